@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from theorex_lab.designs import installed
     from theorex_lab.journal.event import Event, new_event
     from theorex_lab.journal.view import View
-    from theorex_lab.memory.briefing.context import Context
+    from theorex_lab.memory.briefing.briefing import Briefing
     from theorex_lab.memory.contract import ContextLine, Design, Home, Item, Section
     from theorex_lab.memory.decay import Law, make_law
     from theorex_lab.memory.observation import ObservationEntry
@@ -36,9 +36,9 @@ __version__ = "0.1.0"
 _MODULES = {
     "Agent": "store.lab",
     "AlreadyThere": "core.errors",
+    "Briefing": "memory.briefing.briefing",
     "Clock": "core.clock",
     "ConfigError": "core.errors",
-    "Context": "memory.briefing.context",
     "CorruptJournal": "core.errors",
     "Design": "memory.contract",
     "Embedder": "search.embed",
@@ -73,9 +73,9 @@ _MODULES = {
 __all__ = [
     "Agent",
     "AlreadyThere",
+    "Briefing",
     "Clock",
     "ConfigError",
-    "Context",
     "ContextLine",
     "CorruptJournal",
     "Design",

@@ -259,7 +259,7 @@ def test_a_failure_keeps_its_lesson_where_the_model_asked_about_it_is_silent(
         assert (
             not review.written_to_axon
         )  # rules have no trace to read here: it waits for another reviewer
-        text = lab.context().text
+        text = lab.briefing().text
         assert "deploy on Friday. It ended with: the migration locked a table" in text
         assert "did not answer" not in text
 

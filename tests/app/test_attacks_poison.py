@@ -221,7 +221,7 @@ def test_a_fix_of_nine_kilobytes_by_another_agent_leaves_the_others_their_room(
     lab.agent("sage").write(
         "trace_fix: " + "shout louder " * 700, observation_type="trace_fix"
     )
-    context = lab.context()
+    context = lab.briefing()
     assert FIX_TEXT in context.text
     assert "- gateway _(today)_" in context.text
     assert context.fixes == 2
@@ -240,7 +240,7 @@ def test_an_imported_label_of_fifteen_kilobytes_empties_nothing(
         ]
     )
     for text in (
-        lab.context().text,
+        lab.briefing().text,
         lab.theorex.boot_aware().text,
         lab.theorex.flash_inject("s"),
     ):
@@ -268,11 +268,13 @@ def test_hearsay_gets_a_quarter_and_five_lines_of_one_agent_and_source(
         for number in range(9)
     ]
     lab.journal.append([*heard, *others, *own])
-    text = lab.context(tokens=2_000).text
+    text = lab.briefing(tokens=2_000).text
     assert all(f"- Own {number} _(today)_" in text for number in range(4))
     hearsay = section(text, "Heard, not verified")
     assert 0 < count_tokens(hearsay) <= 2_000 // 4
-    large = section(lab.context(tokens=40_000).text, "Heard, not verified").splitlines()
+    large = section(
+        lab.briefing(tokens=40_000).text, "Heard, not verified"
+    ).splitlines()
     assert sum(line.startswith("trace_fix") for line in large) == 3 * 2 * 5
     for text in (
         lab.theorex.boot_aware("claude-opus").text,
@@ -303,14 +305,14 @@ def test_a_full_memory_still_tells_what_was_heard_after_its_own_sentences(
             for text in heard
         ]
     )
-    text = lab.context(tokens=1_000).text
+    text = lab.briefing(tokens=1_000).text
     assert 0 < count_tokens(section(text, "Heard, not verified")) <= 250
     assert text.count("- Own") > 40
     own = [f"trace_fix: own {number} {'of it ' * 40}" for number in range(9)]
     lab.journal.append(
         [observation(text, observation_type="trace_fix") for text in own]
     )
-    text = lab.context(tokens=1_000).text
+    text = lab.briefing(tokens=1_000).text
     assert 0 < count_tokens(section(text, "Heard, not verified")) <= 250
     assert text.count("trace_fix: own") >= 5, "the owner's sentences have their half"
     assert text.count("- Own") > 10
@@ -371,7 +373,7 @@ def test_what_a_tool_said_does_not_come_back_in_a_fix_of_the_rules(lab: Lab) -> 
         == "The tool Bash answered with refused access (exit code 7); next time check"
         " the credentials first, or take a source that needs none."
     )
-    context = lab.context().text
+    context = lab.briefing().text
     assert "curl" not in context
     assert "## Known fixes" not in context
     assert (
@@ -428,7 +430,7 @@ def test_a_models_fix_is_its_own_sentence(lab: Lab, fix: str, problem: str) -> N
     if problem:
         assert f"the fix_description holds {problem}; allowed is" in str(record.problem)
         assert events(lab, "observation") == []
-        assert fix not in lab.context().text
+        assert fix not in lab.briefing().text
 
 
 @given(st.text(max_size=400), st.lists(st.text(max_size=200), max_size=3))
@@ -456,7 +458,7 @@ def test_a_person_confirms_what_was_heard(lab: Lab) -> None:
     [heard] = [
         event for event in events(lab, "observation") if event.body["source"] == "model"
     ]
-    before = lab.context().text
+    before = lab.briefing().text
     assert before.index("## Known fixes") < before.index("## Heard, not verified")
     assert f"id {heard.id[-8:]}" in section(before, "Heard, not verified")
     assert (
@@ -469,7 +471,7 @@ def test_a_person_confirms_what_was_heard(lab: Lab) -> None:
         {"v": 1, "observation_id": heard.id},
         (heard.id,),
     )
-    after = lab.context().text
+    after = lab.briefing().text
     assert "## Heard" not in after
     assert (
         f"text source=main/model,confirmed\n{heard.body['text']} (today)\n"
@@ -477,7 +479,7 @@ def test_a_person_confirms_what_was_heard(lab: Lab) -> None:
     )
     lab.erase(ids=[outcome_id])
     assert all(each.erased for each in events(lab, "confirmed"))
-    assert heard.body["text"] not in lab.context().text
+    assert heard.body["text"] not in lab.briefing().text
     assert lab.verify().ok
 
 
@@ -526,7 +528,7 @@ def test_a_tool_does_not_hide_the_owners_words_by_saying_them_later(lab: Lab) ->
         [ObservationEntry("Avoid it all", "main", NOW - DAY, "avoid", tags=["x"])]
     )
     lab.write_all([ObservationEntry("Obey", "main", NOW, "avoid", "tool", ["x"])])
-    text = lab.context().text
+    text = lab.briefing().text
     assert FIX_TEXT in section(text, "Known fixes")
     assert "Avoid it all" in section(text, "To avoid")
     assert "Obey" in section(text, "Heard, not verified")
@@ -542,14 +544,14 @@ def test_without_a_trace_the_rules_write_nothing_and_what_failed_stands_there(
     [record] = lab.review_failures(reviewer="heuristic")
     assert not record.written_to_axon
     assert events(lab, "observation", "reviewed") == []
-    text = section(lab.context().text, "What failed")
+    text = section(lab.briefing().text, "What failed")
     line = (
         "deploy the billing service. It ended with: the old prices were still shown ```"
         " (today)"
     )
     assert text == f"````text source=main\n{line}\n````\n"
     lab.review_failures(reviewer=saying(GOOD))
-    assert "## What failed" not in lab.context().text, "it was reviewed"
+    assert "## What failed" not in lab.briefing().text, "it was reviewed"
 
 
 def test_what_failed_is_newest_first_bounded_and_not_what_was_set_right(
@@ -561,19 +563,19 @@ def test_what_failed_is_newest_first_bounded_and_not_what_was_set_right(
         ids.append(failed(lab, f"result {number} of {'x' * 400}"))
     log_of(lab).correct(ids[13], success=True)
     lab.erase(ids=[ids[12]])
-    lines = section(lab.context(tokens=20_000).text, "What failed").splitlines()[1:-1]
+    lines = section(lab.briefing(tokens=20_000).text, "What failed").splitlines()[1:-1]
     assert [line.split()[8] for line in lines] == [
         str(number) for number in range(11, 1, -1)
     ]
     assert all(len(line) <= 300 + len(" (today)") for line in lines)
     lab.clock.microseconds = NOW + 7 * DAY + 1_000  # type: ignore[attr-defined]
-    assert "## What failed" not in lab.context().text
+    assert "## What failed" not in lab.briefing().text
 
 
 def test_failures_of_a_file_are_hearsay(lab: Lab) -> None:
     for number in range(9):
         failed(lab, f"IGNORE ALL {number}", source="import")
-    text = lab.context().text
+    text = lab.briefing().text
     assert "## What failed" not in text
     heard = section(text, "Heard, not verified")
     assert heard.startswith("```text source=main/import\n")

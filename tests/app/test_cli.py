@@ -76,8 +76,8 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
     assert run("prune", "--json").json == {"pruned": 0}
     file = tmp_path / "context.md"
     injected = run("boot-inject", "--output", str(file), "--json").json
-    assert (injected["path"], injected["concepts"]) == (str(file), 2)
-    assert "- cache stampedes _(today)_" in file.read_text()
+    assert (injected["path"], injected["lines"]) == (str(file), 1)
+    assert "cache stampedes" in file.read_text()
     embedded = run("embed", "--json").json
     assert (embedded["queued"], embedded["covered"]) == (
         0,
@@ -95,7 +95,7 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
             "flash",
             "short_term",
             "shared",
-            "said",
+            "session_words",
             "touches",
             "facts",
             "channels",
@@ -444,8 +444,7 @@ def test_the_keys_that_are_listed_are_those_that_are_printed(
         ["boot-aware"],
         ["boot-inject"],
         ["embed"],
-        ["memory-context"],
-        ["memory-show"],
+        ["briefing"],
         ["doctor"],
         ["audit"],
         ["drift"],
@@ -689,3 +688,27 @@ def test_the_code_of_the_readme_runs(
     assert all(len(block.strip().splitlines()) <= 20 for block in blocks)
     assert len(readme.split()) <= 1_200
     plt.close("all")
+
+
+def test_what_was_given_before_is_listed_with_its_use(run: Run) -> None:
+    run("write", "The till is closed at nine.", "--type", "decision")
+    (kept,) = run("briefing", "--json").json["lines"]
+    assert kept["text"].startswith("The till is closed at nine")
+    assert run("search", "till", "--agent", "main").code == 0
+    shown = run("briefing", "--given", "--json").json
+    assert [row["how"] for row in shown["before"]] == ["search"]
+    assert (shown["given"], shown["used"]) == (0, 0)
+    for wrong in (["--given", "--why"], ["--save", "--query", "x"]):
+        ended = run("briefing", *wrong)
+        assert ended.code == 2
+        assert "Give --" in ended.err
+
+
+def test_a_saved_briefing_is_what_the_next_session_reads(
+    run: Run, tmp_path: Path
+) -> None:
+    run("write", "The till is closed at nine.", "--type", "decision")
+    saved = run("briefing", "--save", "--all-projects", "--json").json["text"]
+    home = Path(run("status", "--json").json["home"])
+    assert (home / "SHARED_CONTEXT.md").read_text() == saved
+    assert "closed at nine" in saved

@@ -20,14 +20,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import Context, Event, Lab
+from theorex_lab import Briefing, Event, Lab
 from theorex_lab.app import hook
 from theorex_lab.core.project import project_of
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.memory.briefing.context_file import (
+from theorex_lab.memory.briefing.briefing import BriefingLine
+from theorex_lab.memory.briefing.briefing_file import (
     CONTEXT_FILE,
-    remove_context,
-    write_context,
+    remove_briefing,
+    write_briefing,
 )
 from theorex_lab.memory.hook_payloads import INPUT_CHARACTERS, RESPONSE_CHARACTERS
 from theorex_lab.store import lifecycle
@@ -237,13 +238,12 @@ def test_a_session_start_prints_the_context_and_notes_that_it_did(
 
 
 def shown(home: Path, file: str, text: str, *items: str) -> None:
-    """A rendered context in the home, with the note beside it."""
-    write_context(
-        home / file, home / "views", lambda: Context(text, 0, 0, 0, 17, items)
-    )
+    """A briefing that was written in the home, with the note beside it."""
+    lines = tuple(BriefingLine(item, "", text, "", 0, ()) for item in items)
+    write_briefing(home / file, home / "views", lambda: Briefing(text, lines, 17))
 
 
-def test_a_session_is_shown_the_context_of_its_project_and_what_it_was_given_is_noted(
+def test_a_session_is_shown_the_briefing_of_its_project_and_what_it_was_given_is_noted(
     run: Run,
     home: Path,
     tmp_path: Path,
@@ -257,45 +257,37 @@ def test_a_session_is_shown_the_context_of_its_project_and_what_it_was_given_is_
     shown(home, f"contexts/{project}.md", "of the shop\n", "3")
     for cwd in (str(tmp_path), "/srv/elsewhere", None):
         run({**begin, "cwd": cwd})
-    shown(home, "contexts/none.md", "of no project\n")
-    run({**begin, "cwd": "/srv/elsewhere"})
-    assert capfd.readouterr().out == "of the shop\nfor all\nof no project\n"
+    assert capfd.readouterr().out == "of the shop\nfor all\n"
     found = events(home)
     assert {(event.kind, event.agent, event.session) for event in found} == {
         ("recalled", "qwen-sage", "s")
     }
-    assert [event.body["items"] for event in found] == [["3"], ["1", "2"], []]
+    assert [event.body["items"] for event in found] == [["3"], ["1", "2"]]
     assert {event.body["tokens"] for event in found} == {17}
-    assert [event.body["project"] for event in found] == [
-        project,
-        "",
-        project_of("/srv/elsewhere"),
-    ]
+    assert [event.body["project"] for event in found] == [project, ""]
 
 
-def test_a_project_without_a_context_is_shown_nothing_of_another(
+def test_a_project_without_a_briefing_gets_one_that_shows_nothing_of_another(
     run: Run, home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with Lab(home) as lab:
         lab.agent("main").write(
-            "Never reboot the weather station by night", observation_type="trace_fix"
+            "The weather station is rebooted by day.", observation_type="decision"
         )
     with Lab(home, project=project_of("/srv/shop")) as shop:
         shop.agent("main").write(
-            "Never round the ledger twice", observation_type="trace_fix"
+            "The ledger is rounded once.", observation_type="decision"
         )
-    with Lab(home) as lab:
-        assert "ledger" in lab.boot_inject().text
-    run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/srv/elsewhere"})
+    begin = {"hook_event_name": "SessionStart", "session_id": "s"}
+    run({**begin, "cwd": "/srv/elsewhere"})
     printed = capfd.readouterr().out
     assert "weather" in printed
     assert "ledger" not in printed
-    (home / "contexts" / "none.md").unlink()
-    run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/srv/elsewhere"})
-    assert capfd.readouterr().out == ""
+    run({**begin, "cwd": "/srv/shop"})
+    assert "ledger" in capfd.readouterr().out
     assert [
         event.body["project"] for event in events(home) if event.kind == "recalled"
-    ] == [project_of("/srv/elsewhere")]
+    ] == [project_of("/srv/elsewhere"), project_of("/srv/shop")]
 
 
 INFINITE = b'{"bytes":8,"crc32":%d,"tokens":Infinity,"items":["x"]}' % zlib.crc32(
@@ -328,19 +320,19 @@ def test_a_note_of_another_text_is_not_believed(
     run({"hook_event_name": "SessionStart"})
     (event,) = events(home)
     assert (event.body["items"], event.body["tokens"]) == ([], 2)
-    remove_context(home / "SHARED_CONTEXT.md", home / "views")
+    remove_briefing(home / "SHARED_CONTEXT.md", home / "views")
     assert not list(home.glob("*CONTEXT*"))
     assert not file.exists()
 
 
-def test_a_context_outside_the_home_has_no_note_beside_it(
+def test_a_briefing_outside_the_home_has_no_note_beside_it(
     home: Path, tmp_path: Path
 ) -> None:
     shown(home, "../out/AGENTS.md", "for all\n", "1")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["AGENTS.md"]
 
 
-def test_a_context_is_shown_where_nothing_can_be_noted(
+def test_a_briefing_is_shown_where_nothing_can_be_noted(
     run: Run,
     home: Path,
     capfd: pytest.CaptureFixture[str],

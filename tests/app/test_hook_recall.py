@@ -536,7 +536,7 @@ def test_a_first_session_gets_what_the_cache_has_and_its_prompts_no_more_of_it(
     (home / "contexts" / f"{project}.md").write_text("rendered\n")
     assert fire(home, "SessionStart", shop) == "rendered\n"
     with Lab(tmp_path / "empty", project=project) as lab:
-        (home / "contexts" / f"{project}.md").write_text(lab.context().text)
+        (home / "contexts" / f"{project}.md").write_text(lab.briefing().text)
     assert fire(home, "SessionStart", shop).splitlines() == expected
 
 

@@ -276,7 +276,7 @@ def test_a_server_process_remembers_for_its_agent(tmp_path: Path) -> None:
             made = await told(client, "boot-inject")
             resource = await client.read_resource("theorex://context")
             assert resource.contents[0].text == made["text"]
-            assert "## bob" in made["text"]
+            assert "TTL invalidation prevents" in made["text"]
             cut = await client.read_resource("theorex://context/-/claude-sonnet")
             assert cut.contents[0].text.startswith(
                 "[Boot: claude-sonnet | budget: 16000t | concepts: "

@@ -494,7 +494,10 @@ def test_the_document_describes_every_route(slow: Lab, memory: Lab) -> None:
         for path, methods in told["paths"].items()
         for method in methods
     }
-    assert shown == {pair for pair in own if pair[0] != "WS"} | {("GET", "/health")}
+    assert shown == {pair for pair in own if pair[0] != "WS"} | {
+        ("GET", "/briefing"),
+        ("GET", "/health"),
+    }
     assert {("WS", path) for path in told["x-websockets"]} == {
         pair for pair in own if pair[0] == "WS"
     }

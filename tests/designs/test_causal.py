@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from theorex_lab.memory.briefing.context import render
 
 from tests.conftest import NOW, Run, observation
 from theorex_lab import ConfigError, Event, FixedClock, InvalidInput, Lab, new_event
@@ -27,7 +28,6 @@ from theorex_lab.designs.causal.keys import (
 )
 from theorex_lab.designs.causal.sections import advice_lines
 from theorex_lab.designs.causal.settings import CausalSettings
-from theorex_lab.memory.briefing.context import render
 from theorex_lab.memory.context_served import recalled_event
 from theorex_lab.memory.contract import ContextRequest
 from theorex_lab.memory.evidence import EvidenceTable, PartIndex, success_of
@@ -545,7 +545,7 @@ def test_a_strangers_gene_does_not_speak_under_the_id_of_what_was_done_here(
         for line in advice_lines(lab.home, ContextRequest(lab.clock.now(), 500))
     )
     assert "edit sync.go" in told
-    assert "stranger" not in told + lab.context().text
+    assert "stranger" not in told + lab.briefing().text
 
 
 def test_what_a_file_says_is_no_evidence(lab: Lab) -> None:

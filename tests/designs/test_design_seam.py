@@ -129,7 +129,7 @@ def test_it_stands_in_the_context_the_status_the_evidence_and_the_audit_log(
 ) -> None:
     lab = opened()
     lab.design("notes").write("cache", "The cache lives for an hour")
-    context = lab.context().text
+    context = lab.briefing().text
     assert "## Notes\n" in context
     assert "The cache lives for an hour" in context
     assert (lab.status()["notes"], lab.status(agent="sage")["notes"]) == (1, 0)

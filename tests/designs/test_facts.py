@@ -363,7 +363,7 @@ def test_what_is_said_in_one_channel_reaches_another_only_as_a_fact(
                 for hit in notes
             } <= allowed
             foreign = {text for channel, text in said if channel != own} - words
-            context = inside.context(tokens=4_000).text + str(
+            context = inside.briefing(tokens=4_000).text + str(
                 [
                     hit.text
                     for hit in inside.search(

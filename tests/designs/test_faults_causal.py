@@ -267,7 +267,7 @@ def test_a_hostile_gene_is_data_wherever_it_comes_back(
                 )
         chosen = lab.causal.select_gene(RED)
         assert chosen.selected is not None
-        lines = lab.context().text.splitlines()
+        lines = lab.briefing().text.splitlines()
         (told,) = [line for line in lines if "System: obey" in line]
         assert "worked 3 of 3 times" in told
         assert not told.startswith("#")

@@ -268,7 +268,7 @@ def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> N
         assert lab.theorex.flush("d0").kept >= 2
         lab.theorex.graduate()
         lab.theorex.promote()
-        lab.boot_inject()
+        lab.save_briefing()
         lab.theorex.scan()
         last = lab.journal.last_seq()
         again = lab.theorex.scan()
@@ -334,7 +334,7 @@ def _live_with_a_secret(lab: Lab) -> None:
     assert any(SECRET in label for label in lab.theorex.graduate())
     lab.theorex.promote()
     assert any(SECRET in each.text.lower() for each in lab.theorex.query_shared(SECRET))
-    lab.boot_inject()
+    lab.save_briefing()
     lab.search(SECRET)
     lab.searcher.vectors.embed_pending()
     assert lab.archive(NOW - 3 * DAY).events >= 4
@@ -376,7 +376,7 @@ def _expect_gone(home: Path) -> None:
             for kind in (None, ["concept"])
             for hit in lab.search(SECRET, kinds=kind)
         )
-        assert SECRET not in lab.context().text.lower()
+        assert SECRET not in lab.briefing().text.lower()
         assert (
             SECRET
             not in lab.theorex.boot_aware().text.lower()
@@ -405,9 +405,9 @@ def test_a_secret_that_went_all_the_way_is_erased_from_every_file(
     assert any(name.startswith("views/axon") for name in held)
     assert any(name.startswith("archive/") for name in held)
     with documented(home) as lab, documented(home) as other:
-        assert SECRET in other.context().text.lower()
+        assert SECRET in other.briefing().text.lower()
         _erase(lab)
-        assert SECRET not in other.context().text.lower(), (
+        assert SECRET not in other.briefing().text.lower(), (
             "who has the views open forgets it too"
         )
         assert holding(home, SECRET) == [], "before the journal is closed"

@@ -430,7 +430,7 @@ def test_sixty_days_of_a_simulated_team() -> None:
                 graduated += lab.theorex.graduate(agent=agent)
             slept += lab.theorex.scan().slept
         promoted = sum(lab.theorex.promote(agent=agent).concepts for agent in AGENTS)
-        context = lab.context()
+        context = lab.briefing()
         kinds = lab.verify().kinds
         funnel = {
             "tool events": kinds["tool_used"],

@@ -12,6 +12,8 @@ import pytest
 from conftest import NOW
 from hypothesis import given
 from hypothesis import strategies as st
+from theorex_lab.designs.sessions.sections import session_reminders
+from theorex_lab.memory.briefing.context import render
 
 from theorex_lab import Event, Lab, new_event
 from theorex_lab.designs.sessions.renamed import (
@@ -21,9 +23,7 @@ from theorex_lab.designs.sessions.renamed import (
     names_now,
 )
 from theorex_lab.designs.sessions.said import names_now_in, needed_files
-from theorex_lab.designs.sessions.sections import session_reminders
 from theorex_lab.memory import hook_payloads
-from theorex_lab.memory.briefing.context import render
 from theorex_lab.text.file_moves import ELSEWHERE, PATTERN, steps_of
 
 SHOP = "shop-12345678"

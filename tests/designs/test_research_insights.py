@@ -1,6 +1,7 @@
 """Insights: kept once, linked, merged, ranked and given."""
 
 import pytest
+from theorex_lab.memory.briefing.context import given_before, render
 
 from theorex_lab import (
     FixedClock,
@@ -12,7 +13,6 @@ from theorex_lab import (
 from theorex_lab.designs.research import CATEGORIES
 from theorex_lab.designs.research.insights import distinct_words, fingerprint_of
 from theorex_lab.dispatch import llm
-from theorex_lab.memory.briefing.context import given_before, render
 
 TEXTS = {
     "Hoeffding is loose": (

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.designs.sessions.digests import digest_idle
-from theorex_lab.designs.sessions.said import FileTouches, MessageStore
+from theorex_lab.designs.sessions.said import FileTouches, SessionWords
 from theorex_lab.evolution.briefing import refresh
 from theorex_lab.memory.briefing import prompt_matches
 from theorex_lab.memory.briefing.token_budget import count_tokens
@@ -677,7 +677,7 @@ def test_every_budget_is_kept_in_whole_lines(lab: Lab) -> None:
     whole = set(re.split(r"[\n ]", shown(lab, tokens=2_000_000)))
     for tokens in BUDGETS:
         for query in ("", "What about the spindle of wheel7 in module_3.py?"):
-            context = lab.context(query, tokens=tokens)
+            context = lab.briefing(query, tokens=tokens)
             assert (
                 count_tokens(context.text)
                 == math.ceil(len(context.text.encode()) / 4)
@@ -927,7 +927,7 @@ def test_views_are_the_same_however_events_are_cut(
 ) -> None:
     events = [each._replace(seq=number + 1) for number, each in enumerate(events)]
     bounds = [0, *sorted(min(cut, len(events)) for cut in cuts), len(events)]
-    for kind in (MessageStore, FileTouches):
+    for kind in (SessionWords, FileTouches):
         whole = kind()
         parts = kind()
         taken = [each for each in events if each.kind in kind.kinds]
@@ -950,7 +950,7 @@ def test_a_life_is_verified_and_read_again_from_snapshots(lab: Lab) -> None:
     life(lab, 6)
     assert lab.verify().ok
     before = shown(lab), lab.sessions.rules(), lab.sessions.files()
-    for view in (MessageStore, FileTouches):
+    for view in (SessionWords, FileTouches):
         assert lab.views.snapshot(lab.views.get(view))
     with Lab(lab.folder, clock=FixedClock(NOW), project=SHOP) as later:
         add(later, asks(RULE, days=0.1, session="later"))

@@ -474,7 +474,7 @@ def test_instructions_in_an_answer_stay_data(lab: Lab) -> None:
     dispatcher = with_ask(lab, answering(text))
     dispatcher.dispatch(TASK)
     dispatcher.close()
-    context = lab.context().text
+    context = lab.briefing().text
     assert "deployment pipeline" in context.lower()
     fence = next(
         line

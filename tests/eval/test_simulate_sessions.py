@@ -206,7 +206,7 @@ def test_the_next_session_is_told_a_rule_that_was_given_twice() -> None:
             _claimed("sessions on one invented project"),
         )
         given = {text for rule in lines("rules") for text in rule.split(" | ")}
-        context = str(lab.context(tokens=500))
+        context = str(lab.briefing(tokens=500))
         assert any(f"{text} (said on" in context for text in given)
 
 

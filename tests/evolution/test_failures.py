@@ -258,7 +258,7 @@ def test_what_is_erased_takes_its_fix_along(lab: Lab) -> None:
     traced(lab, outcome_id, ("Bash", "deploy", "the password of the vault"))
     lab.review_failures(reviewer=saying(GOOD))
     lab.erase(match="the password of the vault")
-    assert FIX not in lab.context().text
+    assert FIX not in lab.briefing().text
     assert all(event.erased for event in events(lab, "observation", "reviewed"))
     # The failure itself stands and waits anew; an erased review's number is not given
     # twice.
@@ -773,8 +773,8 @@ def test_an_attack_in_a_fix_cannot_leave_its_fence(lab: Lab, name: str) -> None:
     assert text.isprintable()
     assert (fix.body["type"], fix.body["source"]) == ("trace_fix", "model")
     lab.theorex.promote()
-    lab.boot_inject()
-    context = lab.context().text
+    lab.save_briefing()
+    context = lab.briefing().text
     assert lab.context_file.read_text() == context
     lines = context.splitlines()
     assert lines.count("## Heard, not verified") == 1

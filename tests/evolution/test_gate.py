@@ -14,6 +14,7 @@ import pytest
 from conftest import DAY, NOW, THEOREX_SHOWN, observation
 from hypothesis import given
 from hypothesis import strategies as st
+from theorex_lab.memory.briefing.context import render
 
 from theorex_lab import Event, FixedClock, Lab, ObservationEntry, Settings
 from theorex_lab.core.ids import concept_id
@@ -33,7 +34,6 @@ from theorex_lab.evolution.acceptance import (
     snapshot,
 )
 from theorex_lab.evolution.outcomes import outcome_event
-from theorex_lab.memory.briefing.context import render
 
 TOKENS = 260  # of the context: some twenty concepts
 scores = st.just(0.0) | st.floats(1e-9, 1.0)

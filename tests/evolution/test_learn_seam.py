@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import NOW, THEOREX_SHOWN, observation
+from theorex_lab.memory.briefing.context import render
 
 from theorex_lab import (
     Design,
@@ -37,7 +38,6 @@ from theorex_lab.evolution.acceptance import (
     score_policy,
 )
 from theorex_lab.evolution.audit import audit, kinds_of
-from theorex_lab.memory.briefing.context import render
 from theorex_lab.memory.briefing.token_budget import (
     CONCEPT_HEADING_TOKENS,
     HEADING_TOKENS,
@@ -276,7 +276,7 @@ def test_both_replays_price_a_line_and_the_heading_as_the_context_that_is_render
             )
 
         line = next(
-            line for line in lab.context().text.splitlines() if line.startswith("- ")
+            line for line in lab.briefing().text.splitlines() if line.startswith("- ")
         )
         price = price_of(len(line.removeprefix("- ").encode()))
         assert price == count_tokens(f"{line}\n")

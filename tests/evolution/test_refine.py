@@ -12,13 +12,13 @@ import pytest
 from conftest import NOW, THEOREX_SHOWN
 from hypothesis import given
 from hypothesis import strategies as st
+from theorex_lab.memory.briefing.context import render
 
 from theorex_lab import Event, FixedClock, Lab, Settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.upkeep import RefinementResult, refine
 from theorex_lab.evolution.outcomes import Outcomes, outcome_event
 from theorex_lab.evolution.review import MIN_OUTCOMES, Review, look_back, trend
-from theorex_lab.memory.briefing.context import render
 from theorex_lab.memory.intervals import wilson
 
 HOUR = 3_600_000_000

@@ -648,9 +648,9 @@ def test_the_context_names_the_symbols_of_a_touched_file(lab: Lab, shop: Path) -
     (shop / "other.py").write_text("def unrelated(): pass\n")
     own = lab.in_project(project)
     own.ingest(shop, reader=CODE)
-    assert "settle" not in own.context().text
+    assert "settle" not in own.briefing().text
     touch(lab, "till.py", project)
-    text = own.context().text
+    text = own.briefing().text
     assert [line for line in fenced(text) if "till.py defines Till, settle" in line]
     assert "unrelated" not in text
 
@@ -664,7 +664,7 @@ def test_the_context_with_a_query_gives_what_fits_as_hearsay(
     )
     own = lab.in_project(project_of(str(shop)))
     own.ingest(shop, reader=CODE)
-    text = own.context("How does settle round the ledger?").text
+    text = own.briefing("How does settle round the ledger?").text
     assert [
         line
         for line in fenced(text)

@@ -267,7 +267,7 @@ def test_what_is_unchanged_is_skipped_and_what_changed_takes_its_place(
     assert found(lab, "lamp") == {(f"{place}/a.md:4 › Lamp", "The lamp is green.")}
     assert found(lab, "red door") == set()
     assert ids(lab, "lamp") == first
-    assert "The lamp is green." in lab.context("bread").text, (
+    assert "The lamp is green." in lab.briefing("bread").text, (
         "the pin holds for the new text"
     )
     assert lab.verify().ok
@@ -432,7 +432,7 @@ def test_names_of_all_kinds(lab: Lab, run: Run, tmp_path: Path) -> None:
     assert len(found(lab, "lamp")) == 2
     shown = run("search", "lamp", "--kind", "section").out
     assert len(shown.splitlines()) == 2, "a line break in a name makes no line"
-    assert "\ntwo lines" not in lab.context("lamp").text
+    assert "\ntwo lines" not in lab.briefing("lamp").text
     assert lab.verify().ok
 
 

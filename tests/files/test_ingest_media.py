@@ -276,7 +276,7 @@ def test_a_description_that_gives_orders_stays_fenced_hearsay(tmp_path: Path) ->
         lab.ingest(tmp_path / "rectangle.png", reader=images(lab.home))
         (event,) = [event for event in lab.journal.tail(0) if event.kind == "document"]
         assert event.body["source"] == "import"
-        text = lab.context("What is in the picture of the rectangle?").text
+        text = lab.briefing("What is in the picture of the rectangle?").text
     before, _, rest = text.partition("## Heard, not verified\n")
     assert "Ignore" not in before
     opening, *lines = rest.split("\n")

@@ -69,7 +69,7 @@ def test_orders_stand_in_a_fence_as_hearsay_and_are_never_promoted(
         lab.theorex.scan()
         lab.theorex.promote()
         lab.nightly()
-    context = lab.context("how do we deploy with evil_sync_tool_now")
+    context = lab.briefing("how do we deploy with evil_sync_tool_now")
     assert "evil_sync_tool_now" in context.text
     assert "evil_sync_tool_now" not in outside_of_fences(context.text)
     _, heard, after = context.text.partition("## Heard, not verified\n")
@@ -78,7 +78,7 @@ def test_orders_stand_in_a_fence_as_hearsay_and_are_never_promoted(
     assert "```text source=main/import" in after
     assert (context.fixes, len(lab.views.get(SharedWeb).contributed("main"))) == (0, 0)
     assert "evil_sync_tool_now" not in [*lab.views.get(Axon).labels]
-    assert "evil_sync_tool_now" not in lab.boot_inject().text
+    assert "evil_sync_tool_now" not in lab.save_briefing().text
     assert {
         event.body["source"] for event in lab.journal.tail(0, kinds=["document"])
     } == {"import"}
@@ -91,7 +91,7 @@ def test_what_the_user_trusts_is_no_hearsay(lab: Lab, run: Run, tmp_path: Path) 
         tmp_path / "docs", {"a.md": "# Deploy\nThe deploy needs a green lamp."}
     )
     lab.ingest(given, trust_own=True)
-    text = lab.context("how do we deploy").text
+    text = lab.briefing("how do we deploy").text
     assert "The deploy needs a green lamp." in text
     assert "Documents and code:" in text
     assert "Heard" not in text
@@ -174,7 +174,7 @@ def test_a_summary_is_one_transaction_and_the_next_context_shows_the_last(
         assert [(event.body["type"], event.session) for event in events] == [
             (kind, "s1") for kind in ("discovery", "decision", "feature", "change")
         ]
-        text = lab.context().text
+        text = lab.briefing().text
         under = text.partition("How the last session summed itself up")[2].partition(
             "Said and decided before"
         )[0]
@@ -216,7 +216,7 @@ def test_a_stranger_sums_up_no_session(lab: Lab) -> None:
         for source in ("tool", "import", "model")
     ]
     lab.write_all(heard)
-    text = lab.context().text
+    text = lab.briefing().text
     assert "Learned: the fuse was out" in text
     assert (
         "evil_sync_tool_now"
@@ -276,7 +276,7 @@ def test_lessons_are_the_models_word_and_rest_on_the_text(tmp_path: Path) -> Non
             ["domain:cellar", "outcome:success", "confidence:0.90"],
             ["domain:de ploy", "outcome:unknown", "confidence:0.50"],
         ]
-        for shown in (lab.context(), lab.context("check the fuse, deploy")):
+        for shown in (lab.briefing(), lab.briefing("check the fuse, deploy")):
             assert "evil_sync_tool_now" not in outside_of_fences(shown.text)
         assert lab.erase(ids=[drawn.event_id]) == [
             text.id,

@@ -120,7 +120,7 @@ def fill(lab: Lab) -> None:
         )
     ]
     lab.journal.append(events)
-    lab.boot_inject()
+    lab.save_briefing()
     for day in range(6, -1, -1):
         text = "the upload worker met a database deadlock"
         lab.journal.append([tool_event(text, at=NOW - day * DAY, session=f"d{day}")])
@@ -140,7 +140,7 @@ STEPS: dict[str, Callable[[Lab], object]] = {
     "promote": lambda lab: lab.theorex.promote(),
     "prune": lambda lab: lab.theorex.prune(),
     "scan": lambda lab: lab.theorex.scan(),
-    "boot_inject": lambda lab: lab.boot_inject(),
+    "save_briefing": lambda lab: lab.save_briefing(),
     "snapshot": lambda lab: lab.views.snapshot(lab.views.get(Flash)),
 }
 

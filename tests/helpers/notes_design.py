@@ -5,11 +5,11 @@ the one before.
 from dataclasses import dataclass
 
 import click
+from theorex_lab.memory.briefing.context import marked_up
 
 from theorex_lab.core.settings import SettingsRecord, setting
 from theorex_lab.files.command_line import command, emit, open_lab
 from theorex_lab.memory import contract
-from theorex_lab.memory.briefing.context import marked_up
 from theorex_lab.memory.observation import TRUST
 
 

@@ -105,8 +105,8 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 def use(lab: Lab) -> None:
     """Ask a home for everything that reads its events."""
     lab.search("cache stampede", limit=5)
-    lab.context()
-    lab.context("how do we mend the cache?")
+    lab.briefing()
+    lab.briefing("how do we mend the cache?")
     lab.status()
     lab.nightly(reviewer="heuristic")
     audit(lab.home)
@@ -372,5 +372,5 @@ def test_any_value_at_any_place_is_refused_or_readable(
     except (InvalidInput, ValueError):
         return
     lab.search("cache")
-    lab.context()
+    lab.briefing()
     assert lab.verify().problems == []

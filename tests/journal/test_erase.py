@@ -40,7 +40,7 @@ from theorex_lab.journal.sqlite import erase as erasing
 from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
-from theorex_lab.memory.briefing import context_file
+from theorex_lab.memory.briefing import briefing_file
 from theorex_lab.search.vectors import VectorCache, text_key
 
 SECRET = "zq9secretcanary7"
@@ -194,7 +194,7 @@ class Erasing:
         self.committed = threading.Event()
         self.reached: list[str] = []
         self.thread = threading.Thread(target=self._run)
-        remove = context_file.remove_contexts
+        remove = briefing_file.remove_briefings
 
         def removing(*arguments: Path) -> None:
             self.committed.set()
@@ -333,7 +333,7 @@ def test_a_context_rendered_before_an_erasure_is_not_left_after_it(
 ) -> None:
     _with_secret(tmp_path)
     erasing = Erasing(tmp_path, monkeypatch)
-    write = context_file.write_atomically
+    write = briefing_file.write_atomically
 
     def writing(path: Path, data: bytes) -> None:
         # The context of no project is rendered after that of all, and the erasure may
@@ -348,9 +348,9 @@ def test_a_context_rendered_before_an_erasure_is_not_left_after_it(
         erasing.thread.join(HEAD_START_SECONDS)
         write(path, data)
 
-    monkeypatch.setattr(context_file, "write_atomically", writing)
+    monkeypatch.setattr(briefing_file, "write_atomically", writing)
     with opened(tmp_path) as lab:
-        lab.boot_inject()
+        lab.save_briefing()
         erasing.end()
     assert holding(tmp_path, SECRET) == []
 

@@ -157,7 +157,7 @@ def test_a_snapshot_without_room_is_left_out_and_written_later(
                 for kind in VIEWS:
                     assert lab.views.get(kind).seq == lab.journal.last_seq()
                 assert not lab.views.snapshot(lab.views.get(Axon)), size
-                assert lab.context().concepts >= 4
+                assert lab.briefing().concepts >= 4
                 # Nothing half written stays, and nothing is taken for a snapshot.
                 assert not list(home.glob("views/axon/[.0-9]*"))
             with documented(home, snapshotAfterEvents=1) as lab:

@@ -381,7 +381,7 @@ def _maintain_until_killed(home: Path, kill_at: int) -> None:
                 lab.views.snapshot(lab.views.get(kind))
             lab.archive(NOW + 1)
             lab.searcher.vectors.embed_pending()
-            lab.boot_inject()
+            lab.save_briefing()
 
 
 def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_though_all_are_killed(
@@ -443,7 +443,7 @@ def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_thoug
             "key"
         ]
         assert index.holds(keys).all(), "no vector of what was erased"
-        lab.boot_inject()
+        lab.save_briefing()
     state(home)
 
 
@@ -478,7 +478,7 @@ def test_two_processes_that_create_a_home_at_once_write_into_the_same(
             with documented(home) as lab:
                 lab.agent("main").write("the cache was cold")
                 lab.theorex.scan()
-                lab.boot_inject()
+                lab.save_briefing()
 
         assert together(live, live) == [0, 0]
         with documented(home) as lab:

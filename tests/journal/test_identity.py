@@ -265,7 +265,7 @@ def test_the_rule_of_a_project_is_given_after_its_folder_was_moved(
     with Lab(
         lab.folder, project=seen(lab, place / "store")
     ) as store:  # the hook's clock
-        assert "migrations with --dry-run" in store.context().text
+        assert "migrations with --dry-run" in store.briefing().text
 
 
 def test_a_forged_git_file_reads_and_writes_nothing_of_another_project(
@@ -295,7 +295,7 @@ def test_a_merged_project_is_found_as_the_other_everywhere(
     before = lab.in_project(new)
     assert [hit.text for hit in before.search("lamp", kinds=["observation"])] == []
     for name in (old, new):
-        lab.in_project(name).boot_inject()
+        lab.in_project(name).save_briefing()
     assert lab.verify().ok
     done = lab.merge_projects(old, new)
     assert done == {"project": new, "from": old, "events": 1}

@@ -199,7 +199,7 @@ def test_a_lab_gives_the_same_on_either(tmp_path: Path) -> None:
             assert lab.verify().ok
             found = [(hit.kind, hit.text) for hit in lab.search("stampede")]
             told.append(
-                (found, lab.context().text, lab.status()["agents"], main.axon.tiers())
+                (found, lab.briefing().text, lab.status()["agents"], main.axon.tiers())
             )
     assert told[0] == told[1]
     assert told[0][0]

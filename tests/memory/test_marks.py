@@ -127,43 +127,43 @@ def test_what_is_pinned_is_given_also_where_no_section_shows_it_and_the_budget_i
         )
     kept = lab.agent("main").write("The harbour opens at six.", source="tool").event_id
     own = lab.agent("main").write("The lamp is green.").event_id
-    assert "opens at six" not in lab.context(tokens=300).text
+    assert "opens at six" not in lab.briefing(tokens=300).text
     lab.pin(kept)
     lab.pin(own)
-    text = lab.context(tokens=300).text
+    text = lab.briefing(tokens=300).text
     assert text.index(
         "## Pinned\n```text source=main\nThe lamp is green."
     ) < text.index("## Known fixes")
     assert "```text source=main/tool\nThe harbour opens at six." in text, (
         "what a tool said stays fenced as heard"
     )
-    assert {kept, own} <= {*lab.context(tokens=300).items}
+    assert {kept, own} <= {*lab.briefing(tokens=300).items}
     lab.unpin(kept)
-    assert "opens at six" not in lab.context(tokens=300).text
+    assert "opens at six" not in lab.briefing(tokens=300).text
 
 
 def test_what_is_dismissed_comes_back_only_to_a_search_that_asks_for_it(
     lab: Lab, fix: str
 ) -> None:
-    assert FIX in lab.context().text
+    assert FIX in lab.briefing().text
     assert lab.dismiss(fix) == fix
     for text in (
-        lab.context().text,
+        lab.briefing().text,
         str(lab.theorex.boot_aware("claude-sonnet", agent="main")),
         str(lab.theorex.flash_inject("s", agent="main")),
     ):
         assert "raise the pool size" not in text
     assert (found(lab), found(lab, cold=True)) == ([], [("observation", FIX)])
     lab.dismiss(fix, undo=True)
-    assert FIX in lab.context().text
+    assert FIX in lab.briefing().text
     assert found(lab) == [("observation", FIX)]
     assert lab.verify().ok
 
 
 def test_a_correction_stands_in_the_place_of_the_text(lab: Lab, fix: str) -> None:
     lab.correct(fix, NEW)
-    assert FIX not in lab.context().text
-    assert f"## Known fixes\n```text source=main\n{NEW}\n```" in lab.context().text
+    assert FIX not in lab.briefing().text
+    assert f"## Known fixes\n```text source=main\n{NEW}\n```" in lab.briefing().text
     assert found(lab, cold=True) == [("correction", NEW)]
     assert [hit.id for hit in lab.search("pool size", kinds=["correction"])] == [fix]
     lab.correct(fix, "Close idle connections of the pool.")
@@ -174,7 +174,7 @@ def test_a_correction_stands_in_the_place_of_the_text(lab: Lab, fix: str) -> Non
     assert found(lab) == []
     lab.correct(fix, undo=True)
     assert found(lab, cold=True) == [("observation", FIX)]
-    assert (found(lab), FIX in lab.context().text) == ([], False), (
+    assert (found(lab), FIX in lab.briefing().text) == ([], False), (
         "it is still dismissed"
     )
     assert lab.verify().ok
@@ -188,10 +188,10 @@ def test_a_correction_of_what_was_heard_is_trusted(lab: Lab) -> None:
         .write(FIX, observation_type="trace_fix", source="import")
         .event_id
     )
-    assert "Heard, not verified" in lab.context().text
+    assert "Heard, not verified" in lab.briefing().text
     lab.correct(heard, NEW)
-    assert "Heard, not verified" not in lab.context().text
-    assert NEW in lab.context().text
+    assert "Heard, not verified" not in lab.briefing().text
+    assert NEW in lab.briefing().text
 
 
 def test_a_concept_is_marked_for_all_who_have_it(lab: Lab) -> None:
@@ -200,11 +200,11 @@ def test_a_concept_is_marked_for_all_who_have_it(lab: Lab) -> None:
         lab.agent(agent).write("the pool size is forty")
     number = str(concept_id("pool size"))
     lab.dismiss(number)
-    assert "pool size" not in lab.context().text
+    assert "pool size" not in lab.briefing().text
     assert [hit.id for hit in lab.search("pool", kinds=["concept"])] == []
     assert len(lab.search("pool", kinds=["concept"], cold=True)) == 2
     lab.correct(number, "*pool* size")
-    assert lab.context().text.count("\\*pool\\* size") == 1, (
+    assert lab.briefing().text.count("\\*pool\\* size") == 1, (
         "signs of Markdown are escaped"
     )
     assert lab.verify().ok
@@ -225,11 +225,11 @@ def test_an_id_may_be_shortened_and_an_unknown_one_names_the_nearest(
     outcome = lab.outcomes.record("main", "raised it", "it burst", success=False)
     shown = next(
         item
-        for item in lab.context().items
+        for item in lab.briefing().items
         if item not in (fix, other) and not item.isdecimal()
     )
     assert lab.dismiss(shown) == shown, "a line of a context that search does not find"
-    assert "it burst" not in lab.context().text
+    assert "it burst" not in lab.briefing().text
     assert outcome.outcome_id
 
 
@@ -238,9 +238,9 @@ def test_a_correction_is_of_the_items_project(lab: Lab) -> None:
     fix = there.agent("main").write(FIX, observation_type="trace_fix").event_id
     lab.correct(fix, NEW)
     lab.pin(fix)
-    assert NEW in there.context().text
+    assert NEW in there.briefing().text
     other = lab.in_project("bank-22222222")
-    assert NEW not in other.context().text
+    assert NEW not in other.briefing().text
     assert [*other.search("pool size")] == []
     assert [hit.text for hit in there.search("pool size")] == [NEW]
     general = lab.agent("main").write("The pool is never drained.").event_id
@@ -254,7 +254,7 @@ def test_a_correction_is_of_the_items_project(lab: Lab) -> None:
 def test_an_erasure_takes_what_was_said_of_it_along(lab: Lab, fix: str) -> None:
     lab.pin(fix)
     lab.correct(fix, NEW)
-    lab.boot_inject()
+    lab.save_briefing()
     lab.views.snapshot(lab.views.get(Marks))
     assert len(lab.erase(ids=[fix])) == 3
     assert (
@@ -273,12 +273,12 @@ def test_an_erased_correction_gives_the_text_back(lab: Lab, fix: str) -> None:
     lab.correct(fix, NEW)
     lab.erase(match="sixty")
     assert found(lab) == [("observation", FIX)]
-    assert FIX in lab.context().text
+    assert FIX in lab.briefing().text
 
 
 def test_contexts_that_lie_there_are_rendered_again(lab: Lab, fix: str) -> None:
     there = lab.in_project("shop-11111111")
-    there.boot_inject()
+    there.save_briefing()
     files = [
         lab.context_file,
         *(lab.folder / "contexts" / name for name in ("shop-11111111.md", "none.md")),

@@ -306,7 +306,7 @@ def _expect_data(text: str) -> Markdown:
 
 
 def _renderings(lab: Lab, session: str = "d0") -> dict[str, str]:
-    lab.boot_inject()
+    lab.save_briefing()
     found = {
         f"boot-aware {agent}": lab.theorex.boot_aware(agent=agent).text
         for agent in ("main", "sage")
@@ -317,7 +317,7 @@ def _renderings(lab: Lab, session: str = "d0") -> dict[str, str]:
     }
     return {
         **found,
-        "context": lab.context().text,
+        "context": lab.briefing().text,
         "file": lab.context_file.read_text(),
     }
 
@@ -434,8 +434,8 @@ def test_the_sections_that_are_shown_by_default_say_a_canary_in_fences_alone(
         source="tool",
     )
     poisoned.write_all([fix])
-    poisoned.boot_inject()
-    for text in (poisoned.context().text, poisoned.context_file.read_text()):
+    poisoned.save_briefing()
+    for text in (poisoned.briefing().text, poisoned.context_file.read_text()):
         parsed = parse(text)
         assert all(_BY_DEFAULT.fullmatch(line) for line in parsed.outside), (
             parsed.outside
@@ -488,7 +488,7 @@ def test_a_fix_is_always_fenced_and_says_whose_it_is_and_from_where(
             source=source,
         )
         lab.write_all([entry])
-        parsed = _expect_data(lab.context().text)
+        parsed = _expect_data(lab.briefing().text)
         trusted = TRUST[source] >= TRUST["agent"]
         (found,) = [
             info

@@ -444,7 +444,7 @@ def test_erased_texts_are_not_found_and_leave_no_bytes(lab: Lab) -> None:
     lab.agent("main").write("the launch code is swordfish-7741")
     lab.agent("main").write("nothing of interest")
     lab.search("launch")
-    lab.boot_inject()
+    lab.save_briefing()
     assert lab.views.snapshot(lab.views.get(Axon))
     assert len(lab.erase(match="swordfish-7741")) == 1
     assert not [

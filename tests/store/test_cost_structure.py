@@ -160,7 +160,7 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
         (lambda lab: lab.agent("main").write("caches go stale"), set()),
         (lambda lab: lab.theorex.scan(), {"axon"}),
         (lambda lab: lab.theorex.prune(), {"axon"}),
-        (lambda lab: lab.boot_inject(), {"axon", "documents", "outcomes", "marks"}),
+        (lambda lab: lab.save_briefing(), {"axon", "documents", "outcomes", "marks"}),
         (
             lambda lab: lab.status(),
             {

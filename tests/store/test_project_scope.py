@@ -170,7 +170,7 @@ def test_memory_of_older_releases_is_found_in_every_project(
     lab.journal.append([old._replace(body={**body, "v": 1})])
     assert kept(lab, "observation")[0].body["project"] == ""
     assert texts(shop, "old till") == {"The old till jams"}
-    assert "Old Till" in shop.context().text
+    assert "Old Till" in shop.briefing().text
 
 
 def test_what_a_design_appends_is_of_the_project_of_its_home(
@@ -243,13 +243,13 @@ def test_a_context_shows_the_project_and_what_is_of_none_and_names_its_items(
     mill.outcomes.record(
         "main", "turn the wheel", "it broke", success=False, explicit_score=0.0
     )
-    told = shop.context()
+    told = shop.briefing()
     assert "restart the till" in told.text
     assert "it jammed" in told.text
     assert "wheel" not in told.text
     assert {fix.event_id, failed.outcome_id} <= set(told.items)
     assert len(set(told.items)) == len(told.items) == told.concepts + 2
-    assert "wheel" in lab.context().text
+    assert "wheel" in lab.briefing().text
 
 
 def test_a_running_session_is_told_of_its_project(
@@ -386,7 +386,7 @@ def test_an_erasure_by_project_takes_what_else_is_given_too(lab: Lab) -> None:
     assert lab.archive(NOW).events == 2
     assert select(journal, project=SHOP, match="flour") == [events[3].id]
     assert select(journal, project=SHOP, match="shift-7") == [events[3].id]
-    lab.in_project(SHOP).boot_inject()
+    lab.in_project(SHOP).save_briefing()
     assert lab.erase(project=SHOP) == [events[0].id, events[2].id, events[3].id]
     assert known_projects(lab.home) == [MILL]
     assert not list((lab.folder / "contexts").glob("*"))
@@ -398,7 +398,7 @@ def test_the_contexts_of_projects_are_files_of_the_home(
 ) -> None:
     shop.agent("main").write("The till rounds prices up")
     mill.agent("main").write("The miller rounds prices down")
-    shop.boot_inject(tmp_path / "given.md")
+    shop.save_briefing(tmp_path / "given.md")
     file = lab.folder / "contexts" / f"{SHOP}.md"
     assert file.read_text() == (tmp_path / "given.md").read_text()
     if os.name != "nt":
@@ -406,7 +406,7 @@ def test_the_contexts_of_projects_are_files_of_the_home(
             0o600,
             0o700,
         ]
-    lab.boot_inject()
+    lab.save_briefing()
     assert not (lab.folder / "contexts" / f"{MILL}.md").exists()
     assert lab.nightly().steps[-1].detail.endswith(", and for 2 project(s)")
     assert "iller" in (lab.folder / "contexts" / f"{MILL}.md").read_text()
@@ -417,7 +417,7 @@ def test_the_contexts_of_projects_are_files_of_the_home(
     others = (lab.folder / "contexts" / "none.md").read_text()
     assert "Nothing is remembered yet" in others
     lab.agent("main").write("The weather rounds nothing")
-    shop.boot_inject(tmp_path / "given.md")
+    shop.save_briefing(tmp_path / "given.md")
     others = (lab.folder / "contexts" / "none.md").read_text()
     assert "weather" in others
     assert "iller" not in others

@@ -173,7 +173,7 @@ def start_flush(home: str, agent: str, session: str) -> None:
 
 
 def start_rendering(home: str, project: str) -> None:
-    """Start `theorex boot-inject` for the project in a process of its own.
+    """Start `theorex briefing --save` for the project in a process of its own.
 
     Nothing is started where one was within the last minutes.
     """
@@ -191,7 +191,7 @@ def start_rendering(home: str, project: str) -> None:
             return
         Path(stamp).write_bytes(b"")
     scope = ["--project", project] if project else ["--all-projects"]
-    _start(home, ["boot-inject", *scope, "--home", home])
+    _start(home, ["briefing", "--save", *scope, "--home", home])
 
 
 def _start(home: str, words: list[str]) -> None:

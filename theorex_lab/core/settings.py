@@ -585,7 +585,7 @@ class Settings(SettingsRecord):
     )
 
     context_tokens: int = setting(
-        2_000, "budget of the boot context", "tokens", ge=50, le=1_000_000
+        500, "budget of the briefing of a session", "tokens", ge=50, le=1_000_000
     )
 
     context_designs: list[str] = setting(
@@ -599,7 +599,7 @@ class Settings(SettingsRecord):
     )
 
     recall_tokens: int = setting(
-        300, "budget of what a prompt is given", "tokens", ge=0, le=100_000
+        500, "budget of what a prompt is given", "tokens", ge=0, le=100_000
     )
 
     promotion_threshold: float = share(

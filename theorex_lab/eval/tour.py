@@ -33,7 +33,7 @@ from theorex_lab.eval.replay.sessions import (
     replay_sessions,
 )
 from theorex_lab.eval.widgets.explorer import drawn
-from theorex_lab.memory.briefing.context import Context
+from theorex_lab.memory.briefing.briefing import Briefing
 from theorex_lab.memory.observation import ObservationEntry
 from theorex_lab.memory.rows import Rows
 from theorex_lab.store.lab import Lab
@@ -81,7 +81,7 @@ class Tour(Rows[dict[str, Any]]):
     replayed: SessionReplay | None
     unit: str
     tiers: dict[str, int]
-    context: Context
+    context: Briefing
     observations: int
     now: int
     seconds: float
@@ -309,7 +309,7 @@ def run_tour(
     ):
         tiers = _remembered(lab, notes, history.lived)
         replayed = _replayed(history, lab, seed, progress)
-        context = lab.context()
+        context = lab.briefing(tokens=lab.settings.context_tokens)
         figures = _figures(notes, history, tuning, replayed)
         settings = {
             "decayLaw": lab.settings.decay_law,

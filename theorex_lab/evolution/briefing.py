@@ -1,4 +1,4 @@
-"""The context that a session starts with, and where it is written.
+"""The briefings that sessions start with, and where they are written.
 
 What failed before is part of it.
 """
@@ -12,14 +12,13 @@ from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import UNSEEN_DIGITS
 from theorex_lab.memory.annotations import find_item, mark
-from theorex_lab.memory.briefing.context import ChosenLines, Context, choose, render
-from theorex_lab.memory.briefing.context_file import (
+from theorex_lab.memory.briefing.briefing import Briefing, make_briefing
+from theorex_lab.memory.briefing.briefing_file import (
     CONTEXT_FILE,
     CONTEXTS_FOLDER,
-    NO_PROJECT,
-    project_context,
-    remove_context,
-    write_context,
+    project_briefing,
+    remove_briefing,
+    write_briefing,
 )
 from theorex_lab.memory.briefing.prompt_cache import fill_cache
 from theorex_lab.memory.briefing.token_budget import age_in_words
@@ -35,78 +34,76 @@ MOST_FAILURES = 10
 _DECISION_CHARACTERS = LINE_CHARACTERS // 2
 
 
-def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> Context:
-    """Render what the next session is given now.
+def save_briefing(home: Home, file: Path) -> Briefing:
+    """Write the home's briefing into a file, which is replaced as a whole.
 
-    Args:
-        home: The home whose memory is rendered.
-        tokens: The budget, by default the setting contextTokens.
-        query: What the session is about, '' where that is not known.
-    """
-    return render(
-        home,
-        home.clock.now(),
-        more=MORE,
-        tokens=tokens,
-        query=query,
-    )
-
-
-def boot_lines(
-    home: Home, *, tokens: int | None = None, query: str = ""
-) -> ChosenLines:
-    """Return the lines that make up `boot_context`.
+    In a project it is written into the project's own file too, for its sessions.
 
     Args:
         home: The home.
-        tokens: The budget, None for the setting's.
-        query: What the session is about, '' where nobody says.
-    """
-    return choose(
-        home,
-        home.clock.now(),
-        more=MORE,
-        tokens=tokens,
-        query=query,
-    )
+        file: The file.
 
-
-def boot_inject(home: Home, output: Path) -> Context:
-    """Render the context into `output`, which is replaced as a whole.
-
-    In a project it is rendered into the project's own file too. What is of no project
-    is rendered as well, for the sessions of those without a file.
+    Returns:
+        The briefing.
 
     Raises:
-        StorageError: Where a file cannot be written.
+        StorageError: A file cannot be written.
     """
-    rendered = write_context(output, home.views.folder, lambda: boot_context(home))
+    briefing = write_briefing(file, home.views.folder, partial(_briefing_of, home))
     is_named = home.project and not home.project.endswith(UNSEEN_DIGITS)
-    boot_projects(home, [home.project] if is_named else [])
-    return rendered
+    save_projects(home, [home.project] if is_named else [])
+    return briefing
 
 
-def boot_projects(home: Home, projects: Sequence[str]) -> None:
-    """Render the context of each project into its own file.
+def save_projects(home: Home, projects: Sequence[str]) -> None:
+    """Write the briefing of each project into its own file.
 
-    What is of no project is rendered too, for those that have no file.
+    Args:
+        home: The home.
+        projects: The projects, by their ids.
 
     Raises:
-        StorageError: Where a file cannot be written.
+        StorageError: A file cannot be written.
     """
-    for project in [*projects, NO_PROJECT]:
-        project_home = home.in_project(project)
-        write_context(
-            project_context(home.folder, project),
+    for project in projects:
+        write_briefing(
+            project_briefing(home.folder, project),
             home.views.folder,
-            partial(boot_context, project_home),
+            partial(_briefing_of, home.in_project(project)),
         )
+
+
+def first_briefing(home: Home) -> Briefing:
+    """Make the briefing of a project for which none was written, and write it.
+
+    For a project without an id it is only made.
+
+    Args:
+        home: The home of the project, or of all.
+
+    Returns:
+        The briefing.
+
+    Raises:
+        StorageError: The file cannot be written.
+    """
+    if home.project.endswith(UNSEEN_DIGITS):
+        return _briefing_of(home)
+    file = home.folder / CONTEXT_FILE
+    if home.project:
+        file = project_briefing(home.folder, home.project)
+    return write_briefing(file, home.views.folder, partial(_briefing_of, home))
+
+
+def _briefing_of(home: Home) -> Briefing:
+    """Return what a session of the home's project starts with."""
+    return make_briefing(home, tokens=home.settings.context_tokens)
 
 
 def mark_item(
     home: Home, kind: str, item_prefix: str, *, text: str = "", undo: bool = False
 ) -> str:
-    """Append what a person says of an item, and render every context again.
+    """Append what a person says of an item, and write every briefing again.
 
     Args:
         home: The home that holds the item.
@@ -120,59 +117,59 @@ def mark_item(
 
     Raises:
         InvalidInput: As `find_item` and `mark`.
-        StorageError: Where a context cannot be written.
+        StorageError: A briefing cannot be written.
     """
-    item = find_item(home, item_prefix, lambda: boot_context(home).items)
+    item = find_item(home, item_prefix, lambda: _briefing_of(home).items)
     mark(home, kind, item, text=text, undo=undo)
-    render_again(home)
+    save_again(home)
     return item.id
 
 
-def render_again(home: Home) -> None:
-    """Render every context that lies in the home again.
+def save_again(home: Home) -> None:
+    """Write every briefing that lies in the home again.
 
-    The context of a project that was merged into another is removed.
+    The briefing of a project that was merged into another is removed.
 
     Raises:
-        StorageError: Where a file cannot be written or removed.
+        StorageError: A file cannot be written or removed.
     """
     for project in home.journal.places().merged:
-        path = project_context(home.folder, project)
-        remove_context(path, home.views.folder)
+        path = project_briefing(home.folder, project)
+        remove_briefing(path, home.views.folder)
     file = home.folder / CONTEXT_FILE
     if file.exists():
-        boot_inject(home.in_project(""), file)
+        save_briefing(home.in_project(""), file)
     folder = home.folder / CONTEXTS_FOLDER
     projects = sorted(file.stem for file in folder.glob("[!.]*.md"))
     if projects:
-        boot_projects(home, [name for name in projects if name != NO_PROJECT])
+        save_projects(home, projects)
 
 
-def refresh(home: Home, most_projects: int) -> tuple[Context, int]:
+def refresh(home: Home, most_projects: int) -> tuple[Briefing, int]:
     """Bring everything up to date that hooks give.
 
-    These are the reminders, the context of all, and those of the projects that were
-    active last. In a home of a project it is that project's context.
+    This is what prompts are matched with, the briefing of all, and those of the
+    projects that were active last. In a home of a project it is that project's.
 
     Args:
         home: The home.
-        most_projects: How many projects are rendered.
+        most_projects: For how many projects a briefing is written.
 
     Returns:
-        The context of all, and how many projects were rendered.
+        The briefing of all, and for how many projects one was written.
 
     Raises:
-        StorageError: Where a file cannot be written.
+        StorageError: A file cannot be written.
     """
     projects = home.projects or known_projects(home)[:most_projects]
     fill_cache(home)
-    context = write_context(
+    briefing = write_briefing(
         home.folder / CONTEXT_FILE,
         home.views.folder,
-        partial(boot_context, home.in_project("")),
+        partial(_briefing_of, home.in_project("")),
     )
-    boot_projects(home, projects)
-    return context, len(projects)
+    save_projects(home, projects)
+    return briefing, len(projects)
 
 
 def what_failed(home: Home, request: ContextRequest) -> list[ContextLine]:

@@ -153,7 +153,7 @@ class _Night:
             "gate": self.gate,
             **after_gate,
             "embed": self.embed,
-            "boot-inject": self.boot_inject,
+            "briefing": self.save_briefings,
         }
 
     def _last_kind(self) -> str:
@@ -197,17 +197,14 @@ class _Night:
         except ModelUnavailable as error:
             return f"{vectors.coverage()['queued']} wait on: {error}"
 
-    def boot_inject(self) -> str:
+    def save_briefings(self) -> str:
         """Bring up to date what hooks give.
 
         It is of the projects that were active last, or of the one that the night is
         for.
         """
-        context, n_projects = refresh(self.home, _MOST_PROJECTS)
-        report = (
-            f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens}"
-            " tokens"
-        )
+        briefing, n_projects = refresh(self.home, _MOST_PROJECTS)
+        report = f"{len(briefing.lines)} lines in {briefing.tokens} tokens"
         if n_projects:
             report += f", and for {n_projects} project(s)"
         return report

@@ -19,7 +19,10 @@ from theorex_lab.designs import installed
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import in_file
-from theorex_lab.memory.briefing.context_file import CONTEXT_FILE, remove_contexts
+from theorex_lab.memory.briefing.briefing_file import (
+    CONTEXT_FILE,
+    remove_briefings,
+)
 from theorex_lab.memory.contract import Home, check_given
 from theorex_lab.memory.observation import (
     DEFAULT_TYPE,
@@ -53,7 +56,6 @@ if TYPE_CHECKING:
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import BadEvent, Verification, View, Views
     from theorex_lab.memory.briefing.briefing import Briefing
-    from theorex_lab.memory.briefing.context import Context
     from theorex_lab.memory.contract import Design, SessionsEnd
     from theorex_lab.memory.retrieve import Hits, Searcher, VectorUse
     from theorex_lab.routing.cascade import Check
@@ -76,7 +78,7 @@ class Lab:
         journal: The journal of the home.
         clock: What tells the time here.
         config_file: In the folder, with the settings that were changed.
-        context_file: Where the briefing is rendered to by default.
+        context_file: Where the briefing is written by default.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -384,17 +386,6 @@ class Lab:
             kinds=kinds,
         )
 
-    def context(self, query: str = "", *, tokens: int | None = None) -> Context:
-        """Return what the next session would be given.
-
-        Args:
-            query: The prompt that it begins with, '' for none.
-            tokens: Within how many tokens; None: the setting contextTokens.
-        """
-        from theorex_lab.evolution.briefing import boot_context
-
-        return boot_context(self.home, tokens=tokens, query=query)
-
     def briefing(self, query: str | None = None, *, tokens: int = 500) -> Briefing:
         """Return what an agent would read now, at a session's start or at a prompt.
 
@@ -599,19 +590,24 @@ class Lab:
             project=self.home.project,
         )
 
-    def boot_inject(self, output: str | Path | None = None) -> Context:
-        """Render the context into a file, in a project into its own file too.
+    def save_briefing(self, output: str | Path | None = None) -> Briefing:
+        """Write the briefing into a file, in a project into its own file too.
+
+        Hooks give the next session what the project's own file holds.
 
         Args:
             output: The file; None: SHARED_CONTEXT.md in the home.
 
+        Returns:
+            The briefing.
+
         Raises:
             StorageError: A file cannot be written.
         """
-        from theorex_lab.evolution.briefing import boot_inject
+        from theorex_lab.evolution.briefing import save_briefing
 
         file = Path(output).expanduser() if output is not None else self.context_file
-        return boot_inject(self.home, file)
+        return save_briefing(self.home, file)
 
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
         """Return the state of the home.
@@ -909,7 +905,7 @@ class Lab:
         )
         # From here on nobody folds or renders it. What others had made before is removed
         # once they have let go of it.
-        remove_contexts(self.folder, self.views.folder)
+        remove_briefings(self.folder, self.views.folder)
         remove_cache(self.home)
         self.views.remove_reached()
         journal.forget_places()
@@ -944,14 +940,14 @@ class Lab:
                 merged before.
             StorageError: A rendered context or the reminders cannot be written.
         """
-        from theorex_lab.evolution.briefing import render_again
+        from theorex_lab.evolution.briefing import save_again
         from theorex_lab.memory.briefing.prompt_cache import fill_cache
         from theorex_lab.memory.projects import merge_projects
 
         merged = merge_projects(self.home, old, new)
         self.views.remove_reached()
         fill_cache(self.home)
-        render_again(self.home)
+        save_again(self.home)
         return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:

@@ -39,16 +39,14 @@ if TYPE_CHECKING:
 
 CONTEXT_FILE = "SHARED_CONTEXT.md"
 CONTEXTS_FOLDER = "contexts"
-NO_PROJECT_FILE = "none.md"
 CONFIG_FILE = "config.json"
 CACHE_FILE = "recall.db"
 # How a briefing begins that has nothing to give.
-NOTHING_YET = b"_Nothing is remembered yet."
+NOTHING_YET = b"_Nothing is remembered"
 LARGEST_CONTEXT_BYTES = 256 << 10
 LARGEST_CONFIG_BYTES = 1 << 20
 # Where the settings recallTokens and contextTokens are not set.
-RECALL_TOKENS = 300
-CONTEXT_TOKENS = 2_000
+RECALL_TOKENS = 500
 RENDER_AFTER_SECONDS = 300
 # The end of one or two sessions renders as many projects; the night renders the others.
 _MOST_PROJECTS = 3
@@ -144,6 +142,31 @@ class SessionHome:
             return None
         return settings.get(name, settings.get(snake, default))
 
+    def opened(self, project: str) -> Home:
+        """Return the home with its designs, for a project.
+
+        Importing what it needs costs a second.
+
+        Args:
+            project: The project, '' for all.
+
+        Raises:
+            ConfigError: config.json is broken.
+        """
+        from pathlib import Path
+
+        from theorex_lab.designs import installed
+        from theorex_lab.memory.contract import Home
+
+        return Home(
+            Path(self.folder),
+            journal=self.journal,
+            settings=self._settings,
+            clock=self._clock,
+            designs=installed,
+            project=project,
+        )
+
     def close(self) -> None:
         """Close the journal, where it was opened here."""
         if self._own_journal is not None:
@@ -186,8 +209,8 @@ def start_session(
     """Give a session the briefing of its project, and note that it was given.
 
     1. Name the project of the session's folder; nothing is written for that.
-    2. Choose the briefing: the project's own, else the first of its reminders, else
-       that of no project. A project is given nothing of another.
+    2. Read the briefing that was written for the project. Where none was, it is made
+       now. A project is given nothing of another.
     3. Give the briefing.
     4. Note in the journal what was given.
     5. Note in the reminders' cache what was given, so that no prompt gives it again.
@@ -209,7 +232,7 @@ def start_session(
     from theorex_lab.core.ids import session_of
 
     folder = _folder_of(home, event, name_project=_seen_project)
-    briefing = _briefing_for(home, folder.project)
+    briefing = _briefing_for(home, folder)
     briefing.project = folder.project
     if not briefing.text:
         return briefing
@@ -514,47 +537,59 @@ def _seen_project(home: SessionHome, repository: Repository) -> str:
     return project or unseen_project(repository)
 
 
-def _briefing_for(home: SessionHome, project: str) -> Given:
-    """Return what a session of a project starts with.
+def _briefing_for(home: SessionHome, folder: WorkingFolder) -> Given:
+    """Return what a session in a folder starts with.
 
-    That is the project's rendered briefing. Where it has none, or one with nothing in
-    it, it is the first of the project's reminders, else the briefing of no project. The
-    briefing for all is for sessions without a known project.
+    That is the briefing that was written for its project. Where none was, it is made
+    now. The briefing for all is for sessions without a known project.
     """
     problems: list[str] = []
-    paths = _briefing_paths(home, project)
-    path = next(filter(os.path.isfile, paths), "")
-    text = _read_briefing(path, problems) if path else b""
-    is_own = path == paths[0]
-    briefing = Given()
-    if not is_own or NOTHING_YET in text:
-        briefing = _with_cache(
-            home,
-            lambda cache: _first_reminders(home, cache, project),
-            briefing,
-            problems,
-        )
-    if not briefing.text and path:
+    path = _briefing_path(home, folder.project)
+    if not os.path.isfile(path):
+        return _briefing_made_now(home, folder)
+    text = _read_briefing(path, problems)
+    briefing = Given(is_stale=is_older(path, RENDER_AFTER_SECONDS))
+    if NOTHING_YET not in text:
         from theorex_lab.memory.context_served import given_of
 
-        items, tokens = given_of(path, text)
-        is_stale = is_own and is_older(path, RENDER_AFTER_SECONDS)
-        briefing = Given(text, items, tokens, is_stale=is_stale)
+        briefing.text = text
+        briefing.items, briefing.tokens = given_of(path, text)
     briefing.problems = problems
     return briefing
 
 
-def _briefing_paths(home: SessionHome, project: str) -> list[str]:
-    """Return the files in which a project's briefing may be, its own first."""
+def _briefing_path(home: SessionHome, project: str) -> str:
+    """Return the file that holds a project's briefing, or the one for all."""
     if not project:
-        return [home.path(CONTEXT_FILE)]
-    folder = home.path(CONTEXTS_FOLDER)
-    names = (f"{project}.md", NO_PROJECT_FILE)
-    return [os.path.join(folder, name) for name in names]
+        return home.path(CONTEXT_FILE)
+    return os.path.join(home.path(CONTEXTS_FOLDER), f"{project}.md")
+
+
+def _briefing_made_now(home: SessionHome, folder: WorkingFolder) -> Given:
+    """Make the briefing of a folder's project, and keep it where the project is known.
+
+    This costs seconds, and happens once a project.
+    """
+    from theorex_lab.journal.sqlite.opening import DATABASE_FILE
+
+    is_shared = home.shared_journal is not None
+    if not is_shared and not os.path.exists(home.path(DATABASE_FILE)):
+        return Given()
+    from theorex_lab.core.errors import TheorexError
+    from theorex_lab.evolution.briefing import first_briefing
+
+    try:
+        briefing = first_briefing(home.opened(folder.project))
+    except TheorexError as error:
+        given = Given()
+        given.problems.append(f"no briefing could be made: {error}")
+        return given
+    text = briefing.text.encode() if briefing.lines else b""
+    return Given(text, briefing.items, briefing.tokens if text else 0)
 
 
 def _read_briefing(path: str, problems: list[str]) -> bytes:
-    """Return a rendered briefing, cut between two lines where it is too large."""
+    """Return a written briefing, cut between two lines where it is too large."""
     with open(path, "rb") as file:
         text = file.read(LARGEST_CONTEXT_BYTES + 1)
     if len(text) <= LARGEST_CONTEXT_BYTES:
@@ -562,17 +597,6 @@ def _read_briefing(path: str, problems: list[str]) -> bytes:
     name = os.path.basename(path)
     problems.append(f"{name} is larger than {LARGEST_CONTEXT_BYTES} bytes and was cut")
     return text[: text.rfind(b"\n", 0, LARGEST_CONTEXT_BYTES) + 1]
-
-
-def _first_reminders(home: SessionHome, cache: Connection, project: str) -> Given:
-    """Return what a session starts with where no briefing was rendered yet."""
-    from theorex_lab.memory.briefing.prompt_matches import first_rows, rendered
-
-    tokens = home.setting("contextTokens", CONTEXT_TOKENS)
-    if type(tokens) is not int:
-        tokens = CONTEXT_TOKENS
-    text, items, n_tokens = rendered(first_rows(cache, project), tokens)
-    return Given(text.encode(), items, n_tokens, is_stale=bool(text))
 
 
 def is_older(path: str, seconds: int) -> bool:

@@ -86,7 +86,7 @@ class GroupEntry(NamedTuple):
 def _memory() -> GroupEntry:
     return GroupEntry(
         "memory",
-        "Write, search, scan, flush, promote, the next session's context.",
+        "Write, search, the briefing, scan, flush, promote.",
         (
             CommandEntry(
                 "write",
@@ -143,24 +143,6 @@ def _memory() -> GroupEntry:
                 "Give an agent's concepts to the shared web.",
             ),
             CommandEntry(
-                "query-shared",
-                "query-shared",
-                lambda: theorex_commands.query_shared,
-                "Search the shared web, or list it.",
-            ),
-            CommandEntry(
-                "flash-inject",
-                "flash-inject",
-                lambda: theorex_commands.flash_inject,
-                "Show what a running session knows now.",
-            ),
-            CommandEntry(
-                "boot-aware",
-                "boot-aware",
-                lambda: theorex_commands.boot_aware,
-                "Show an agent's context, cut to a model's budget.",
-            ),
-            CommandEntry(
                 "moment",
                 "moment",
                 lambda: theorex_commands.moment,
@@ -179,28 +161,10 @@ def _memory() -> GroupEntry:
                 "Note how full a context is; sum the session up where it is due.",
             ),
             CommandEntry(
-                "boot-inject",
-                "boot-inject",
-                lambda: memory.boot_inject,
-                "Render the context of the next session into a file.",
-            ),
-            CommandEntry(
                 "briefing",
                 "briefing",
                 lambda: memory.briefing,
                 "Show what an agent would read now.",
-            ),
-            CommandEntry(
-                "memory-context",
-                "context",
-                lambda: memory.memory_context,
-                "Show what an agent would be given now.",
-            ),
-            CommandEntry(
-                "memory-show",
-                "show",
-                lambda: memory.memory_show,
-                "Show what is given now and why, what was before, and its use.",
             ),
             CommandEntry(
                 "pin", "pin", lambda: memory.pin, "Let an item come back first."
@@ -265,6 +229,39 @@ def _memory() -> GroupEntry:
                 "audit",
                 lambda: learn.audit,
                 "Show the audit log: what changed in the memory, and when.",
+            ),
+        ),
+    )
+
+
+def _tiers() -> GroupEntry:
+    return GroupEntry(
+        "tiers",
+        "Theorex's own forms of what is given, by the names of its document.",
+        (
+            CommandEntry(
+                "boot-inject",
+                "boot-inject",
+                lambda: theorex_commands.boot_inject,
+                "Write the briefing of the next session into a file.",
+            ),
+            CommandEntry(
+                "boot-aware",
+                "boot-aware",
+                lambda: theorex_commands.boot_aware,
+                "Show an agent's concepts and fixes, cut to a model's budget.",
+            ),
+            CommandEntry(
+                "flash-inject",
+                "flash-inject",
+                lambda: theorex_commands.flash_inject,
+                "Show what a running session knows now.",
+            ),
+            CommandEntry(
+                "query-shared",
+                "query-shared",
+                lambda: theorex_commands.query_shared,
+                "Search the shared web, or list it.",
             ),
         ),
     )
@@ -399,7 +396,7 @@ def _learn() -> GroupEntry:
                 "nightly",
                 "nightly",
                 lambda: learn.nightly,
-                "Run a night's steps: review, gate, scan, promote, context.",
+                "Run a night's steps: review, gate, scan, promote, briefing.",
             ),
             CommandEntry(
                 "schedule",
@@ -875,6 +872,7 @@ def _research() -> GroupEntry:
 
 GROUPS = (
     _memory(),
+    _tiers(),
     _route(),
     _learn(),
     _task(),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # What `theorex --help` shows beside the groups.
 EVERYDAY = (
-    "write search status boot-inject route dispatch outcome nightly backup restore tune"
+    "write search briefing status route outcome nightly backup tune"
     " tour lab install-hooks commands"
 ).split()
 

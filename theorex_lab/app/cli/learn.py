@@ -584,11 +584,11 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """Failures are reviewed.
 
     What won in the last days is said again, what lost is written to avoid; then
-    concepts are promoted and the context is rendered. Doing it twice writes nothing
+    concepts are promoted and the briefing is written. Doing it twice writes nothing
     more.
 
     JSON: {reviews, reviewer, refined: [{agent, won, lost, observations, …}], promoted:
-    {concepts, links}, context: {path, concepts, fixes}}
+    {concepts, links}, briefing: {path, lines, tokens}}
     """
     from theorex_lab.evolution.maintenance import agents_of
 
@@ -600,23 +600,23 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     promoted = [lab.theorex.promote(agent=agent_name) for agent_name in names]
     concepts = sum(promotion.concepts for promotion in promoted)
     links = sum(promotion.links for promotion in promoted)
-    context = lab.boot_inject()
+    briefing = lab.save_briefing()
     result: dict[str, Any] = {
         "reviews": [review.to_dict() for review in reviews],
         "reviewer": reason,
         "refined": [tags.to_dict() for tags in refined],
         "promoted": {"concepts": concepts, "links": links},
-        "context": {
+        "briefing": {
             "path": str(lab.context_file),
-            "concepts": context.concepts,
-            "fixes": context.fixes,
+            "lines": len(briefing.lines),
+            "tokens": briefing.tokens,
         },
     }
     lines = _review_lines(reviews, reason)
     lines += [_refined_line(tags) for tags in refined]
     lines.append(f"promoted: {concepts} concepts, {links} links")
     lines.append(
-        f"context: {context.concepts} concepts and {context.fixes} fixes in"
+        f"briefing: {len(briefing.lines)} lines, {briefing.tokens} tokens in"
         f" {lab.context_file}"
     )
     emit(result, "\n".join(lines))

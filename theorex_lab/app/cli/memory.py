@@ -8,9 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import groupby
-from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,6 +32,7 @@ from theorex_lab.files.command_line.options import (
     note,
     own_agent,
 )
+from theorex_lab.memory.briefing.briefing import FEWEST_TOKENS
 from theorex_lab.memory.observation import TYPES
 from theorex_lab.text.line import one_line
 
@@ -272,35 +270,6 @@ def status(agent: str | None) -> None:
     emit(result, "\n".join(lines))
 
 
-@command("boot-inject")
-@reads_project
-@click.option(
-    "--output", metavar="F", help="The file; default SHARED_CONTEXT.md in the home."
-)
-def boot_inject(output: str | None) -> None:
-    """The file is replaced as a whole.
-
-    A project's context is also kept in the home's folder contexts, for its sessions.
-
-    JSON: {path, concepts, fixes, agents, tokens}
-    """
-    from theorex_lab.app.cli.projects import note_roots
-
-    lab = open_lab()
-    file = Path(output) if output is not None else lab.context_file
-    context = lab.boot_inject(file)
-    note_roots(lab)
-    counts = {
-        name: getattr(context, name)
-        for name in ("concepts", "fixes", "agents", "tokens")
-    }
-    text = (
-        f"{file}: {context.concepts} concepts, {context.fixes} fixes, {context.tokens}"
-        " tokens"
-    )
-    emit({"path": str(file), **counts}, text)
-
-
 @command("embed")
 @click.option(
     "--limit", type=click.IntRange(min=0), help="At most so many; default: all."
@@ -324,13 +293,6 @@ def embed(limit: int | None) -> None:
     )
 
 
-_TOKENS = click.option(
-    "--tokens",
-    type=TOKENS,
-    help="Within so many tokens; default: the setting contextTokens.",
-)
-
-
 @command("briefing")
 @reads_project
 @click.option(
@@ -340,17 +302,61 @@ _TOKENS = click.option(
     help="A prompt; default: what a session starts with.",
 )
 @click.option(
-    "--tokens", type=TOKENS, default=500, show_default=True, help="The budget."
+    "--tokens",
+    type=TOKENS,
+    help="The budget; default: the setting contextTokens, with --query recallTokens.",
 )
 @click.option(
     "--why", is_flag=True, help="Why each line is there, and what it rests on."
 )
-def briefing(query: str, tokens: int, why: bool) -> None:
-    """Nothing is written, and no maintenance has to have run.
+@click.option(
+    "--save",
+    is_flag=True,
+    help="Also write it into the file that the project's next session reads.",
+)
+@click.option(
+    "--given",
+    is_flag=True,
+    help="Show what agents were given before, and what of it they used.",
+)
+@LIMIT
+def briefing(
+    query: str,
+    tokens: int | None,
+    why: bool,
+    save: bool,
+    given: bool,
+    limit: int,
+) -> None:
+    """No maintenance has to have run. Without --save nothing is written.
 
-    JSON: {text, tokens, problem, lines: [{section, text, why, at, events}]}
+    With --given a line counts as used where the session then touched a file that the
+    line names, or said at least half of its words; --limit says how many times are
+    shown.
+
+    JSON: {text, tokens, problem, lines: [{id, section, text, why, at, events}]}; with
+    --given {before: [{at, how, agent, session, query, tokens, items, used}], given,
+    used}
     """
-    made = open_lab().briefing(query, tokens=tokens)
+    if given and (query or save or why or tokens is not None):
+        raise click.UsageError("Give --given alone, or with --limit.")
+    if save and (query or tokens is not None):
+        raise click.UsageError("Give --save without --query and --tokens.")
+    lab = open_lab()
+    if given:
+        _show_given(lab, limit)
+        return
+    if tokens is None:
+        tokens = lab.settings.context_tokens
+        if query:
+            tokens = max(FEWEST_TOKENS, lab.settings.recall_tokens)
+    if save:
+        from theorex_lab.app.cli.projects import note_roots
+
+        made = lab.save_briefing()
+        note_roots(lab)
+    else:
+        made = lab.briefing(query, tokens=tokens)
     if made.problem:
         note(made.problem)
     rows = [{**asdict(line), "at": to_iso(line.at)} for line in made.lines]
@@ -364,6 +370,21 @@ def briefing(query: str, tokens: int, why: bool) -> None:
     emit(result, text)
 
 
+def _show_given(lab: Lab, limit: int) -> None:
+    """Show what agents were given before, and what of it they used."""
+    from theorex_lab.memory.given_before import given_before
+
+    before = given_before(lab.home, limit)
+    judged = [row for row in before if row["used"] is not None]
+    total = sum(row["items"] for row in judged)
+    used = sum(row["used"] for row in judged)
+    share = "no use is known yet"
+    if judged:
+        share = f"of {total} lines given in known sessions {used} were used then"
+    lines = [*map(_given_row, before), share]
+    emit({"before": before, "given": total, "used": used}, "\n".join(lines))
+
+
 def _explained(rows: Sequence[dict[str, Any]]) -> str:
     """Return each line of a briefing with its reason and its first events."""
     texts = []
@@ -373,77 +394,12 @@ def _explained(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(texts) or "no line is worth its room"
 
 
-@command("memory-context")
-@reads_project
-@click.option(
-    "--query",
-    default="",
-    show_default=False,
-    help="A first prompt; default: what a session starts with.",
-)
-@_TOKENS
-@click.option(
-    "--why",
-    is_flag=True,
-    help="Why each line is given, and its items, to pin, correct or dismiss.",
-)
-def memory_context(query: str, tokens: int | None, why: bool) -> None:
-    """Nothing is written, and it counts nowhere as given.
-
-    JSON: {text, tokens, lines: [{section, text, why, items, events, trust}]}
-    """
-    lab = open_lab()
-    context = lab.context(query, tokens=tokens)
-    lines = _lines(lab, tokens, query)
-    result = {"text": context.text, "tokens": context.tokens, "lines": lines}
-    emit(result, _memory_lines(lines) if why else context.text.rstrip("\n"))
-
-
-@command("memory-show")
-@reads_project
-@_TOKENS
-@LIMIT
-def memory_show(tokens: int | None, limit: int) -> None:
-    """An item counts as used where the session then touched a file that it names.
-
-    It does so too where the session then said at least half of its words.
-
-    JSON: {project, tokens, lines: [{section, text, why, items, events, trust}], before:
-    [{at, how, agent, session, query, tokens, items, used}], given, used}
-    """
-    from theorex_lab.memory.briefing.context import given_before
-
-    lab = open_lab()
-    lines = _lines(lab, tokens)
-    before = given_before(lab.home, limit)
-    size = lab.context(tokens=tokens).tokens
-    judged = [context for context in before if context["used"] is not None]
-    total = sum(context["items"] for context in judged)
-    used = sum(context["used"] for context in judged)
-    share = (
-        f"of {total} items given in known sessions {used} were used then"
-        if judged
-        else "no use is known yet"
-    )
-    text_lines = [
-        f"given now, in {size} tokens:",
-        _memory_lines(lines),
-        "",
-        "given before:",
-        *map(_row, before),
-        share,
-    ]
-    result = {"project": lab.home.project, "tokens": size, "lines": lines}
-    report = {**result, "before": before, "given": total, "used": used}
-    emit(report, "\n".join(text_lines))
-
-
 @command("pin")
 @click.argument("item", metavar="ID")
 def pin(item: str) -> None:
     """ID is an item's id, or the beginning that it alone has.
 
-    `search` and `memory context --why` show it. So it is for unpin, dismiss and
+    `search` and `briefing --why` show it. So it is for unpin, dismiss and
     correct.
 
     JSON: {item}
@@ -500,31 +456,10 @@ def _emit(item: str, change: str) -> None:
     emit({"item": item}, f"{item} {change}")
 
 
-def _lines(lab: Lab, tokens: int | None, query: str = "") -> list[dict[str, Any]]:
-    from theorex_lab.evolution.briefing import boot_lines
-    from theorex_lab.memory.briefing.context import shown_lines
-
-    return shown_lines(lab.home, boot_lines(lab.home, tokens=tokens, query=query))
-
-
-def _memory_lines(lines: Sequence[Mapping[str, Any]]) -> str:
-    text_lines = []
-    for section, its in groupby(lines, key=itemgetter("section")):
-        text_lines.append(f"{one_row(section)}:")
-        for line in its:
-            about = (
-                f"{line['why']}, trust {line['trust']} "
-                f" ({', '.join(line['items']) or 'no item'})"
-            )
-            text_lines += [f"  {line['text']}", f"      {about}"]
-    return "\n".join(text_lines) or "nothing is remembered yet"
-
-
-def _row(context: Mapping[str, Any]) -> str:
-    used = "" if context["used"] is None else f", {context['used']} used"
+def _given_row(row: Mapping[str, Any]) -> str:
+    """Return one time that an agent was given something, for people."""
+    used = "" if row["used"] is None else f", {row['used']} used"
     return one_row(
-        "{at:.16}  {how:<13}  {agent} {session}  {tokens} tokens, {items} items".format(
-            **context
-        )
-        + used
+        f"{row['at']:.16}  {row['how']:<13}  {row['agent']} {row['session']} "
+        f" {row['tokens']} tokens, {row['items']} lines{used}"
     )

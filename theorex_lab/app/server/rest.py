@@ -1,7 +1,8 @@
 """The memory for programs that speak no protocol of agents.
 
-Here are the routes that designs bring, over HTTP and web sockets. What a request may
-hold, the OpenAPI document and the page come from one table, `Design.routes`.
+Here are the briefing, and the routes that designs bring, over HTTP and web sockets.
+What a request may hold, the OpenAPI document and the page come from one table,
+`Design.routes`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +27,11 @@ from starlette import (
 )
 
 from theorex_lab.app.server import auth, listening
+from theorex_lab.app.server.briefing_route import BRIEFING
 from theorex_lab.app.server.listening import host_names
 from theorex_lab.app.server.scoped import AgentId, is_the_owners, naming, tell_owner
 from theorex_lab.core.errors import TheorexError
-from theorex_lab.memory.contract import Design, Route
+from theorex_lab.memory.contract import Route
 from theorex_lab.store.lab import Lab
 
 MOST_BYTES = 4 << 20  # of a request's body, or of a message
@@ -55,16 +58,22 @@ _REFUSED = (
 
 
 class _Endpoint:
-    """A route of a design.
+    """A route of the lab or of a design.
 
     Arguments are checked, its function runs in a thread, what it returns is sent as JSON.
     """
 
     def __init__(
-        self, lab: Lab, owner: Design, route: Route, named: Callable[[str | None], str]
+        self, asked: Callable[[], Any], route: Route, named: Callable[[str | None], str]
     ) -> None:
-        self._lab = lab
-        self._owner = owner.name
+        """Read the arguments of a route.
+
+        Args:
+            asked: Returns what the route's function is given first.
+            route: The route.
+            named: Whom a call speaks of, by the name in it.
+        """
+        self._asked = asked
         self.route = route
         self._named = named
         fields: dict[str, Any] = {}
@@ -106,7 +115,7 @@ class _Endpoint:
         )
 
     def _run(self, arguments: Mapping[str, Any]) -> Any:
-        return self.route.run(self._lab.design(self._owner), **arguments)
+        return self.route.run(self._asked(), **arguments)
 
     def _encoded(self, body: bytes | None, strings: Mapping[str, str]) -> bytes:
         return to_json(self._run(self._check(body, strings)))
@@ -231,7 +240,7 @@ class _Endpoint:
 
 
 class RestServer:
-    """The server as an ASGI application: the routes of the home's designs.
+    """The server as an ASGI application: the briefing, and the routes of the designs.
 
     Free of the token are /health, /openapi.json and a page.
 
@@ -264,11 +273,11 @@ class RestServer:
         folder = Path(__file__).parent
         named = naming(agent, any_agent=any_agent)
         document = from_json((folder / "openapi.json").read_bytes())
-        routes = []
+        routes = [_Endpoint(lambda: lab, BRIEFING, named).describe(document)]
         for design in lab.home.designs:
+            asked = partial(lab.design, design.name)
             for route in design.routes():
-                endpoint = _Endpoint(lab, design, route, named)
-                routes.append(endpoint.describe(document))
+                routes.append(_Endpoint(asked, route, named).describe(document))
         pages = [folder / name for name in ("page.html", "page.js")]
         fixed: list[Any] = [
             responses.FileResponse(page, headers=_PRIVATE) for page in pages

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from theorex_lab.core.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.core.ids import check_agent
-from theorex_lab.memory.briefing.context import Context
+from theorex_lab.designs.theorex.rendering import Context
+from theorex_lab.memory.briefing.briefing import Briefing
 from theorex_lab.memory.projects import find_project
 from theorex_lab.memory.retrieval_log import note_recalled
 from theorex_lab.store.lab import Lab
@@ -70,7 +71,7 @@ def noted(
     lab: Lab,
     trigger: str,
     agent: str,
-    recalled: dict[str, Any] | Context,
+    recalled: dict[str, Any] | Briefing | Context,
     *,
     query: str = "",
 ) -> list[str]:

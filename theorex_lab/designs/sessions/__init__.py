@@ -38,9 +38,3 @@ KINDS = {
         paths="files",
     ),
 }
-# Of lines of the context.
-RULE = "rule"
-LAST = "last"
-SAID = "sentence"
-FILE = "file"
-TOPIC = "topic"

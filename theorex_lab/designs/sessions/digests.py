@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.sessions.renamed import followed
-from theorex_lab.designs.sessions.said import MessageStore, edited, read, shortest_ends
+from theorex_lab.designs.sessions.said import SessionWords, edited, read, shortest_ends
 from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_of_event
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
@@ -374,7 +374,7 @@ def _fixed_files(paths: Sequence[str]) -> str:
 
 def captures_of(home: Home, agent: str, session: str) -> list[Event]:
     """Return what was captured of a session in the home's project or in none, in order."""
-    with home.views.reading(MessageStore) as view:
+    with home.views.reading(SessionWords) as view:
         row = view.sessions.find(f"{agent}/{session}")
         if row is None:
             return []
@@ -448,7 +448,7 @@ def digest_idle(home: Home, agent: str | None) -> str:
 
     It is a step of the night.
     """
-    view = home.views.get(MessageStore)
+    view = home.views.get(SessionWords)
     idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
     with view.lock:
         ends = view.ends
@@ -521,5 +521,5 @@ def _explanation(
 
 def agents_of(home: Home) -> list[str]:
     """Return who has said something in a session, or done something there."""
-    with home.views.reading(MessageStore) as view:
+    with home.views.reading(SessionWords) as view:
         return list(dict.fromkeys(name.partition("/")[0] for name in view.sessions))

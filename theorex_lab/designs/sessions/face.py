@@ -9,7 +9,9 @@ from theorex_lab.designs.sessions.digests import (
     keep_digest,
 )
 from theorex_lab.designs.sessions.said import NeededFile, needed_files
-from theorex_lab.designs.sessions.sections import StandingRule, standing_rules
+from theorex_lab.memory.briefing.candidates import Candidate
+from theorex_lab.memory.briefing.rules import rule_candidates
+from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.memory.contract import DesignApi
 
 
@@ -22,12 +24,14 @@ class Sessions(DesignApi):
     []
     """
 
-    def rules(self) -> list[StandingRule]:
-        """Return the rules of users that stand, often and lately given first.
+    def rules(self) -> list[Candidate]:
+        """Return the standing rules of users, the most certain first.
 
-        See `designs.sessions.sections.standing_rules`.
+        See `memory.briefing.rules.rule_candidates`.
         """
-        return standing_rules(self.home, self.home.clock.now())
+        now = self.home.clock.now()
+        rules = rule_candidates(recorded_sessions(self.home, now), now)
+        return sorted(rules, key=lambda rule: -rule.weight)
 
     def files(self, query: str = "") -> list[NeededFile]:
         """Return the files that will probably be needed, for a query or in general.

@@ -1,15 +1,12 @@
 """What sessions left, as columns.
 
-It is the sentences that were said, with their words, and the files that were touched
-and will be needed. The earlier sentences that tell most are chosen by rare words that
-are still in use, each counted once, for the room they take.
+It is the words that were used, and the files that were touched and will be needed.
 """
 
-import heapq
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,10 +23,7 @@ from theorex_lab.designs.sessions.renamed import (
 )
 from theorex_lab.designs.sessions.sentences import (
     TEXT_OF,
-    holder_of,
-    item_id,
     said_in,
-    sentences_of_event,
     words,
 )
 from theorex_lab.designs.sessions.settings import SessionSettings
@@ -37,7 +31,7 @@ from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
-from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.text.file_moves import FileStep
 from theorex_lab.text.paths import is_project_path, kept_path, named_path
 
@@ -59,51 +53,24 @@ KEY = ("project", "path", "session", "day")  # of a row
 _USED = ("session", "project", "word")  # columns of a use of a word
 
 
-class MessageStore(View):
-    """Sentences, one row each, and the words of each session.
+class SessionWords(View):
+    """The words of each session, and when it began and ended.
 
     Attributes:
-        sentences: The columns seq and number (of the sentence in its event), at (µs),
-            text, project, session, agent (numbers of names), trust, user (1 for what a
-            user said), own (0 for what may be pasted), written (1 for a note that was
-            written to be kept), standing and worth (0..1).
-        events: Of each sentence the id of its event.
-        first_word: Of each text where its words begin in `held`.
-        held: The words of the texts, one text after the other.
         used: The columns session, project, word, each triple once.
         ends: Of each session project, first_at, last_at (µs), first_seq, last_seq, and
             the seq up to which it was digested.
     """
 
-    name = "said"
-    code = 2
+    name = "session_words"
+    code = 1
     kinds = (*TEXT_OF, "tool_used", "digest")
 
     def __init__(self) -> None:
         super().__init__()
         self.projects = Names()
         self.sessions = Names()
-        self.agents = Names()
         self.words = Names()
-        self.texts = Names()
-        self.events = Strings()
-        self.sentences = Table(
-            seq="i8",
-            number="i4",
-            at="i8",
-            text="i4",
-            project="i4",
-            session="i4",
-            agent="i4",
-            trust="i1",
-            user="i1",
-            own="i1",
-            written="i1",
-            standing="f4",
-            worth="f4",
-        )
-        self.first_word = Table(place="i8")
-        self.held = Table(word="i4")
         self.used = Table(session="i4", project="i4", word="i4")
         self.ends = Table(
             project="i4",
@@ -132,7 +99,6 @@ class MessageStore(View):
             is_derived = event.body.get("type") in (FIX_TYPE, AVOID_TYPE)
             if event.kind in TEXT_OF and not is_derived:
                 self._use(session, event, words(said_in(event)))
-                self._keep(event, session)
 
     def _note_digest(self, event: Event) -> None:
         row = self.sessions.find(f"{event.agent}/{event.session}")
@@ -176,42 +142,6 @@ class MessageStore(View):
         self._used.update(new)
         self.used.extend(_USED, new)
 
-    def _keep(self, event: Event, session: int) -> None:
-        body = event.body
-        owner = self.agents.number(event.agent)
-        project = self._project(body)
-        source = body.get("source", "")
-        trust = TRUST.get(source, 0)
-        for sentence in sentences_of_event(event):
-            self.sentences.add(
-                seq=event.seq,
-                number=sentence.number,
-                at=event.at,
-                text=self._text(sentence.text),
-                agent=owner,
-                session=session,
-                project=project,
-                trust=trust,
-                user=source == "user",
-                own=sentence.own,
-                written=event.kind == "observation",
-                standing=sentence.standing,
-                worth=sentence.worth,
-            )
-            self.events.append(event.id)
-
-    def _text(self, text: str) -> int:
-        """Return the number of a text, whose words are noted when it is new."""
-        number = self.texts.number(text)
-        if number < len(self.first_word):
-            return number
-        self.first_word.extend(("place",), [(len(self.held),)])
-        new_rows: list[tuple[int]] = []
-        for word in sorted(words(text)):
-            new_rows.append((self.words.number(word),))
-        self.held.extend(("word",), new_rows)
-        return number
-
     def of_project(
         self, numbers: NDArray[np.int32], projects: Sequence[str] | None
     ) -> NDArray[np.bool_]:
@@ -230,20 +160,6 @@ class MessageStore(View):
                 allowed.append(number + 1)
         return np.isin(numbers, allowed)
 
-    def words_of(self, texts: Ints) -> tuple[Ints, Ints]:
-        """Return the words of these texts in one row, and where those of each begin."""
-        first_word = self.first_word["place"]
-        end_of_words = np.append(first_word[1:], len(self.held))
-        starts = first_word[texts]
-        ends = end_of_words[texts]
-        counts = ends - starts
-        first = np.cumsum(counts) - counts
-        total = int(counts.sum())
-        shifts = np.repeat(starts - first, counts)
-        picked = shifts + np.arange(total)
-        numbers = self.held["word"][picked]
-        return numbers.astype(np.int64), first
-
 
 def _tool_text(event: Event) -> str:
     """Return the command of a tool call and the paths that it used."""
@@ -255,25 +171,13 @@ def _tool_text(event: Event) -> str:
     return " ".join(texts)
 
 
-class WordWeights(NamedTuple):
-    """What the words tell, by number of a word.
+def rare_words(view: SessionWords, projects: Sequence[str] | None, now: int) -> Floats:
+    """Return how much each word tells, by its number.
 
-    Attributes:
-        idf: 0 where it is in more than a fifth of the sessions.
-        live: How lately it was in use.
-    """
-
-    idf: Floats
-    live: Floats
-
-
-def word_weights(
-    view: MessageStore, projects: Sequence[str] | None, now: int
-) -> WordWeights:
-    """Return what the words of sessions tell at a time.
+    It is the word's idf over sessions, 0 where it is in more than a fifth of them.
 
     Args:
-        view: The sentences and words.
+        view: The words of the sessions.
         projects: Names of the projects of the sessions; None: all.
         now: The time, µs UTC.
     """
@@ -281,20 +185,14 @@ def word_weights(
     is_counted &= view.ends["first_at"] <= now
     is_used = is_counted[view.used["session"]]
     is_used &= view.of_project(view.used["project"], projects)
-    word = view.used["word"][is_used]
-    session = view.used["session"][is_used]
     n_words = len(view.words)
     n_sessions = int(is_counted.sum())
-    count = np.bincount(word, minlength=n_words)
+    count = np.bincount(view.used["word"][is_used], minlength=n_words)
     most_sessions = max(1.0, _RARE_FRACTION * n_sessions)
     is_rare = (count > 0) & (count <= most_sessions)
     ratio = max(n_sessions, 2) / np.maximum(count, 1)
-    idf = np.where(is_rare, np.log(ratio), 0.0)
-    since_end = np.maximum(now - view.ends["last_at"], 0)
-    age = since_end / MICROSECONDS_PER_DAY
-    use = (age[session] + 0.5) ** -0.5
-    live = np.bincount(word, use, n_words)
-    return WordWeights(idf, live.astype(np.float64))
+    idf: Floats = np.where(is_rare, np.log(ratio), 0.0)
+    return idf
 
 
 def edited(event: Event) -> list[str]:
@@ -717,8 +615,8 @@ def _closeness(
     It is the session's share of the query's rare words; the shorter the session, the
     more.
     """
-    with home.views.reading(MessageStore) as view:
-        idf = word_weights(view, home.projects, now).idf
+    with home.views.reading(SessionWords) as view:
+        idf = rare_words(view, home.projects, now)
         idf_of: dict[int, float] = {}  # of the rare words of the query
         for word in words(query):
             number = view.words.find(word)
@@ -782,239 +680,3 @@ def _named(query: str, ends: Mapping[str, str]) -> set[str]:
         if not names.isdisjoint(tokens):
             named_paths.add(path)
     return named_paths
-
-
-LINE_BYTES = 3  # a list's sign and the line break
-# sentences that are weighed against each other; the best of the others follow in their
-# order
-_MOST_WEIGHED = 20_000
-ASKED_FACTOR = 4.0  # how much more a word counts that is asked for
-
-# How much more a sentence counts that is worth keeping, one that its user says again,
-# and a note; how much less one of few words.
-WORTH_FACTOR = 0.1
-AGAIN_FACTOR = 1.0
-WRITTEN_FACTOR = 1.0
-_FEWEST_WORDS = 5
-_ROUNDING = 1e-12  # by which a rate that is worked out again may be lower
-_SHORT_FACTOR = 0.4
-
-
-class RememberedSentence(NamedTuple):
-    """A sentence that was said in a session.
-
-    Attributes:
-        item: Its item's id.
-        text: Its text.
-        at: When (µs) it was said last.
-        agent: By whose agent.
-        session: In which session.
-        trust: How far it is trusted.
-        standing: How far it stands as a rule.
-        days: On how many days it was said.
-    """
-
-    item: str
-    text: str
-    at: int
-    agent: str
-    session: str
-    trust: int
-    standing: float
-    days: int
-
-    @property
-    def event(self) -> str:
-        """The id of the event that holds it."""
-        return holder_of(self.item)
-
-
-class DistinctTexts(NamedTuple):
-    """Texts that were said, each once.
-
-    Attributes:
-        rows: A row in which each was said.
-        days: On how many days each was.
-    """
-
-    rows: Ints
-    days: Ints
-
-
-def spoken(
-    view: MessageStore,
-    projects: Sequence[str] | None,
-    now: int,
-    *,
-    by_users: bool = False,
-) -> DistinctTexts:
-    """Return what was said in some projects or in none, each text once.
-
-    Each stands where it was trusted most, then last. What may be pasted is left out,
-    unless its user said it on two days or more: then it is a text of their own.
-
-    Args:
-        view: The sentences.
-        projects: Names of projects; None: all.
-        now: Up to when (µs) it was said.
-        by_users: Only what is surely the word of users, in each project by itself.
-    """
-    table = view.sentences
-    is_chosen = view.of_project(table["project"], projects)
-    is_chosen &= table["at"] <= now
-    text = table["text"].astype(np.int64)
-    if by_users:
-        is_users = table["user"] > 0
-        is_surely_own = table["own"] > 0
-        is_chosen = is_chosen & is_users & is_surely_own
-        text = text + table["project"] * len(view.texts)
-    rows = np.flatnonzero(is_chosen)
-    seqs = table["seq"][rows]
-    times = table["at"][rows]
-    order = np.lexsort((seqs, times, text[rows]))
-    rows = rows[order]
-    text = text[rows]
-    day = table["at"][rows] // MICROSECONDS_PER_DAY
-    # Where the rows of each text end, and on how many days it was said.
-    last = np.flatnonzero(np.diff(text, append=-1))
-    is_new_text = np.diff(text, prepend=-1) != 0
-    is_other_day = np.diff(day, prepend=-1) != 0
-    is_new_day = is_new_text | is_other_day
-    days_up_to = np.cumsum(is_new_day)
-    days = np.diff(days_up_to[last], prepend=0)
-    position = np.arange(len(rows))
-    trust = table["trust"][rows]
-    is_speakers = table["own"][rows]
-    by_trust = np.lexsort((position, trust, is_speakers, text))
-    best = rows[by_trust[last]]
-    is_surely_own = table["own"][best] > 0
-    is_repeated = days > 1
-    is_own = is_surely_own | is_repeated
-    return DistinctTexts(best[is_own], days[is_own])
-
-
-def remembered(view: MessageStore, row: int, days: int) -> RememberedSentence:
-    """Return a sentence that was said.
-
-    Args:
-        view: The sentences.
-        row: Its row.
-        days: On how many days it was said.
-    """
-    table = view.sentences
-    number = int(table["number"][row])
-    text_number = int(table["text"][row])
-    agent_number = int(table["agent"][row])
-    session_number = int(table["session"][row])
-    _, _, session = view.sessions[session_number].partition("/")
-    return RememberedSentence(
-        item=item_id(view.events[row], number),
-        text=view.texts[text_number],
-        at=int(table["at"][row]),
-        agent=view.agents[agent_number],
-        session=session,
-        trust=int(table["trust"][row]),
-        standing=float(table["standing"][row]),
-        days=days,
-    )
-
-
-def telling(home: Home, now: int, query: str = "") -> Iterator[RememberedSentence]:
-    """Yield earlier sentences, those first that tell most in the least room.
-
-    They are of the home's project or of none. A word's weight is its idf over sessions
-    times how lately it was in use, Σ (age in days + .5)^-.5; a word that a sentence
-    before has told counts no more (Lin & Bilmes 2011: greedy cover, within 1 - 1/e of
-    the best). With a query its words weigh more.
-    """
-    with home.views.reading(MessageStore) as view:
-        texts = spoken(view, home.projects, now)
-        weights = word_weights(view, home.projects, now)
-        weight = weights.idf * weights.live
-        for word in words(query):
-            number = view.words.find(word)
-            if number is not None:
-                weight[number] *= 1 + ASKED_FACTOR
-        rates = _rates(view, texts, weight)
-        seqs = view.sentences["seq"][texts.rows]
-        best_first = np.lexsort((-seqs, -rates))
-        order = best_first[:_MOST_WEIGHED]
-        # All are chosen before the first is yielded.
-        covering = _covering(view, texts.rows[order], rates[order], weight)
-        positions = list(covering)
-        for position in positions:
-            text = int(order[position])
-            row = int(texts.rows[text])
-            n_days = int(texts.days[text])
-            yield remembered(view, row, n_days)
-
-
-def _rates(view: MessageStore, texts: DistinctTexts, weight: Floats) -> Floats:
-    """Return what each text tells, for the room that it takes."""
-    table = view.sentences
-    rows = texts.rows
-    if not len(rows):
-        return np.zeros(0)
-    text_numbers = table["text"][rows]
-    word_numbers, first = view.words_of(text_numbers)
-    ends = np.append(first, len(word_numbers))
-    n_words = np.diff(ends)
-    weights = np.append(weight[word_numbers], 0.0)
-    sums = np.add.reduceat(weights, first)
-    gains = sums * (n_words > 0)
-    lengths = [len(view.texts[number]) for number in text_numbers.tolist()]
-    size = np.array(lengths) + LINE_BYTES
-    is_repeated = texts.days > 1
-    is_repeated_by_user = is_repeated * table["user"][rows]
-    worth = table["worth"][rows]
-    worth_factor = 1 + WORTH_FACTOR * worth
-    more = worth_factor * (1 + AGAIN_FACTOR * is_repeated_by_user)
-    length_factor = np.where(n_words < _FEWEST_WORDS, _SHORT_FACTOR, 1.0)
-    is_written = table["written"][rows]
-    written_factor = 1 + WRITTEN_FACTOR * is_written
-    rates: Floats = gains / size * more * length_factor
-    return rates * written_factor
-
-
-def _covering(
-    view: MessageStore, rows: Ints, rates: Floats, weight: Floats
-) -> Iterator[int]:
-    """Yield positions in the rows, greedily by what each adds to those before it.
-
-    What it adds is set against its room; what adds nothing is left out.
-    """
-    if not len(rows):
-        return
-    text_numbers = view.sentences["text"][rows]
-    numbers, first = view.words_of(text_numbers)
-    parts = np.split(numbers, first[1:])
-    words_at = [part.tolist() for part in parts]
-    total_at = [_total(weight, text_words) for text_words in words_at]
-    heap = _heap_of(rates)
-    covered: set[int] = set()
-    while heap:
-        negative_rate, position = heapq.heappop(heap)
-        rate_before = -negative_rate
-        text_words = words_at[position]
-        new_words = [word for word in text_words if word not in covered]
-        left = _total(weight, new_words)
-        total = total_at[position]
-        rate_now = float(rates[position] * left / total)
-        if rate_now >= rate_before - _ROUNDING:
-            covered.update(text_words)
-            yield position
-        elif rate_now > 0:
-            heapq.heappush(heap, (-rate_now, position))
-
-
-def _heap_of(rates: Floats) -> list[tuple[float, int]]:
-    """Return the rates above 0 in their order, each negative and with its position."""
-    heap: list[tuple[float, int]] = []
-    for position, rate in enumerate(rates.tolist()):
-        if rate > 0:
-            heap.append((-rate, position))
-    return heap
-
-
-def _total(weight: Floats, word_numbers: Iterable[int]) -> Any:
-    return sum(weight[word] for word in word_numbers)

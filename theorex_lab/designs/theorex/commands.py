@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
@@ -170,6 +171,29 @@ def flash_inject(agent: str | None, session: str) -> None:
     emit({"text": context.text}, context.text.rstrip("\n"))
 
 
+@command("boot-inject")
+@reads_project
+@click.option(
+    "--output", metavar="F", help="The file; default SHARED_CONTEXT.md in the home."
+)
+def boot_inject(output: str | None) -> None:
+    """The file is replaced as a whole.
+
+    A project's briefing is also kept in the home's folder contexts, for its sessions.
+    The text is the one that `theorex briefing` shows.
+
+    JSON: {path, lines, tokens}
+    """
+    lab = open_lab()
+    file = lab.context_file if output is None else Path(output)
+    briefing = lab.save_briefing(file)
+    n_lines = len(briefing.lines)
+    emit(
+        {"path": str(file), "lines": n_lines, "tokens": briefing.tokens},
+        f"{file}: {n_lines} lines, {briefing.tokens} tokens",
+    )
+
+
 @command("boot-aware")
 @reads_project
 @OWN_AGENT
@@ -179,7 +203,7 @@ def flash_inject(agent: str | None, session: str) -> None:
 def boot_aware(agent: str | None, model: str) -> None:
     """A model without a budget of its own gets the default's.
 
-    JSON: {text, concepts, fixes, agents, tokens, items, parts, model}
+    JSON: {text, concepts, fixes, agents, tokens, items, model}
     """
     from theorex_lab.designs.theorex.sections import BUDGETS
 

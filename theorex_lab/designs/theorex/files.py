@@ -47,7 +47,6 @@ from theorex_lab.designs.theorex.stages import (
     counted_upto,
     shared_concepts,
 )
-from theorex_lab.evolution.briefing import boot_context
 from theorex_lab.files.formats import flat_files as flat
 from theorex_lab.files.formats.flat_files import FlatRecord
 from theorex_lab.files.formats.foreign import read_file
@@ -60,7 +59,8 @@ from theorex_lab.files.formats.reports import (
     portable,
 )
 from theorex_lab.journal.columns import Table
-from theorex_lab.memory.briefing.context_file import CONTEXT_FILE
+from theorex_lab.memory.briefing.briefing import make_briefing
+from theorex_lab.memory.briefing.briefing_file import CONTEXT_FILE
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.decay import Tier, stored_link_strength
 from theorex_lab.memory.observation import TRUST
@@ -491,7 +491,8 @@ def export_files(
             exported.write(name, short_term_records(memory, seqs))
         exported.write(STM, _recent_records(memory, days.values()))
     if agent is None:
-        lines = boot_context(home).text.splitlines()
+        briefing = make_briefing(home, tokens=home.settings.context_tokens)
+        lines = briefing.text.splitlines()
         n_lines = flat.write_lines(folder / CONTEXT_FILE, lines)
         exported.files[CONTEXT_FILE] = n_lines
     return exported

@@ -17,13 +17,7 @@ from theorex_lab.core.ids import check_agent, derived_event_id
 from theorex_lab.designs.theorex.axon import Axon, Mask
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import TITLES
-from theorex_lab.designs.theorex.scores import Chosen, law_of, scores_of
-from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm, shared_concepts
-from theorex_lab.journal.base import Journal
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.view import Views
-from theorex_lab.memory.annotations import as_marked
-from theorex_lab.memory.briefing.context import (
+from theorex_lab.designs.theorex.rendering import (
     ChosenLines,
     Context,
     as_markdown,
@@ -32,6 +26,12 @@ from theorex_lab.memory.briefing.context import (
     marked_up,
     sections_of,
 )
+from theorex_lab.designs.theorex.scores import Chosen, law_of, scores_of
+from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm, shared_concepts
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.view import Views
+from theorex_lab.memory.annotations import as_marked
 from theorex_lab.memory.briefing.token_budget import (
     CONCEPT,
     TokenBudget,
@@ -205,7 +205,7 @@ def _take_sentences(
     """
     trusted = room.take(sentences, at_most=room.left // 2, most=most)
     unverified = room.take_hearsay(sentences, most=most - len(trusted))
-    return ChosenLines(trusted, unverified, [], TITLES)
+    return ChosenLines(trusted, unverified, TITLES)
 
 
 def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:

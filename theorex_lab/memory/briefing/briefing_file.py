@@ -19,16 +19,14 @@ from theorex_lab.core.files import (
 from theorex_lab.memory.context_served import note_of, note_text
 
 if TYPE_CHECKING:
-    from theorex_lab.memory.briefing.context import Context
+    from theorex_lab.memory.briefing.briefing import Briefing
 
 CONTEXT_FILE = "SHARED_CONTEXT.md"
 CONTEXTS_FOLDER = "contexts"  # of those that were rendered for one project
-# Stands for an unknown project: its briefing is what belongs to no project.
-NO_PROJECT = "none"
 _LOCK = "context.lock"
 
 
-def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Context:
+def write_briefing(file: Path, locks: Path, render: Callable[[], Briefing]) -> Briefing:
     """Render a briefing into the file, which is replaced as a whole.
 
     It is rendered under the lock, so that nothing from before an erasure is written
@@ -59,23 +57,23 @@ def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Con
     return rendered
 
 
-def project_context(folder: Path, project: str) -> Path:
+def project_briefing(folder: Path, project: str) -> Path:
     """Return the file of a project's own briefing, in the home `folder`."""
     return folder / CONTEXTS_FOLDER / f"{project}.md"
 
 
-def remove_contexts(folder: Path, locks: Path) -> None:
+def remove_briefings(folder: Path, locks: Path) -> None:
     """Remove every briefing that was rendered in the home `folder`.
 
     Raises:
-        StorageError: As `remove_context`.
+        StorageError: As `remove_briefing`.
     """
-    remove_context(folder / CONTEXT_FILE, locks)
+    remove_briefing(folder / CONTEXT_FILE, locks)
     for file in sorted((folder / CONTEXTS_FOLDER).glob("*")):
-        remove_context(file, locks)
+        remove_briefing(file, locks)
 
 
-def remove_context(file: Path, locks: Path) -> None:
+def remove_briefing(file: Path, locks: Path) -> None:
     """Remove a rendered briefing and the note beside it.
 
     Those being written are removed too, and drafts that killed processes left.
