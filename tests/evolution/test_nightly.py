@@ -27,7 +27,7 @@ from theorex_lab.memory.observation import FIX_TYPE
 
 STEPS = (
     "judge review refine gate digest flush scan graduate promote heartbeat dream"
-    " attempts genes learn embed boot-inject".split()
+    " attempts genes learn cards embed boot-inject".split()
 )
 
 

@@ -578,6 +578,21 @@ class Settings(SettingsRecord):
         le=10_000_000,
     )
 
+    card_model: str | None = setting(
+        None,
+        "the model of `models` that words the cards of sessions better at night; none: the"
+        " extracted lines stay",
+        kind=str,
+    )
+
+    card_tokens: int = setting(
+        0,
+        "what it may spend a night; 0: it is not asked",
+        "tokens",
+        ge=0,
+        le=10_000_000,
+    )
+
     source_weights: dict[str, float] = setting(
         {},
         "credibility of an agent, 0 to 1; 0.7 where none is given",

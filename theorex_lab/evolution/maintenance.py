@@ -1,7 +1,8 @@
 """Maintenance, run each night.
 
 Outcomes are judged, failures are reviewed and the policy is put to the offline
-acceptance test. Then come each design's own steps, vectors and the next context.
+acceptance test. Then come each design's own steps, the wording of cards, vectors and
+the next context.
 
 Each step leaves whole transactions and may be repeated, so that a night that was cut
 off is made good by running it again.
@@ -17,6 +18,7 @@ from theorex_lab.core.errors import ModelUnavailable, TheorexError
 from theorex_lab.core.ids import SCANNER, check_agent
 from theorex_lab.evolution.acceptance import AcceptanceResult, gate
 from theorex_lab.evolution.briefing import refresh
+from theorex_lab.evolution.card_rewriting import rewrite_cards
 from theorex_lab.evolution.cases import TraceReviewRecord, judge_pending
 from theorex_lab.evolution.lease import Lease, LeaseHolder, leased
 from theorex_lab.evolution.outcomes import Outcomes
@@ -90,8 +92,8 @@ def nightly(
         home: The home that is tended.
         review: Reviews the failures.
         agent: The agent, None for all.
-        asks_models: Whether a model may judge outcomes, see
-            `evolution.cases.judge_pending`.
+        asks_models: Whether a model may judge outcomes and word cards, see
+            `evolution.cases.judge_pending` and `evolution.card_rewriting`.
 
     Raises:
         InvalidInput: For an agent outside the rule.
@@ -152,6 +154,7 @@ class _Night:
             **before_gate,
             "gate": self.gate,
             **after_gate,
+            "cards": self.cards,
             "embed": self.embed,
             "briefing": self.save_briefings,
         }
@@ -185,6 +188,12 @@ class _Night:
         """Judge the policy that is proposed for each part."""
         self.gated = gate(self.home)
         return "; ".join(describe_acceptance(result) for result in self.gated)
+
+    def cards(self) -> str:
+        """Let a model word the latest sessions' cards better."""
+        if not self.asks_models:
+            return "no model was to be asked"
+        return rewrite_cards(self.home)
 
     def embed(self) -> str:
         """Compute the vectors that are queued.

@@ -149,6 +149,20 @@ KINDS = {
             "project?": PROJECT,
         },
     ),
+    "card_rewritten": Kind(
+        1,
+        "a model worded lines of a session's card: which event and text each line"
+        " has that it was shown, and of its answer what held and why the rest did not",
+        {
+            "model": FILLED,
+            "source": SOURCE,
+            "asked": [row(FILLED, FILLED)],
+            "lines": [{"of": [COUNT], "text": FILLED}],
+            "refused": [str],
+            "tokens": COUNT,
+            "project?": PROJECT,
+        },
+    ),
     "document": Kind(
         1,
         "a file that was taken in: its parts and links, those that they replace, where"

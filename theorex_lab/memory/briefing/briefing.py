@@ -13,6 +13,7 @@ from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
 from theorex_lab.memory.briefing.compose import prompt_lines, start_candidates
 from theorex_lab.memory.briefing.notes import note_candidates
+from theorex_lab.memory.briefing.rewritten_cards import with_rewritten_cards
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.memory.contract import Home
@@ -107,9 +108,8 @@ def make_briefing(
     left = tokens - count_tokens(
         "\n".join([*heading, f"```text source={_SOURCE}", "```", ""])
     )
-    at_start = choose(
-        [*start_candidates(sessions, now), *note_candidates(home, now)], left
-    )
+    candidates = [*start_candidates(sessions, now), *note_candidates(home, now)]
+    at_start = choose(with_rewritten_cards(home, candidates, now), left)
     chosen = at_start
     problem = ""
     if query:
