@@ -12,6 +12,8 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
 from theorex_lab.memory.briefing.compose import prompt_lines, start_candidates
+from theorex_lab.memory.briefing.marked_lines import marked_candidates
+from theorex_lab.memory.briefing.marking import line_marks
 from theorex_lab.memory.briefing.notes import note_candidates
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.briefing.session_log import recorded_sessions
@@ -40,6 +42,7 @@ class BriefingLine:
     """One line of a briefing.
 
     Attributes:
+        id: By what a person pins, dismisses, corrects or trusts it.
         section: The title of its section.
         text: The line.
         why: Why it is there, in words.
@@ -47,6 +50,7 @@ class BriefingLine:
         events: The ids of the events that it rests on.
     """
 
+    id: str
     section: str
     text: str
     why: str
@@ -97,9 +101,9 @@ def make_briefing(
     sessions = recorded_sessions(home, now)
     heading = _heading(tokens, now)
     left = tokens - count_tokens("\n".join([*heading, "```text", "```", ""]))
-    at_start = choose(
-        [*start_candidates(sessions, now), *note_candidates(home, now)], left
-    )
+    marks = line_marks(home, now)
+    candidates = [*start_candidates(sessions, now), *note_candidates(home, now)]
+    at_start = choose(marked_candidates(candidates, marks, now), left)
     chosen = at_start
     problem = ""
     if query:
@@ -111,6 +115,7 @@ def make_briefing(
             tokens=left,
             shown=at_start,
             similarity=meaning.similarity if meaning.is_known else None,
+            marks=marks,
         )
         problem = meaning.problem
     if not chosen:
@@ -177,6 +182,7 @@ def _shown(chosen: Sequence[Candidate]) -> list[str]:
 
 def _line(candidate: Candidate) -> BriefingLine:
     return BriefingLine(
+        id=candidate.id,
         section=candidate.section,
         text=candidate.text,
         why=candidate.why,

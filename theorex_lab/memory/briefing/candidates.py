@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
 
 # The titles of the sections, in the order in which a briefing has them.
 RULES = "Standing rules"
@@ -20,6 +22,20 @@ LONGEST_LINE = 240  # bytes of a line, with its mark
 LINE_MARK = "- "
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_DAY = rf"\d{{1,2}}\ (?:{'|'.join(_MONTHS)})"
+# What a line says at its end of when, and how often, it was said, run or edited.
+_NOTE = re.compile(
+    rf"""
+      \s*\((?:\d+\ sessions?,\ last\ )?{_DAY}\)\.?$
+    | :?\s(?:edited|changed)\ in\ \d+\ \w+\b.*,\ last\ {_DAY}\.?$
+    """,
+    re.VERBOSE,
+)
+# How a line begins that holds a user's request.
+_LABEL = re.compile(r"asked:\s+", re.I)
+# What a word of a line may have around it that says nothing.
+_AROUND_A_WORD = "`\"'“”‘’,;:!?()[]"
+_ID_BYTES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +53,9 @@ class Candidate:
         events: The ids of the events that it rests on.
         why: Why it is there, in words a person understands.
         features: By name what its weight was made of.
+        own_id: The id that it has whatever its words are: of the item that it shows, or
+            of the line in whose place it stands. '' gives it an id by its words.
+        is_pinned: Whether a person wants it first, and before all others.
     """
 
     section: str
@@ -49,6 +68,46 @@ class Candidate:
     events: tuple[str, ...]
     why: str
     features: Mapping[str, float] = field(default_factory=dict)
+    own_id: str = ""
+    is_pinned: bool = False
+
+    @property
+    def id(self) -> str:
+        """By what a person names it, also when it is made again another day."""
+        return self.own_id or line_id(self.text)
+
+
+def line_id(text: str) -> str:
+    """Return the id of a line by what it says: 12 hexadecimal digits.
+
+    Dates, counts, case and punctuation do not change it.
+
+    >>> line_id("Never commit to git (2 sessions, last 24 Feb).")
+    'ef0c9b2a0c5d'
+    >>> line_id("never commit to git (1 Mar).")
+    'ef0c9b2a0c5d'
+    """
+    words: list[str] = []
+    for raw_word in bare_text(text).lower().split():
+        word = raw_word.strip(_AROUND_A_WORD)
+        if any(sign.isalnum() for sign in word):
+            word = word.rstrip(".")
+        if word:
+            words.append(word)
+    content = " ".join(words).encode()
+    return blake2b(content, digest_size=_ID_BYTES).hexdigest()
+
+
+def bare_text(text: str) -> str:
+    """Return what a line says, without when and how often it was said.
+
+    >>> bare_text("Test with `make test` (3 sessions, last 2 Mar).")
+    'Test with `make test`'
+    >>> bare_text("`app/till.py`: edited in 4 sessions, last 2 Mar.")
+    '`app/till.py`'
+    """
+    unlabelled = _LABEL.sub("", text.strip(), count=1)
+    return _NOTE.sub("", unlabelled).rstrip(" .")
 
 
 def dated(text: str, at: int) -> str:
