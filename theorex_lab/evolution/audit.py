@@ -226,6 +226,7 @@ _RECORDS: dict[str, tuple[str, str]] = {
     "pinned": ("pin", "item undo text"),
     "dismissed": ("dismiss", "item undo text"),
     "corrected": ("correct", "item undo text"),
+    "trusted": ("trust", "item undo"),
 }
 _HOME_PART = AuditPart(
     {kind: (event_kind,) for event_kind, (kind, _) in _RECORDS.items()},

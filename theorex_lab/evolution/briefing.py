@@ -11,7 +11,6 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import UNSEEN_DIGITS
-from theorex_lab.memory.annotations import find_item, mark
 from theorex_lab.memory.briefing.briefing import Briefing, make_briefing
 from theorex_lab.memory.briefing.briefing_file import (
     CONTEXT_FILE,
@@ -20,6 +19,7 @@ from theorex_lab.memory.briefing.briefing_file import (
     remove_briefing,
     write_briefing,
 )
+from theorex_lab.memory.briefing.marking import mark_by_id
 from theorex_lab.memory.briefing.prompt_cache import fill_cache
 from theorex_lab.memory.briefing.token_budget import age_in_words
 from theorex_lab.memory.contract import ContextLine, ContextRequest, Home, Section
@@ -103,26 +103,33 @@ def _briefing_of(home: Home) -> Briefing:
 def mark_item(
     home: Home, kind: str, item_prefix: str, *, text: str = "", undo: bool = False
 ) -> str:
-    """Append what a person says of an item, and write every briefing again.
+    """Append what a person says of an item or a line, and write every briefing again.
 
     Args:
         home: The home that holds the item.
-        kind: pinned, dismissed or corrected.
-        item_prefix: The item's id, or the beginning that it alone has.
+        kind: pinned, dismissed, corrected or trusted.
+        item_prefix: The id of the item, or of a line of a briefing, or the beginning
+            that it alone has.
         text: Its correction.
         undo: Take the mark back.
 
     Returns:
-        The item's id.
+        The whole id.
 
     Raises:
-        InvalidInput: As `find_item` and `mark`.
+        InvalidInput: As `mark_by_id`.
         StorageError: A briefing cannot be written.
     """
-    item = find_item(home, item_prefix, lambda: _briefing_of(home).items)
-    mark(home, kind, item, text=text, undo=undo)
+    marked_id = mark_by_id(
+        home,
+        kind,
+        item_prefix,
+        text=text,
+        undo=undo,
+        also=lambda: _briefing_of(home).items,
+    )
     save_again(home)
-    return item.id
+    return marked_id
 
 
 def save_again(home: Home) -> None:

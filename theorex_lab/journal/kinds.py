@@ -65,7 +65,16 @@ _ATTEMPT = {
 # Of a part of a document: its id, kind, name and text, the number of its line, and
 # links: how, and to what.
 _PART = row(str, str, str, str, int, [row(str, str)])
-_ITEM_MARK = {"item": FILLED, "undo": bool, "source?": SOURCE, "project?": PROJECT}
+# What a person says of an item, or of a line of a briefing. A line has its section and
+# its words with it, by which it is known again; an item the line that it makes.
+_ITEM_MARK = {
+    "item": FILLED,
+    "undo": bool,
+    "source?": SOURCE,
+    "project?": PROJECT,
+    "line?": {"section": FILLED, "text": FILLED},
+    "item_text?": str,
+}
 
 KINDS = {
     "observation": Kind(
@@ -179,7 +188,7 @@ KINDS = {
     ),
     "pinned": Kind(
         1,
-        "a person wants an item to come back first; with `undo`, no longer",
+        "a person wants an item or a line to come first; with `undo`, no longer",
         _ITEM_MARK,
     ),
     "dismissed": Kind(
@@ -189,6 +198,11 @@ KINDS = {
         1,
         "a person's text in the place of an item's; with `undo`, the item's own again",
         {**_ITEM_MARK, "text?": str},
+    ),
+    "trusted": Kind(
+        1,
+        "a person makes a statement a standing rule of theirs; with `undo`, no longer",
+        _ITEM_MARK,
     ),
     "erasure": Kind(
         2,

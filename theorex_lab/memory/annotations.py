@@ -6,7 +6,8 @@ They say: this first, this no more, this in other words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from heapq import nlargest
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +16,24 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.briefing.candidates import dated, fits_a_line
 from theorex_lab.memory.contract import ContextLine, Home
 from theorex_lab.memory.observation import TRUST, check_text
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import CORRECTION, MARKS, ItemText
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import folded, one_line
 from theorex_lab.text.redact.redaction_scope import kept_text
 
 Integers = NDArray[np.int64]
+_MOST_NEAREST = 3  # ids that an error names
 PINNED = "pinned"  # the kind of a line for a pinned item that no design shows by itself
 
 
 class Marks(View):
     """Items that a person marked.
 
-    A correction or a pin takes a dismissal back. A dismissal takes a pin back.
+    A correction, a pin or trust takes a dismissal back. A dismissal takes a pin back.
+    What was made a rule, and lines of a briefing, are read by `briefing.marked_lines`.
 
     Attributes:
         items: The ids of the items.
@@ -39,7 +43,7 @@ class Marks(View):
     """
 
     name = "marks"
-    code = 1
+    code = 2
     kinds = MARKS
 
     def __init__(self) -> None:
@@ -55,14 +59,15 @@ class Marks(View):
             undo = event.body["undo"]
             n_new = len(self.items) - len(self.rows)
             self.rows.grow(n_new)
-            pins = event.kind == "pinned"
             dismisses = event.kind == "dismissed"
             if event.kind == "corrected":
                 self.texts.append(event.body.get("text", ""))
                 number = 0 if undo else len(self.texts)
                 self.rows["text"][row] = number
-            elif pins or not undo:
-                self.rows["pinned"][row] = pins and not undo
+            elif event.kind == "pinned":
+                self.rows["pinned"][row] = not undo
+            elif dismisses and not undo:
+                self.rows["pinned"][row] = False
             if dismisses or not undo:
                 self.rows["dismissed"][row] = dismisses and not undo
 
@@ -266,41 +271,32 @@ def _text_of(home: Home, events: Iterable[Event], item_id: str) -> str:
     return ""
 
 
-def find_item(
-    home: Home, given: str, also: Callable[[], Iterable[str]] = tuple
-) -> ItemState:
-    """Return the item of this id, or of the only one that begins so.
+def whole_id(home: Home, given: str, also: Iterable[str] = ()) -> str:
+    """Return the only id that begins so, of an item or of those given.
 
     Args:
         home: The home.
-        given: The id, or its beginning.
-        also: Gives ids beside those that search knows.
+        given: The beginning of an id.
+        also: Ids beside those that search knows.
 
     Raises:
         InvalidInput: Nothing has the id (the message names the nearest), or several
             begin with it.
     """
-    if given:
-        item = known_item(home, given)
-        if item is not None:
-            return item
     items = _items_in(home, home.journal.tail(0))
     ids = {item.item_id for item in items}
-    all_ids = sorted(ids.union(also()))
+    all_ids = sorted(ids.union(also))
     candidates = _ids_beginning(all_ids, given)
     if len(candidates) == 1:
-        item = known_item(home, candidates[0])
-        if item is not None:
-            return item
+        return candidates[0]
     if candidates:
         raise InvalidInput(
             f"got the id {given!r}, as which {len(candidates)} items begin; say more"
             f" of {', '.join(candidates[:3])}"
         )
-    nearest = _nearest_id(all_ids, given)
     raise InvalidInput(
-        f"got the id {given!r:.100}; {nearest}: `theorex search` and"
-        " `memory context --why` show ids"
+        f"got the id {given!r:.100}; {_nearest_ids(all_ids, given)}: `theorex search`"
+        " and `theorex briefing --why` show ids"
     )
 
 
@@ -318,16 +314,17 @@ def _ids_beginning(ids: Sequence[str], start: str) -> list[str]:
     return [item_id for item_id in matches if not item_id.startswith(sentence_start)]
 
 
-def _nearest_id(ids: Sequence[str], text: str) -> str:
-    """Return in words which id has the longest beginning in common with a text."""
+def _nearest_ids(ids: Sequence[str], text: str) -> str:
+    """Return in words which ids have the longest beginnings in common with a text."""
 
     def common_length(item_id: str) -> int:
         return sum(item_id.startswith(text[:end]) for end in range(len(text)))
 
-    nearest = max(ids, key=common_length, default="")
-    if nearest:
-        return f"the nearest that is known is {nearest}"
-    return "nothing is remembered yet"
+    nearest, *others = nlargest(_MOST_NEAREST, ids, key=common_length) or [""]
+    if not nearest:
+        return "nothing is remembered yet"
+    next_ids = f", then {' and '.join(others)}" if others else ""
+    return f"the nearest that is known is {nearest}{next_ids}"
 
 
 def mark(
@@ -343,11 +340,17 @@ def mark(
     project = ""
     if len(item.projects) == 1:
         project = next(iter(item.projects))
-    body = {"item": item.id, "undo": undo, "source": "user", "project": project}
+    body: dict[str, Any] = {
+        "item": item.id,
+        "undo": undo,
+        "source": "user",
+        "project": project,
+    }
     if kind == "corrected" and not undo:
         body["text"] = kept_text(check_text(text, home.settings.max_text_bytes))
     lineage: list[str] = []
     if not item.label:
+        body["item_text"] = _line_text(item)
         lineage = [event.id for event in item.events if event.kind not in MARKS]
     now = home.clock.now()
     agents = dict.fromkeys(event.agent for event in item.events)
@@ -356,6 +359,14 @@ def mark(
         event = new_event(kind, body, agent=agent, at=now, lineage=lineage)
         new_events.append(event)
     home.journal.append(new_events)
+
+
+def _line_text(item: ItemState) -> str:
+    """Return the line of a briefing that an item makes, '' where it is none."""
+    if not item.text:
+        return ""
+    text = dated(folded(item.text), item.events[0].at)
+    return text if fits_a_line(text) else ""
 
 
 def _items_in(home: Home, events: Iterable[Event]) -> Iterator[ItemText]:

@@ -33,7 +33,7 @@ class Projects(View):
     """
 
     name = "projects"
-    code = 1
+    code = 2
     kinds = (
         *"observation document outcome trace_started task_submitted tool_used prompt"
         " turn_ended session_ended".split(),

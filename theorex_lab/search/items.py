@@ -19,7 +19,7 @@ _HASHED = 1 << 62
 MOMENT_TYPE = "moment"
 # What a person says of an item: its id in `item`, and in `undo` whether that holds no
 # longer; see `memory.annotations`.
-MARKS = ("pinned", "dismissed", "corrected")
+MARKS = ("pinned", "dismissed", "corrected", "trusted")
 
 
 class ItemText(NamedTuple):

@@ -406,16 +406,17 @@ class Lab:
         return make_briefing(self.home, query=query or "", tokens=tokens)
 
     def pin(self, item: str) -> str:
-        """Let an item come back first.
+        """Let an item, or a line of a briefing, come first.
 
         Args:
-            item: Its id, or the beginning that it alone has.
+            item: Its id, or the beginning that it alone has. `briefing().lines` has the
+                ids of lines, `search` those of items.
 
         Returns:
             Its id.
 
         Raises:
-            InvalidInput: No item has that id, or several begin so.
+            InvalidInput: Nothing has that id, or several begin so.
             StorageError: A briefing cannot be written.
         """
         return self._mark("pinned", item)
@@ -429,7 +430,9 @@ class Lab:
         return self._mark("pinned", item, undo=True)
 
     def dismiss(self, item: str, *, undo: bool = False) -> str:
-        """Let an item come back no more, but to a search with `cold`; as `pin`.
+        """Let an item or a line come back no more, in other words neither; as `pin`.
+
+        A search with `cold` still finds the item.
 
         Args:
             item: Its id, or the beginning that it alone has.
@@ -438,7 +441,7 @@ class Lab:
         return self._mark("dismissed", item, undo=undo)
 
     def correct(self, item: str, text: str = "", *, undo: bool = False) -> str:
-        """Put a text in the place of an item's own; as `pin`.
+        """Put a text in the place of an item's or a line's own; as `pin`.
 
         Args:
             item: Its id, or the beginning that it alone has.
@@ -446,9 +449,23 @@ class Lab:
             undo: Take the correction back.
 
         Raises:
-            InvalidInput: The text is blank, or as `pin`.
+            InvalidInput: The text is blank, or too long for the line; or as `pin`.
         """
         return self._mark("corrected", item, text=text, undo=undo)
+
+    def trust(self, item: str, *, undo: bool = False) -> str:
+        """Make what an item or a line says a standing rule of the user; as `pin`.
+
+        So a wish that was pasted or imported becomes a rule because the user says so.
+
+        Args:
+            item: Its id, or the beginning that it alone has.
+            undo: Take that back.
+
+        Raises:
+            InvalidInput: It is no statement, or too long for a line; or as `pin`.
+        """
+        return self._mark("trusted", item, undo=undo)
 
     def start_session(
         self,

@@ -167,20 +167,26 @@ def _memory() -> GroupEntry:
                 "Show what an agent would read now.",
             ),
             CommandEntry(
-                "pin", "pin", lambda: memory.pin, "Let an item come back first."
+                "pin", "pin", lambda: memory.pin, "Let a line or an item come first."
             ),
             CommandEntry("unpin", "unpin", lambda: memory.unpin, "Take a pin back."),
             CommandEntry(
                 "dismiss",
                 "dismiss",
                 lambda: memory.dismiss,
-                "Let an item come back no more.",
+                "Let a line or an item come back no more.",
             ),
             CommandEntry(
                 "correct",
                 "correct",
                 lambda: memory.correct,
-                "Put a text in the place of an item's own.",
+                "Put a text in the place of a line's or an item's own.",
+            ),
+            CommandEntry(
+                "trust",
+                "trust",
+                lambda: memory.trust,
+                "Make what a line or an item says a standing rule.",
             ),
             CommandEntry(
                 "embed",

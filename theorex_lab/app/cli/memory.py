@@ -307,7 +307,9 @@ def embed(limit: int | None) -> None:
     help="The budget; default: the setting contextTokens, with --query recallTokens.",
 )
 @click.option(
-    "--why", is_flag=True, help="Why each line is there, and what it rests on."
+    "--why",
+    is_flag=True,
+    help="The id of each line, why it is there, and what it rests on.",
 )
 @click.option(
     "--save",
@@ -386,21 +388,23 @@ def _show_given(lab: Lab, limit: int) -> None:
 
 
 def _explained(rows: Sequence[dict[str, Any]]) -> str:
-    """Return each line of a briefing with its reason and its first events."""
+    """Return each line of a briefing with its id, its reason and its first events."""
     texts = []
     for row in rows:
         event_ids = ", ".join(row["events"][:_MOST_EVENTS_SHOWN])
-        texts.append(f"{row['section']}: {row['text']}\n    {row['why']}; {event_ids}")
+        texts.append(f"{row['id']}  {row['section']}: {row['text']}")
+        texts.append(f"    {row['why']}; {event_ids}")
     return "\n".join(texts) or "no line is worth its room"
 
 
 @command("pin")
+@reads_project
 @click.argument("item", metavar="ID")
 def pin(item: str) -> None:
-    """ID is an item's id, or the beginning that it alone has.
+    """ID is that of a line or an item, or the beginning that it alone has.
 
-    `search` and `briefing --why` show it. So it is for unpin, dismiss and
-    correct.
+    `briefing --why` shows the ids of lines, `search` those of items. So it is for unpin,
+    dismiss, correct and trust. A line is marked in its own project alone.
 
     JSON: {item}
     """
@@ -408,6 +412,7 @@ def pin(item: str) -> None:
 
 
 @command("unpin")
+@reads_project
 @click.argument("item", metavar="ID")
 def unpin(item: str) -> None:
     """It stays in the memory.
@@ -418,12 +423,13 @@ def unpin(item: str) -> None:
 
 
 @command("dismiss")
+@reads_project
 @click.argument("item", metavar="ID")
 @click.option("--undo", is_flag=True, help="Let it come back again.")
 def dismiss(item: str, undo: bool) -> None:
-    """It stays in the memory, where `search --cold` finds it.
+    """What says the same in other words stays away from the briefing too.
 
-    `erase` removes it for good.
+    It stays in the memory, where `search --cold` finds it. `erase` removes it for good.
 
     JSON: {item}
     """
@@ -434,11 +440,12 @@ def dismiss(item: str, undo: bool) -> None:
 
 
 @command("correct")
+@reads_project
 @click.argument("item", metavar="ID")
 @click.argument("text", nargs=-1)
 @click.option("--undo", is_flag=True, help="Take the correction back.")
 def correct(item: str, text: tuple[str, ...], undo: bool) -> None:
-    """The new text stands under the item's id, as the word of the user.
+    """The new text stands under the same id, as the word of the user.
 
     Several words are one text.
 
@@ -449,6 +456,23 @@ def correct(item: str, text: tuple[str, ...], undo: bool) -> None:
     _emit(
         open_lab().correct(item, " ".join(text), undo=undo),
         "has its own words again" if undo else "is corrected",
+    )
+
+
+@command("trust")
+@reads_project
+@click.argument("item", metavar="ID")
+@click.option("--undo", is_flag=True, help="Make it no rule again.")
+def trust(item: str, undo: bool) -> None:
+    """So a wish that was pasted or imported becomes a rule of the user.
+
+    It stands among the standing rules of the briefing from then on.
+
+    JSON: {item}
+    """
+    _emit(
+        open_lab().trust(item, undo=undo),
+        "is no rule of yours any more" if undo else "is a standing rule from now on",
     )
 
 

@@ -12,6 +12,8 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
 from theorex_lab.memory.briefing.compose import prompt_lines, start_candidates
+from theorex_lab.memory.briefing.marked_lines import marked_candidates
+from theorex_lab.memory.briefing.marking import line_marks
 from theorex_lab.memory.briefing.notes import note_candidates
 from theorex_lab.memory.briefing.rewritten_cards import with_rewritten_cards
 from theorex_lab.memory.briefing.selection import choose
@@ -42,7 +44,7 @@ class BriefingLine:
     """One line of a briefing.
 
     Attributes:
-        id: By what a person names it.
+        id: By what a person pins, dismisses, corrects or trusts it.
         section: The title of its section.
         text: The line.
         why: Why it is there, in words.
@@ -108,8 +110,10 @@ def make_briefing(
     left = tokens - count_tokens(
         "\n".join([*heading, f"```text source={_SOURCE}", "```", ""])
     )
+    marks = line_marks(home, now)
     candidates = [*start_candidates(sessions, now), *note_candidates(home, now)]
-    at_start = choose(with_rewritten_cards(home, candidates, now), left)
+    candidates = with_rewritten_cards(home, candidates, now)
+    at_start = choose(marked_candidates(candidates, marks, now), left)
     chosen = at_start
     problem = ""
     if query:
@@ -121,6 +125,7 @@ def make_briefing(
             tokens=left,
             shown=at_start,
             similarity=meaning.similarity if meaning.is_known else None,
+            marks=marks,
         )
         problem = meaning.problem
     if not chosen:

@@ -8,6 +8,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
 from theorex_lab.memory.briefing.cards import work_candidates
 from theorex_lab.memory.briefing.commands import command_candidates
+from theorex_lab.memory.briefing.marked_lines import LineMark, marked_candidates
 from theorex_lab.memory.briefing.passages import Similarity, passage_candidates
 from theorex_lab.memory.briefing.pitfalls import pitfall_candidates
 from theorex_lab.memory.briefing.places import place_candidates
@@ -47,6 +48,7 @@ def prompt_lines(
     tokens: int,
     shown: Sequence[Candidate] = (),
     similarity: Similarity | None = None,
+    marks: Sequence[LineMark] = (),
 ) -> list[Candidate]:
     """Return what a prompt brings beside what the session started with.
 
@@ -58,6 +60,7 @@ def prompt_lines(
         shown: What the session started with.
         similarity: Tells how like texts are to the prompt in meaning; None counts words
             alone.
+        marks: What a person says of lines and items.
     """
     candidates = passage_candidates(
         sessions,
@@ -65,6 +68,7 @@ def prompt_lines(
         now,
         similarity=similarity,
     )
+    candidates = marked_candidates(candidates, marks, now, is_start=False)
     return choose(candidates, tokens, shown=shown, whole_budget=True)
 
 

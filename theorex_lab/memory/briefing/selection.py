@@ -91,11 +91,13 @@ def choose(
         whole_budget: Whether one section may fill the whole budget.
 
     Returns:
-        The lines in the order of `SECTIONS`, within a section those chosen first.
+        The lines in the order of `SECTIONS`, within a section the pinned ones and then
+        those chosen first. The share of a section does not limit what is pinned.
     """
     waiting = [line for line in candidates if line.weight >= LEAST_WEIGHT]
     length_power = _LENGTH_POWER_AT_PROMPT if whole_budget else _LENGTH_POWER
     waiting.sort(key=partial(_worth, length_power=length_power), reverse=True)
+    waiting.sort(key=_is_unpinned)
     chosen: list[Candidate] = []
     room = _Room()
     steps = [step for step in BUDGET_STEPS if step < tokens]
@@ -108,8 +110,13 @@ def choose(
             shown,
             whole_budget,
         )
+    chosen.sort(key=_is_unpinned)
     order = {section: number for number, section in enumerate(SECTIONS)}
     return sorted(chosen, key=lambda line: order.get(line.section, len(order)))
+
+
+def _is_unpinned(candidate: Candidate) -> bool:
+    return not candidate.is_pinned
 
 
 def _fill(
@@ -124,7 +131,7 @@ def _fill(
     too_long: list[Candidate] = []
     for candidate in waiting:
         fits = room.holds(candidate, budget)
-        if whole_budget:
+        if whole_budget or candidate.is_pinned:
             fits = room.size + room.cost(candidate) <= BYTES_PER_TOKEN * budget
         if not fits:
             too_long.append(candidate)
@@ -142,10 +149,11 @@ def _worth(candidate: Candidate, *, length_power: float) -> float:
 
 def _is_said(candidate: Candidate, lines: Iterable[Candidate]) -> bool:
     """Return whether one of these lines says the same already."""
-    for line in lines:
-        n_common = len(candidate.words & line.words)
-        if n_common < _SAME_WORDS:
-            continue
-        if overlap(candidate.words, line.words) > _SAME_OVERLAP:
-            return True
-    return False
+    return any(are_near_duplicates(candidate.words, line.words) for line in lines)
+
+
+def are_near_duplicates(words: frozenset[str], others: frozenset[str]) -> bool:
+    """Return whether two lines with these content words say the same."""
+    if len(words & others) < _SAME_WORDS:
+        return False
+    return overlap(words, others) > _SAME_OVERLAP

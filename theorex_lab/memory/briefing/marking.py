@@ -1,0 +1,290 @@
+"""Mark a line of a briefing, or an item, by its id: pin, dismiss, correct or trust it.
+
+A line is looked up among all that its home could show. Its mark keeps its words, and is
+erased where the events that say them are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import SCANNER
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.annotations import ItemState, known_item, mark, whole_id
+from theorex_lab.memory.briefing.candidates import (
+    ASKED,
+    COMMANDS,
+    LINE_MARK,
+    LONGEST_LINE,
+    PITFALLS,
+    PLACES,
+    Candidate,
+    bare_text,
+    dated,
+    fits_a_line,
+)
+from theorex_lab.memory.briefing.cards import card_candidates
+from theorex_lab.memory.briefing.compose import start_candidates
+from theorex_lab.memory.briefing.line_features import standing_alone, windows
+from theorex_lab.memory.briefing.marked_lines import LineMark, line_marks_of
+from theorex_lab.memory.briefing.session_log import (
+    Message,
+    Prompt,
+    Session,
+    recorded_sessions,
+)
+from theorex_lab.memory.contract import Home
+from theorex_lab.memory.observation import check_text
+from theorex_lab.memory.projects import known_projects
+from theorex_lab.search.items import MARKS
+from theorex_lab.text.line import folded
+from theorex_lab.text.redact.redaction_scope import kept_text
+from theorex_lab.text.wording import content_words
+
+# Sections of lines that are put together from what several events tell.
+_COMPUTED = (COMMANDS, PITFALLS, PLACES)
+_LINE_ID = re.compile(r"[0-9a-f]{12}")
+
+
+def line_marks(home: Home, now: int) -> list[LineMark]:
+    """Return what a person says of lines and items of the home's project, or of none.
+
+    Args:
+        home: The home.
+        now: Up to when (µs UTC).
+    """
+    return line_marks_of(_mark_events(home, now))
+
+
+def _mark_events(home: Home, now: int) -> Iterator[Event]:
+    projects = None
+    if home.projects is not None:
+        projects = [*home.projects, ""]
+    for event in home.journal.tail(0, kinds=MARKS, projects=projects):
+        if event.at <= now:
+            yield event
+
+
+def mark_by_id(
+    home: Home,
+    kind: str,
+    given: str,
+    *,
+    text: str = "",
+    undo: bool = False,
+    also: Callable[[], Iterable[str]] = tuple,
+) -> str:
+    """Append what a person says of a line of a briefing or of an item.
+
+    Args:
+        home: The home. One of a project knows the lines that the project may be shown;
+            one of none those of every project.
+        kind: One of `search.items.MARKS`.
+        given: The id of the line or item, or the beginning that it alone has.
+        text: The person's words in its place, of a correction.
+        undo: Whether the mark is taken back.
+        also: Gives ids of items beside those that search knows.
+
+    Returns:
+        The whole id.
+
+    Raises:
+        InvalidInput: Nothing has the id (the message names the nearest), several begin
+            with it, or the text cannot be kept or be a line.
+    """
+    target = _find(home, given, also)
+    if isinstance(target, Candidate):
+        _mark_line(home, kind, target, text=text, undo=undo)
+        return target.id
+    if kind == "trusted" and not undo:
+        _check_item(home, target)
+    mark(home, kind, target, text=text, undo=undo)
+    return target.id
+
+
+def _find(
+    home: Home, given: str, also: Callable[[], Iterable[str]]
+) -> Candidate | ItemState:
+    """Return the line or item of an id, or of the beginning of one.
+
+    Raises:
+        InvalidInput: Nothing has the id, or several begin with it.
+    """
+    if given and not _LINE_ID.fullmatch(given):
+        item = known_item(home, given)
+        if item is not None:
+            return item
+    lines = _known_lines(home)
+    if given not in lines:
+        given = whole_id(home, given, [*lines, *also()])
+    if given in lines:
+        return lines[given]
+    item = known_item(home, given)
+    if item is None:
+        raise InvalidInput(f"got the id {given!r}, of which nothing is left to mark")
+    return item
+
+
+def _known_lines(home: Home) -> dict[str, Candidate]:
+    """Return by id the lines that a home may show, and those that were marked.
+
+    Those that a mark alone knows come first, so that a line which is still made stands
+    in their place. Lines of items are left out.
+    """
+    now = home.clock.now()
+    homes = [home]
+    if home.projects is None:
+        homes += [home.in_project(project) for project in known_projects(home)]
+    lines: dict[str, Candidate] = {}
+    for mark_event in _mark_events(home, now):
+        line = _marked_line(mark_event)
+        if line is not None:
+            lines[line.own_id] = line
+    for each_home in homes:
+        sessions = recorded_sessions(each_home, now)
+        for candidate in [*_lines_of(sessions, now), *start_candidates(sessions, now)]:
+            lines[candidate.id] = candidate
+    return lines
+
+
+def _marked_line(event: Event) -> Candidate | None:
+    """Return the line that a mark event is of, None for that of an item."""
+    line = event.body.get("line")
+    if line is None:
+        return None
+    return _line(
+        line["section"], line["text"], event.at, event.lineage, event.body["item"]
+    )
+
+
+def _lines_of(sessions: list[Session], now: int) -> Iterator[Candidate]:
+    """Yield what a prompt may bring of sessions, whatever it asks."""
+    for session in sessions:
+        for step in session.steps:
+            if isinstance(step, Message | Prompt):
+                for text in _texts_of(step):
+                    yield _line(ASKED, dated(text, step.at), step.at, (step.event,))
+        yield from card_candidates(session, sessions, now, ASKED)
+
+
+def _texts_of(step: Message | Prompt) -> Iterator[str]:
+    """Yield the statements of a prompt or message as lines may have them."""
+    if isinstance(step, Message):
+        for _, text in windows(step.statements):
+            yield text
+        return
+    for statement, _ in step.statements:
+        yield standing_alone(statement)
+
+
+def _line(
+    section: str, text: str, at: int, events: tuple[str, ...], own_id: str = ""
+) -> Candidate:
+    return Candidate(
+        section=section,
+        kind="",
+        text=text,
+        weight=0.0,
+        at=at,
+        session="",
+        words=content_words(text),
+        events=events,
+        why="",
+        own_id=own_id,
+    )
+
+
+def _mark_line(
+    home: Home, kind: str, line: Candidate, *, text: str, undo: bool
+) -> None:
+    """Append what a person says of a line.
+
+    Raises:
+        InvalidInput: The text of a correction cannot be kept, or is no line.
+    """
+    now = home.clock.now()
+    sources = home.journal.read(ids=line.events)
+    body: dict[str, Any] = {
+        "item": line.id,
+        "undo": undo,
+        "source": "user",
+        "project": _project_of(home, sources),
+        "line": {"section": line.section, "text": line.text},
+    }
+    if kind == "corrected" and not undo:
+        body["text"] = kept_text(check_text(text, home.settings.max_text_bytes))
+        _check_line(body["text"], now)
+    if kind == "trusted" and not undo:
+        _check_line(_statement_of(home, line.id) or bare_text(line.text), now)
+    told_by = _events_that_say(line, sources)
+    agent = told_by[0].agent if told_by else SCANNER
+    event = new_event(
+        kind,
+        body,
+        agent=agent,
+        at=now,
+        lineage=[source.id for source in told_by],
+    )
+    home.journal.append([event])
+
+
+def _project_of(home: Home, sources: Iterable[Event]) -> str:
+    """Return the project of a line: that of its events, or the home's for several."""
+    places = home.journal.places()
+    projects = {places.current(source.body.get("project", "")) for source in sources}
+    if len(projects) == 1:
+        return projects.pop()
+    return home.project
+
+
+def _events_that_say(line: Candidate, sources: list[Event]) -> list[Event]:
+    """Return the events whose erasure takes the mark of a line along.
+
+    They are those that its words are of: all for what is put together from several, of
+    a statement the one that says it best. That a rule was said once more elsewhere does
+    not end a mark.
+    """
+    if line.section in _COMPUTED or not sources:
+        return sources
+    words = content_words(bare_text(line.text))
+
+    def n_shared(source: Event) -> int:
+        body = source.body
+        text = f"{body.get('text', '')} {body.get('message', '')}"
+        return len(words & content_words(text))
+
+    return [max(sources, key=n_shared)]
+
+
+def _statement_of(home: Home, item_id: str) -> str:
+    """Return a person's words for a line or item, '' where there are none."""
+    for line_mark in line_marks(home, home.clock.now()):
+        if line_mark.id == item_id:
+            return line_mark.correction
+    return ""
+
+
+def _check_item(home: Home, item: ItemState) -> None:
+    """Raise InvalidInput for an item that cannot be a rule."""
+    statement = _statement_of(home, item.id) or item.text
+    if item.label or not statement:
+        raise InvalidInput(
+            f"got the id {item.id!r}, which is no statement; allowed is the id of a"
+            " line of `theorex briefing --why` or of a text that `theorex search` finds"
+        )
+    _check_line(statement, home.clock.now())
+
+
+def _check_line(text: str, now: int) -> None:
+    """Raise InvalidInput for a text that is too long for a line with its date."""
+    line = dated(folded(text), now)
+    if fits_a_line(line):
+        return
+    n_bytes = len(f"{LINE_MARK}{line}".encode())
+    raise InvalidInput(
+        f"got a text that makes a line of {n_bytes} bytes; allowed are"
+        f" {LONGEST_LINE}: shorten it, with `theorex correct ID TEXT`"
+    )
