@@ -235,6 +235,10 @@ def test_the_same_first_prompt_of_three_sessions_is_a_template():
         (call("go test", "", ok=None), None),
         (call("", "Error: no such file"), False),
         (call("", "it prints exit code 1"), True),
+        (call("cat app.log", "Error: disk full", ok=True), True),
+        (call("git log -3", "fatal: is a word of the subject", ok=True), True),
+        (call("make", "fatal: no rule", ok=None), False),
+        (call("./serve", "worker 3: exited with code 1, restarted", ok=True), True),
     ],
 )
 def test_a_call_failed_where_its_event_or_its_response_says_so(used, ok):

@@ -39,7 +39,7 @@ _QUOTE_MARK = re.compile(r"\s*>\s?")
 _SENTENCE_END = re.compile(
     r"""
     (?<=[.!?]) ["')\]*_]* (\s+)
-    (?= ["'(\[*_`]* [A-ZА-ЯЄІЇҐÀ-Þ0-9] )
+    (?= ["'(\[*_`]* [A-ZА-ЯЄІЇҐÀ-Þ0-9] | ` )
     """,
     re.VERBOSE,
 )
@@ -94,16 +94,25 @@ def sentences_in(text: str) -> list[str]:
 
     >>> sentences_in("Use jq, e.g. here. Never grep.")
     ['Use jq, e.g. here.', 'Never grep.']
+    >>> sentences_in('It says `"Wait... Done"` now. `count` is gone.')
+    ['It says `"Wait... Done"` now.', '`count` is gone.']
     """
     sentences: list[str] = []
     start = 0
     for end in _SENTENCE_END.finditer(text):
         sentence = text[start : end.start(1)]
-        if not _ABBREVIATION.search(sentence[-8:]):
-            sentences.append(sentence.strip())
-            start = end.end()
+        if _ABBREVIATION.search(sentence[-8:]) or _is_in_code(text, start, end.start()):
+            continue
+        sentences.append(sentence.strip())
+        start = end.end()
     sentences.append(text[start:].strip())
     return [sentence for sentence in sentences if sentence]
+
+
+def _is_in_code(text: str, start: int, position: int) -> bool:
+    """Return whether a position stands in a code span that opened after `start`."""
+    is_open = text.count("`", start, position) % 2 == 1
+    return is_open and "`" in text[position:]
 
 
 def plain(text: str) -> str:

@@ -27,6 +27,7 @@ from theorex_lab.memory.briefing.line_features import (
     is_question,
     is_usable,
     line_features_of,
+    says_what,
     standing_alone,
     with_capital,
 )
@@ -362,7 +363,7 @@ def wish_in(text: str) -> str:
         return ""
     if len(wish) > _LONGEST_REQUEST or not has_words(wish):
         return ""
-    if not _says_enough(wish):
+    if not _says_enough(wish) or not says_what(wish):
         return ""
     return wish
 
@@ -633,6 +634,8 @@ def _is_whole(line: CardLine) -> bool:
     if any(CUES[cue].search(line.text) for cue in _NOT_ABOUT_THE_WORK):
         return False
     if not any(line.features[cue] for cue in _ABOUT_THE_WORK):
+        return False
+    if line.kind != "tests" and not says_what(line.text):
         return False
     return is_usable(line.text) and not has_open_subject(line.text)
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from theorex_lab.text.statements import Statement
+from theorex_lab.text.wording import content_words
 
 # A statement of fewer signs or words says too little; a longer one leaves no room for
 # its date.
@@ -130,6 +131,26 @@ _PART_OF_AN_ANSWER = re.compile(
     r"|updates?|updated|conclusion|next|how|why|observations?)\b",
     re.I,
 )
+# Stems of words by which any piece of work is reported or asked for: a line needs others.
+_GENERIC = content_words(
+    """
+    work working works task tasks thing things file files change changes changed code
+    update updates updated add added implement implemented implementation fix fixes
+    fixed fixing create created remove removed review done complete completed ready
+    success successful successfully correct correctly proper properly currently now
+    issue issues problem problems error errors bug bugs failing fail fails failed
+    element elements test tests tested testing pass passes passing run running runs
+    linter lint clean build built look looks looking take read check checked see step
+    steps next first last new old two three four five few part parts way project
+    repo repository codebase go through try continue start finish start staged commit
+    committed push pushed expected outcome progress plan summary note report result
+    results everything anything something nothing improvement improvements major minor
+    following whole rest remaining question option options explain tell show give help
+    need needed required needs good better best great nice well pretty stuff bit lot
+    conflict conflicts resolve resolved resolution merge merged fully verified
+    """
+)
+_FEWEST_TELLING_WORDS = 2
 # What an agent calls a stretch of its own thought: "Checking the main file".
 _THOUGHT = re.compile(r"[A-Z][a-z]+ing\s+\S")
 # Words that begin a sentence, or a further thought, where a title runs into it
@@ -153,6 +174,14 @@ _CONNECTIVE = re.compile(
     r"|note|as a result|consequently|that said|for now|currently)[,:]\s+",
     re.I,
 )
+# A word that says that something is done, before what it is.
+_DONE_FIRST = re.compile(
+    r"(?:all )?(?:done|fixed|complete|completed|finished|implemented|fully done)"
+    r"(?:\.|!|:|\s+[—–-])\s+(?=\S)",
+    re.I,
+)
+# A line of settings: "description: Use this …".
+_KEY = re.compile(r"[a-z_]{2,}: ")
 _CODE_SPAN = re.compile(r"`[^`]+`")
 # A run of signs that may be a name, and what makes it one: a file, a path, code.
 _RUN = re.compile(r"[\w@.+\-/\[\]()~%$:]+")
@@ -199,7 +228,19 @@ def is_usable(text: str) -> bool:
         return False
     if text.rstrip().endswith((":", "?")) or is_title_of_thought(text):
         return False
+    if text.count("`") % 2 or _KEY.match(text):
+        return False
     return has_words(text) and not is_wall_of_names(text)
+
+
+def says_what(text: str) -> bool:
+    """Return whether a text says what it is about, besides that work was done.
+
+    >>> says_what("The retry of uploads works."), says_what("All files are updated now.")
+    (True, False)
+    """
+    telling_words = content_words(text) - _GENERIC
+    return len(telling_words) >= _FEWEST_TELLING_WORDS
 
 
 def has_words(text: str) -> bool:
@@ -259,8 +300,13 @@ def cleaned(text: str) -> str:
 
     >>> cleaned("2. Meanwhile, the old loader stays.")
     'The old loader stays.'
+    >>> cleaned("Done — the loader is split.")
+    'The loader is split.'
     """
     body = without_glued_title(_LIST_SIGNS.sub("", text.strip()))
+    done_first = _DONE_FIRST.match(body)
+    if done_first:
+        body = with_capital(body[done_first.end() :])
     connective = _CONNECTIVE.match(body)
     if connective is None:
         return body

@@ -6,11 +6,11 @@ and what stands there in one of 2,000. Room that has no good line stays empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from theorex_lab.memory.briefing.candidates import LINE_MARK, SECTIONS, Candidate
+from theorex_lab.memory.briefing.candidates import LINE_MARK, SECTIONS, WORK, Candidate
 from theorex_lab.text.line import BYTES_PER_TOKEN
 from theorex_lab.text.wording import overlap
 
@@ -24,12 +24,17 @@ _SHARE_FROM = 500
 # 2 ** .4 as much at a prompt, where the best lines say most.
 _LENGTH_POWER = 0.7
 _LENGTH_POWER_AT_PROMPT = 0.4
-# A candidate of less weight is not shown, even where there is room.
-LEAST_WEIGHT = 0.05
+# A candidate of less weight is not shown, even where there is room: a short briefing is
+# a good one. Only a reader who asks for much is given what is doubtful or a detail.
+LEAST_WEIGHT = 0.12
+_LEAST_WEIGHT_OF_LARGE = 0.05  # from more than 500 tokens on
+_LEAST_WEIGHT_OF_LARGEST = 0.02  # from 2,000 tokens on
+_LEAST_WEIGHT_AT_PROMPT = 0.05
 # Two lines with three common words that share more than this of the shorter one's words
 # say the same.
 _SAME_OVERLAP = 0.62
 _SAME_WORDS = 3
+_SECTION_NUMBERS = {section: number for number, section in enumerate(SECTIONS)}
 
 
 @dataclass
@@ -92,11 +97,13 @@ def choose(
 
     Returns:
         The lines in the order of `SECTIONS`, within a section the pinned ones and then
-        those chosen first. The share of a section does not limit what is pinned.
+        those chosen first, those on recent work by their session. The share of a
+        section does not limit what is pinned.
     """
-    waiting = [line for line in candidates if line.weight >= LEAST_WEIGHT]
     length_power = _LENGTH_POWER_AT_PROMPT if whole_budget else _LENGTH_POWER
-    waiting.sort(key=partial(_worth, length_power=length_power), reverse=True)
+    waiting = sorted(
+        candidates, key=partial(_worth, length_power=length_power), reverse=True
+    )
     waiting.sort(key=_is_unpinned)
     chosen: list[Candidate] = []
     room = _Room()
@@ -110,9 +117,42 @@ def choose(
             shown,
             whole_budget,
         )
-    chosen.sort(key=_is_unpinned)
-    order = {section: number for number, section in enumerate(SECTIONS)}
-    return sorted(chosen, key=lambda line: order.get(line.section, len(order)))
+    return sorted(chosen, key=partial(_reading_order, latest=_latest_of(chosen)))
+
+
+def _least_weight(budget: int, *, at_prompt: bool) -> float:
+    """Return the weight below which a line is not worth a place in a budget."""
+    if at_prompt:
+        return _LEAST_WEIGHT_AT_PROMPT
+    if budget <= _SHARE_FROM:
+        return LEAST_WEIGHT
+    if budget < BUDGET_STEPS[-1]:
+        return _LEAST_WEIGHT_OF_LARGE
+    return _LEAST_WEIGHT_OF_LARGEST
+
+
+def _latest_of(chosen: Iterable[Candidate]) -> dict[str, int]:
+    """Return by session the time of its latest line on the work."""
+    latest: dict[str, int] = {}
+    for line in chosen:
+        if line.section == WORK:
+            latest[line.session] = max(line.at, latest.get(line.session, 0))
+    return latest
+
+
+def _reading_order(
+    line: Candidate, latest: Mapping[str, int]
+) -> tuple[int, bool, int, str, int]:
+    """Return what sorts lines by section, those on the work by session and time.
+
+    Pinned lines come first in their section. The latest session comes before others,
+    and what it was asked before what it concluded.
+    """
+    section = _SECTION_NUMBERS.get(line.section, len(_SECTION_NUMBERS))
+    unpinned = _is_unpinned(line)
+    if line.section != WORK:
+        return section, unpinned, 0, "", 0
+    return section, unpinned, -latest[line.session], line.session, line.at
 
 
 def _is_unpinned(candidate: Candidate) -> bool:
@@ -128,17 +168,18 @@ def _fill(
     whole_budget: bool,
 ) -> list[Candidate]:
     """Take the waiting lines that fit into a budget; return those that wait on."""
-    too_long: list[Candidate] = []
+    left: list[Candidate] = []
+    least_weight = _least_weight(budget, at_prompt=whole_budget)
     for candidate in waiting:
         fits = room.holds(candidate, budget)
         if whole_budget or candidate.is_pinned:
             fits = room.size + room.cost(candidate) <= BYTES_PER_TOKEN * budget
-        if not fits:
-            too_long.append(candidate)
+        if not fits or candidate.weight < least_weight:
+            left.append(candidate)
         elif not _is_said(candidate, [*shown, *chosen]):
             room.take(candidate)
             chosen.append(candidate)
-    return too_long
+    return left
 
 
 def _worth(candidate: Candidate, *, length_power: float) -> float:

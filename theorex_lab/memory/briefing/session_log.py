@@ -91,22 +91,23 @@ _SESSIONS_OF_TEMPLATE = 3
 # Characters of a line, but for signs, from which on its return is no chance.
 _SHORTEST_REPEATED_LINE = 30
 
-# How the response of a call begins that failed.
-_FAILURE_START = re.compile(
+# How the response begins of a call that the agent's own program failed to make. It
+# holds whatever a hook said of the call.
+_FAILURE_MARK = re.compile(
     r"""
     \s*(?:
-          Exit[ ]code[ ][1-9]\d*
-        | Error\b
-        | fatal:
-        | Traceback
+          Exit[ ]code:?[ ][1-9]\d*
+        | (?:Command[ ]|Process[ ])?exited[ ]with[ ]code:?[ ][1-9]
         | <tool_use_error>
-        | Command[ ]failed
         | The[ ]user[ ]doesn't[ ]want
         | \(eval\)
     )
     """,
     re.I | re.VERBOSE,
 )
+# How the output of a command begins that failed, unless a hook said that it did not: a
+# log that is shown begins in the same way.
+_FAILURE_START = re.compile(r"\s*(?:Error\b|fatal:|Traceback|Command failed)", re.I)
 # How a file may begin that a tool read, which is about errors and none itself.
 _ABOUT_ERRORS = re.compile(r"\s*error\b(?!\s*(?::|$))", re.I)
 _FAILURE_CODE = re.compile(r"exit code:? [1-9]|exited with code [1-9]", re.I)
@@ -441,7 +442,7 @@ def _tool_use(event: Event, session: str) -> ToolUse:
     command = body.get("command", "")
     response = body.get("response", "")
     ok = body.get("ok")
-    if ok is not False and _has_failed(command, response):
+    if ok is not False and _has_failed(command, response, is_said_ok=ok is True):
         ok = False
     return ToolUse(
         at=event.at,
@@ -457,12 +458,23 @@ def _tool_use(event: Event, session: str) -> ToolUse:
     )
 
 
-def _has_failed(command: str, response: str) -> bool:
-    """Return whether what a call returned says that it failed."""
+def _has_failed(command: str, response: str, *, is_said_ok: bool) -> bool:
+    """Return whether what a call returned says that it failed.
+
+    Args:
+        command: The command of the call, '' for none.
+        response: The beginning of what it returned.
+        is_said_ok: Whether a hook said that it succeeded. The output of a command is
+            then no evidence against it.
+    """
     output = response
     if command:
         output = response.removeprefix(command).lstrip()
     elif _ABOUT_ERRORS.match(output):
+        return False
+    if _FAILURE_MARK.match(output):
+        return True
+    if command and is_said_ok:
         return False
     if _FAILURE_START.match(output):
         return True
