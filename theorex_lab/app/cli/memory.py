@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.app.cli.context import open_lab
+from theorex_lab.app.cli.context import open_lab, project_folder
 from theorex_lab.core.clock import to_datetime, to_iso
 from theorex_lab.files.command_line import (
     command,
@@ -348,9 +348,11 @@ _TOKENS = click.option(
 def briefing(query: str, tokens: int, why: bool) -> None:
     """Nothing is written, and no maintenance has to have run.
 
+    As long as no session of the project is recorded, its git history is told.
+
     JSON: {text, tokens, problem, lines: [{section, text, why, at, events}]}
     """
-    made = open_lab().briefing(query, tokens=tokens)
+    made = open_lab().briefing(query, tokens=tokens, folder=project_folder())
     if made.problem:
         note(made.problem)
     rows = [{**asdict(line), "at": to_iso(line.at)} for line in made.lines]
@@ -369,7 +371,8 @@ def _explained(rows: Sequence[dict[str, Any]]) -> str:
     texts = []
     for row in rows:
         event_ids = ", ".join(row["events"][:_MOST_EVENTS_SHOWN])
-        texts.append(f"{row['section']}: {row['text']}\n    {row['why']}; {event_ids}")
+        reason = f"{row['why']}; {event_ids}" if event_ids else row["why"]
+        texts.append(f"{row['section']}: {row['text']}\n    {reason}")
     return "\n".join(texts) or "no line is worth its room"
 
 
