@@ -11,7 +11,11 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import UNSEEN_DIGITS
-from theorex_lab.memory.briefing.briefing import Briefing, make_briefing
+from theorex_lab.memory.briefing.briefing import (
+    Briefing,
+    briefing_of_repository,
+    make_briefing,
+)
 from theorex_lab.memory.briefing.briefing_file import (
     CONTEXT_FILE,
     CONTEXTS_FOLDER,
@@ -73,13 +77,15 @@ def save_projects(home: Home, projects: Sequence[str]) -> None:
         )
 
 
-def first_briefing(home: Home) -> Briefing:
+def first_briefing(home: Home | None, folder: str, now: int) -> Briefing:
     """Make the briefing of a project for which none was written, and write it.
 
-    For a project without an id it is only made.
+    For a project without an id it is only made, and so it is without a home.
 
     Args:
-        home: The home of the project, or of all.
+        home: The home of the project, or of all; None where nothing was recorded yet.
+        folder: The root of the project's repository, '' where it has none.
+        now: The time (µs UTC).
 
     Returns:
         The briefing.
@@ -87,17 +93,23 @@ def first_briefing(home: Home) -> Briefing:
     Raises:
         StorageError: The file cannot be written.
     """
+    if home is None:
+        return briefing_of_repository(folder, now)
     if home.project.endswith(UNSEEN_DIGITS):
-        return _briefing_of(home)
+        return _briefing_of(home, folder)
     file = home.folder / CONTEXT_FILE
     if home.project:
         file = project_briefing(home.folder, home.project)
-    return write_briefing(file, home.views.folder, partial(_briefing_of, home))
+    return write_briefing(
+        file,
+        home.views.folder,
+        partial(_briefing_of, home, folder),
+    )
 
 
-def _briefing_of(home: Home) -> Briefing:
+def _briefing_of(home: Home, folder: str | None = None) -> Briefing:
     """Return what a session of the home's project starts with."""
-    return make_briefing(home, tokens=home.settings.context_tokens)
+    return make_briefing(home, tokens=home.settings.context_tokens, folder=folder)
 
 
 def mark_item(

@@ -386,7 +386,13 @@ class Lab:
             kinds=kinds,
         )
 
-    def briefing(self, query: str | None = None, *, tokens: int = 500) -> Briefing:
+    def briefing(
+        self,
+        query: str | None = None,
+        *,
+        tokens: int = 500,
+        folder: FilePath = None,
+    ) -> Briefing:
         """Return what an agent would read now, at a session's start or at a prompt.
 
         Nothing is written, and no maintenance has to have run.
@@ -394,6 +400,9 @@ class Lab:
         Args:
             query: A prompt; None is the start of a session.
             tokens: The budget, from 20.
+            folder: A folder of the project, whose git history is told as long as no
+                session of it is recorded; None is the last one that the home knows, ''
+                is none.
 
         Returns:
             The briefing, with `.text` and `.lines`.
@@ -403,7 +412,12 @@ class Lab:
         """
         from theorex_lab.memory.briefing.briefing import make_briefing
 
-        return make_briefing(self.home, query=query or "", tokens=tokens)
+        return make_briefing(
+            self.home,
+            query=query or "",
+            tokens=tokens,
+            folder=folder,
+        )
 
     def pin(self, item: str) -> str:
         """Let an item, or a line of a briefing, come first.

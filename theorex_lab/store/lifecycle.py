@@ -102,8 +102,11 @@ class SessionHome:
 
     def now(self) -> int:
         """Return the time (µs UTC)."""
-        clock = self._clock or self.journal.clock
-        return clock.now()
+        if self._clock is not None:
+            return self._clock.now()
+        from theorex_lab.core.clock import SystemClock
+
+        return SystemClock().now()
 
     def path(self, name: str) -> str:
         """Return the path of a file in the home."""
@@ -573,19 +576,28 @@ def _briefing_made_now(home: SessionHome, folder: WorkingFolder) -> Given:
     from theorex_lab.journal.sqlite.opening import DATABASE_FILE
 
     is_shared = home.shared_journal is not None
-    if not is_shared and not os.path.exists(home.path(DATABASE_FILE)):
+    has_journal = is_shared or os.path.exists(home.path(DATABASE_FILE))
+    has_history = bool(folder.root) and os.path.exists(f"{folder.root}/.git")
+    if not has_journal and not has_history:
         return Given()
     from theorex_lab.core.errors import TheorexError
     from theorex_lab.evolution.briefing import first_briefing
 
+    history = folder.root if has_history else ""
+    given = Given()
     try:
-        briefing = first_briefing(home.opened(folder.project))
+        opened = home.opened(folder.project) if has_journal else None
+        briefing = first_briefing(opened, history, home.now())
     except TheorexError as error:
-        given = Given()
         given.problems.append(f"no briefing could be made: {error}")
         return given
-    text = briefing.text.encode() if briefing.lines else b""
-    return Given(text, briefing.items, briefing.tokens if text else 0)
+    if briefing.lines:
+        given.text = briefing.text.encode()
+        given.items = list(briefing.items)
+        given.tokens = briefing.tokens
+    if briefing.problem:
+        given.problems.append(briefing.problem)
+    return given
 
 
 def _read_briefing(path: str, problems: list[str]) -> bytes:

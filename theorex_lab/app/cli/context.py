@@ -47,6 +47,20 @@ def open_lab(*, all_projects: bool = False, bind: bool = False) -> Lab:
     return lab
 
 
+def project_folder() -> str | None:
+    """Return the working folder where the lab is of its project.
+
+    Returns:
+        The folder; None where a project is named, or the folder was removed.
+    """
+    if command_line.given_options().get("project") is not None:
+        return None
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return None
+
+
 def write_picture(picture: str | None, plot: Callable[..., Any]) -> None:
     """Write what `plot(ax=…)` draws into a PNG file, where one is asked for."""
     if picture is not None:

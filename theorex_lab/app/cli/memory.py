@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.app.cli.context import open_lab
+from theorex_lab.app.cli.context import open_lab, project_folder
 from theorex_lab.core.clock import to_datetime, to_iso
 from theorex_lab.files.command_line import (
     command,
@@ -332,6 +332,8 @@ def briefing(
 ) -> None:
     """No maintenance has to have run. Without --save nothing is written.
 
+    As long as no session of the project is recorded, its git history is told.
+
     With --given a line counts as used where the session then touched a file that the
     line names, or said at least half of its words; --limit says how many times are
     shown.
@@ -358,7 +360,7 @@ def briefing(
         made = lab.save_briefing()
         note_roots(lab)
     else:
-        made = lab.briefing(query, tokens=tokens)
+        made = lab.briefing(query, tokens=tokens, folder=project_folder())
     if made.problem:
         note(made.problem)
     rows = [{**asdict(line), "at": to_iso(line.at)} for line in made.lines]
@@ -392,8 +394,9 @@ def _explained(rows: Sequence[dict[str, Any]]) -> str:
     texts = []
     for row in rows:
         event_ids = ", ".join(row["events"][:_MOST_EVENTS_SHOWN])
+        reason = f"{row['why']}; {event_ids}" if event_ids else row["why"]
         texts.append(f"{row['id']}  {row['section']}: {row['text']}")
-        texts.append(f"    {row['why']}; {event_ids}")
+        texts.append(f"    {reason}")
     return "\n".join(texts) or "no line is worth its room"
 
 

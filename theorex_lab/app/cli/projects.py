@@ -10,8 +10,8 @@ import click
 from theorex_lab.app.cli.context import open_lab
 from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.errors import TheorexError
+from theorex_lab.core.git_repository import GitRepository
 from theorex_lab.core.ids import SCANNER
-from theorex_lab.eval.datasets.git_repository import GitRepository
 from theorex_lab.files.command_line import command, emit, one_row
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.places import ROOTS

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from theorex_lab.eval.datasets.git_repository import (
+from theorex_lab.core.git_repository import (
     Change,
     GitRepository,
     NoRepository,

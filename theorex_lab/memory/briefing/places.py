@@ -335,7 +335,7 @@ def _edited_places(
     named: set[str] = set()  # as partners of others
     rest: dict[str, list[str]] = defaultdict(list)
     for path in best_first:
-        if _is_test(path):
+        if is_test_file(path):
             continue
         partners = _partners(path, files.edits)
         own_symbols = symbols.get(path, ())
@@ -376,7 +376,7 @@ def _partners(path: str, edits: dict[str, _Edits]) -> list[tuple[str, int]]:
         all_sessions |= file_edits.sessions.keys()
     partners: list[tuple[str, int]] = []
     for other, other_edits in edits.items():
-        if other == path or _are_file_and_test(path, other):
+        if other == path or are_file_and_test(path, other):
             continue
         n_shared = len(own_sessions & other_edits.sessions.keys())
         share = n_shared / len(own_sessions)
@@ -388,16 +388,16 @@ def _partners(path: str, edits: dict[str, _Edits]) -> list[tuple[str, int]]:
     return partners
 
 
-def _are_file_and_test(path: str, other: str) -> bool:
+def are_file_and_test(path: str, other: str) -> bool:
     """Return whether one of two files is the test of the other, as everybody expects.
 
-    >>> _are_file_and_test("a/store.go", "a/store_test.go")
+    >>> are_file_and_test("a/store.go", "a/store_test.go")
     True
     """
     return _without_test(path) == _without_test(other)
 
 
-def _is_test(path: str) -> bool:
+def is_test_file(path: str) -> bool:
     """Return whether a file's name says that it holds tests."""
     return _TEST_PART.search(posixpath.basename(path)) is not None
 

@@ -72,6 +72,10 @@ class NoRepository(InvalidInput):
     """A folder lies in no git repository."""
 
 
+class NoCommit(InvalidInput):
+    """A git repository has no commit yet."""
+
+
 @dataclass(frozen=True)
 class GitRepository:
     """A repository, and the one way in which git is run on it.
@@ -81,19 +85,27 @@ class GitRepository:
         folder: Where its objects are.
         program: The path of git.
         settings: The settings that hold besides the repository's own.
+        seconds: How long one run of git may take; None is without limit.
     """
 
     path: str
     folder: str
     program: str
     settings: Mapping[str, Sequence[str]]
+    seconds: float | None = None
 
     @classmethod
-    def at(cls, path: str | Path) -> GitRepository:
+    def at(cls, path: str | Path, *, seconds: float | None = None) -> GitRepository:
         """Return the repository around a folder.
 
+        Args:
+            path: A folder in the repository, of any depth.
+            seconds: How long one run of git may take; None is without limit. A run that
+                takes longer raises `core.processes.ProgramTimeout`.
+
         Raises:
-            InvalidInput: As `git_commits` does.
+            NoRepository: The folder lies in no repository.
+            InvalidInput: Git is not installed, or cannot read the repository.
         """
         program = find_program("git")
         if program is None:
@@ -109,16 +121,16 @@ class GitRepository:
             )
         settings = {key: [value] for key, value in _SETTINGS.items()}
         arguments = ["-C", os.path.realpath(name), "rev-parse", "--absolute-git-dir"]
-        result = _run_git(program, arguments, settings)
+        result = _run_git(program, arguments, settings, seconds=seconds)
         if result.code != 0 and b"dubious ownership" in result.errors:
             # The user has allowed folders of others in a configuration that is not read
             # otherwise.
             settings["safe.directory"] = _allowed_folders(program)
-            result = _run_git(program, arguments, settings)
+            result = _run_git(program, arguments, settings, seconds=seconds)
         if result.code != 0:
             raise _unreadable(name, result.errors)
         folder = os.fsdecode(result.output.removesuffix(b"\n").removesuffix(b"\r"))
-        return cls(name, folder, program, settings)
+        return cls(name, folder, program, settings, seconds)
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Return what a plumbing command prints.
@@ -140,7 +152,14 @@ class GitRepository:
             "GIT_WORK_TREE": self.folder,
             "GIT_INDEX_FILE": f"{self.folder}/{_NO_INDEX}",
         }
-        return _run_git(self.program, arguments, self.settings, variables, stdin)
+        return _run_git(
+            self.program,
+            arguments,
+            self.settings,
+            variables,
+            stdin=stdin,
+            seconds=self.seconds,
+        )
 
     def read_commits(self, limit: int | None) -> list[StoredCommit]:
         """Return the commits up to HEAD, newest first, merges among them.
@@ -175,7 +194,7 @@ class GitRepository:
             raise _unreadable(self.path, head.errors)
         if self.attempt("rev-parse", "--verify", "--quiet", "HEAD").code == 0:
             raise _unreadable(self.path, b"HEAD names what is no commit of it")
-        raise InvalidInput(
+        raise NoCommit(
             f"got the repository {self.path!r}, which has no commit; give one that"
             " has commits"
         )
@@ -214,13 +233,18 @@ class GitRepository:
             trees[commit] = first_line.removeprefix(b"tree ").decode("ascii")
         return trees
 
-    def differences(self, pairs: Sequence[tuple[str, str]]) -> list[list[Change]]:
+    def differences(
+        self, pairs: Sequence[tuple[str, str]], *, by_content: bool = True
+    ) -> list[list[Change]]:
         """Return what changes from the first tree of each pair to the second.
 
         Renames are among the changes.
 
         Args:
             pairs: The ids of two trees or commits each.
+            by_content: Whether contents are read, to tell renames of files that changed
+                as well. Without it only those that kept their content are told, in a
+                fraction of the time.
 
         Returns:
             The changes of each pair, in the order of the pairs.
@@ -239,7 +263,8 @@ class GitRepository:
             "--no-textconv",
         ]
         options += ["--ignore-submodules=none", "--no-relative", f"-O{os.devnull}"]
-        result = self.attempt("diff-tree", *options, *_RENAMES, stdin=request)
+        renames = _RENAMES if by_content else _EXACT_RENAMES
+        result = self.attempt("diff-tree", *options, *renames, stdin=request)
         if result.code != 0:
             # A partial clone has not the contents that likeness is told from; which
             # content is the same, it knows.
@@ -247,6 +272,8 @@ class GitRepository:
         if result.code != 0:
             raise _unreadable(self.path, result.errors)
         differences = _parse_differences(result.output, len(pairs))
+        if not by_content:
+            return [_with_places_taken(changes) for changes in differences]
         made_again: list[tuple[Change, Change]] = []
         for changes in differences:
             made_again += _perhaps_made_again(changes)
@@ -293,7 +320,9 @@ def _run_git(
     arguments: Sequence[str],
     settings: Mapping[str, Sequence[str]],
     variables: Mapping[str, str] | None = None,
+    *,
     stdin: bytes = b"",
+    seconds: float | None = None,
 ) -> ProgramResult:
     """Run git, with fixed variables and none of the user's; nothing else runs it."""
     pairs: list[tuple[str, str]] = []
@@ -309,7 +338,11 @@ def _run_git(
         environment[f"GIT_CONFIG_KEY_{number}"] = key
         environment[f"GIT_CONFIG_VALUE_{number}"] = value
     return run_program(
-        program, ["--no-pager", *arguments], variables=environment, given=stdin
+        program,
+        ["--no-pager", *arguments],
+        variables=environment,
+        given=stdin,
+        seconds=seconds,
     )
 
 
@@ -617,8 +650,19 @@ def _remove_copies(source_of: dict[bytes, bytes], left: Mapping[bytes, Change]) 
             del source_of[path]
 
 
-def read_changes(repository: GitRepository, commits: Sequence[StoredCommit]) -> None:
-    """Put into each commit how it differs from each of its parents."""
+def read_changes(
+    repository: GitRepository,
+    commits: Sequence[StoredCommit],
+    *,
+    by_content: bool = True,
+) -> None:
+    """Put into each commit how it differs from each of its parents.
+
+    Args:
+        repository: The repository.
+        commits: The commits, whose `changes` are filled.
+        by_content: As `GitRepository.differences` has it.
+    """
     trees = _all_trees(repository, commits)
     empty = repository.empty_tree()
     # What a commit changed is unknown where its parents were cut off.
@@ -629,7 +673,7 @@ def read_changes(repository: GitRepository, commits: Sequence[StoredCommit]) -> 
         pairs += [(tree, commit.tree) for tree in before]
     if not pairs:
         return
-    differences = iter(repository.differences(pairs))
+    differences = iter(repository.differences(pairs, by_content=by_content))
     for commit in readable:
         n_pairs = max(len(commit.parents), 1)
         commit.changes = list(islice(differences, n_pairs))
