@@ -100,13 +100,25 @@ class SessionHome:
             journal = self._own_journal = open_journal(self.folder)
         return journal
 
+    @property
+    def has_journal(self) -> bool:
+        """Whether there is a journal already, so that reading it creates none."""
+        from theorex_lab.journal.sqlite.opening import DATABASE_FILE
+
+        if self.shared_journal is not None or self._own_journal is not None:
+            return True
+        return os.path.exists(self.path(DATABASE_FILE))
+
     def now(self) -> int:
         """Return the time (µs UTC)."""
-        if self._clock is not None:
-            return self._clock.now()
-        from theorex_lab.core.clock import SystemClock
+        clock = self._clock
+        if clock is None and self.has_journal:
+            clock = self.journal.clock
+        if clock is None:
+            from theorex_lab.core.clock import SystemClock
 
-        return SystemClock().now()
+            clock = SystemClock()
+        return clock.now()
 
     def path(self, name: str) -> str:
         """Return the path of a file in the home."""
@@ -527,13 +539,11 @@ def _seen_project(home: SessionHome, repository: Repository) -> str:
     """
     from theorex_lab.journal.identity import project_in, unseen_project
     from theorex_lab.journal.places import Places, known_project, place_of
-    from theorex_lab.journal.sqlite.opening import DATABASE_FILE
 
     project, _ = known_project(home.folder, repository)
     if project:
         return project
-    is_shared = home.shared_journal is not None
-    if is_shared or os.path.exists(home.path(DATABASE_FILE)):
+    if home.has_journal:
         project = project_in(home.journal, repository, bind=False)
     else:
         project = Places().project_at(place_of(repository))
@@ -573,12 +583,8 @@ def _briefing_made_now(home: SessionHome, folder: WorkingFolder) -> Given:
 
     This costs seconds, and happens once a project.
     """
-    from theorex_lab.journal.sqlite.opening import DATABASE_FILE
-
-    is_shared = home.shared_journal is not None
-    has_journal = is_shared or os.path.exists(home.path(DATABASE_FILE))
     has_history = bool(folder.root) and os.path.exists(f"{folder.root}/.git")
-    if not has_journal and not has_history:
+    if not home.has_journal and not has_history:
         return Given()
     from theorex_lab.core.errors import TheorexError
     from theorex_lab.evolution.briefing import first_briefing
@@ -586,7 +592,7 @@ def _briefing_made_now(home: SessionHome, folder: WorkingFolder) -> Given:
     history = folder.root if has_history else ""
     given = Given()
     try:
-        opened = home.opened(folder.project) if has_journal else None
+        opened = home.opened(folder.project) if home.has_journal else None
         briefing = first_briefing(opened, history, home.now())
     except TheorexError as error:
         given.problems.append(f"no briefing could be made: {error}")
