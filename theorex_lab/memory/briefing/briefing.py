@@ -173,7 +173,7 @@ def briefing_of_repository(
 
 def _tokens_left(tokens: int, heading: Sequence[str]) -> int:
     """Return how many tokens a heading and the fence leave for lines."""
-    around = [*heading, *fence([], _SOURCE), ""]
+    around = [*heading, *fence([""], _SOURCE)]
     return tokens - count_tokens("\n".join(around))
 
 
