@@ -133,7 +133,10 @@ def marked(
             continue
         shown_items.update(corrected)
         texts = [shown(corrections[item]) for item in corrected]
-        new_line = line._replace(text=" ".join(texts), heard_from=None)
+        new_line = line._replace(
+            text=" ".join(texts),
+            heard_from=None,
+        )
         marked_lines.append(new_line)
     return sorted(marked_lines, key=lambda line: pinned.isdisjoint(line.items))
 
@@ -320,11 +323,13 @@ def _nearest_ids(ids: Sequence[str], text: str) -> str:
     def common_length(item_id: str) -> int:
         return sum(item_id.startswith(text[:end]) for end in range(len(text)))
 
-    nearest, *others = nlargest(_MOST_NEAREST, ids, key=common_length) or [""]
+    nearest = nlargest(_MOST_NEAREST, ids, key=common_length)
     if not nearest:
         return "nothing is remembered yet"
-    next_ids = f", then {' and '.join(others)}" if others else ""
-    return f"the nearest that is known is {nearest}{next_ids}"
+    in_words = f"the nearest that is known is {nearest[0]}"
+    if len(nearest) > 1:
+        in_words += f", then {' and '.join(nearest[1:])}"
+    return in_words
 
 
 def mark(
@@ -356,7 +361,13 @@ def mark(
     agents = dict.fromkeys(event.agent for event in item.events)
     new_events = []
     for agent in agents:
-        event = new_event(kind, body, agent=agent, at=now, lineage=lineage)
+        event = new_event(
+            kind,
+            body,
+            agent=agent,
+            at=now,
+            lineage=lineage,
+        )
         new_events.append(event)
     home.journal.append(new_events)
 

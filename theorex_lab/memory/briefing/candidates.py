@@ -31,6 +31,8 @@ _NOTE = re.compile(
     """,
     re.VERBOSE,
 )
+# The full stop of a sentence, not the last one of `./...`.
+_LAST_STOP = re.compile(r"(?<=[\w`\"')])\.$")
 # How a line begins that holds a user's request.
 _LABEL = re.compile(r"asked:\s+", re.I)
 # What a word of a line may have around it that says nothing.
@@ -107,7 +109,7 @@ def bare_text(text: str) -> str:
     '`app/till.py`'
     """
     unlabelled = _LABEL.sub("", text.strip(), count=1)
-    return _NOTE.sub("", unlabelled).rstrip(" .")
+    return _LAST_STOP.sub("", _NOTE.sub("", unlabelled))
 
 
 def dated(text: str, at: int) -> str:

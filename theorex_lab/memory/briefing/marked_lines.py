@@ -140,7 +140,7 @@ class LineMark:
 
     def is_of(self, wording: Wording) -> bool:
         """Return whether a text says the same as the marked one."""
-        return any(is_said_again(wording, own) for own in self.wordings)
+        return any(is_said_again(wording, other) for other in self.wordings)
 
     def as_row(self) -> dict[str, Any]:
         """Return it as plain JSON, such as an index keeps for a reader."""
@@ -245,48 +245,53 @@ def marked_candidates(
         The lines, those that are given by a mark alone last. One that is too long is
         left out.
     """
-    marks_by_id = {mark.id: mark for mark in marks}
-    known_by_words = [mark for mark in marks if mark.is_known_by_words]
-    # The dismissed ones first: what says the same as one of them stays away.
-    known_by_words.sort(key=_is_not_dismissed)
+    lookup = _MarkLookup(marks)
     lines: list[Candidate] = []
     shown_ids: set[str] = set()
     for candidate in candidates:
-        mark = marks_by_id.get(candidate.id)
-        if mark is None:
-            mark = _mark_by_words(candidate, known_by_words)
+        mark = lookup.mark_of(candidate)
         if mark is None:
             lines.append(candidate)
-        elif _is_shown(mark, is_start=is_start) and mark.id not in shown_ids:
+        elif mark.id not in shown_ids and _may_stand(mark, is_start=is_start):
             shown_ids.add(mark.id)
             lines.append(_as_marked(candidate, mark))
     if is_start:
-        waiting = [mark for mark in marks if mark.id not in shown_ids]
-        lines += _lines_of_marks(waiting, now)
+        lines += _lines_of_marks(marks, shown_ids, now)
     return [line for line in lines if fits_a_line(line.text)]
+
+
+class _MarkLookup:
+    """Tells which mark is of a line."""
+
+    def __init__(self, marks: Sequence[LineMark]) -> None:
+        self._by_id = {mark.id: mark for mark in marks}
+        self._by_words = [mark for mark in marks if mark.is_known_by_words]
+        # The dismissed ones first: what says the same as one of them stays away.
+        self._by_words.sort(key=_is_not_dismissed)
+
+    def mark_of(self, candidate: Candidate) -> LineMark | None:
+        """Return the mark of a line by its id, else the first by what it says."""
+        mark = self._by_id.get(candidate.id)
+        if mark is not None or not self._by_words:
+            return mark
+        wording = wording_of(candidate.text)
+        for other in self._by_words:
+            if other.is_of(wording):
+                return other
+        return None
 
 
 def _is_not_dismissed(mark: LineMark) -> bool:
     return not mark.is_dismissed
 
 
-def _is_shown(mark: LineMark, *, is_start: bool) -> bool:
-    """Return whether a marked line stands in the place of its candidate.
+def _may_stand(mark: LineMark, *, is_start: bool) -> bool:
+    """Return whether a marked line may stand in the place of its candidate.
 
     At a start the rule that it was made says it instead.
     """
-    return not mark.is_dismissed and not (mark.trusted_at and is_start)
-
-
-def _mark_by_words(candidate: Candidate, marks: Sequence[LineMark]) -> LineMark | None:
-    """Return the first mark of a line that says the same, None where none does."""
-    if not marks:
-        return None
-    wording = wording_of(candidate.text)
-    for mark in marks:
-        if mark.is_of(wording):
-            return mark
-    return None
+    is_rule = mark.trusted_at > 0
+    return not mark.is_dismissed and not (is_rule and is_start)
 
 
 def _as_marked(candidate: Candidate, mark: LineMark) -> Candidate:
@@ -313,12 +318,16 @@ def _pinned(line: Candidate) -> Candidate:
     )
 
 
-def _lines_of_marks(marks: Iterable[LineMark], now: int) -> list[Candidate]:
-    """Return the lines that marks give by themselves."""
+def _lines_of_marks(
+    marks: Iterable[LineMark], shown_ids: set[str], now: int
+) -> list[Candidate]:
+    """Return the lines that marks give by themselves, where nothing shows them yet."""
     lines: list[Candidate] = []
     for mark in marks:
+        if mark.is_dismissed or mark.id in shown_ids:
+            continue
         line = _line_of(mark, now)
-        if line is not None and not mark.is_dismissed:
+        if line is not None:
             lines.append(_pinned(line) if mark.is_pinned else line)
     return lines
 

@@ -118,11 +118,12 @@ def _find(
         if item is not None:
             return item
     lines = _known_lines(home)
+    target_id = given
     if given not in lines:
-        given = whole_id(home, given, [*lines, *also()])
-    if given in lines:
-        return lines[given]
-    item = known_item(home, given)
+        target_id = whole_id(home, given, [*lines, *also()])
+    if target_id in lines:
+        return lines[target_id]
+    item = known_item(home, target_id)
     if item is None:
         raise InvalidInput(f"got the id {given!r}, of which nothing is left to mark")
     return item
@@ -219,14 +220,14 @@ def _mark_line(
         _check_line(body["text"], now)
     if kind == "trusted" and not undo:
         _check_line(_statement_of(home, line.id) or bare_text(line.text), now)
-    told_by = _events_that_say(line, sources)
-    agent = told_by[0].agent if told_by else SCANNER
+    saying_events = _events_that_say(line, sources)
+    agent = saying_events[0].agent if saying_events else SCANNER
     event = new_event(
         kind,
         body,
         agent=agent,
         at=now,
-        lineage=[source.id for source in told_by],
+        lineage=[source.id for source in saying_events],
     )
     home.journal.append([event])
 
