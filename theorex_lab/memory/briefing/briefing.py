@@ -12,6 +12,7 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
 from theorex_lab.memory.briefing.compose import prompt_lines, start_candidates
+from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.briefing.notes import note_candidates
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.briefing.session_log import recorded_sessions
@@ -97,9 +98,12 @@ def make_briefing(
     sessions = recorded_sessions(home, now)
     heading = _heading(tokens, now)
     left = tokens - count_tokens("\n".join([*heading, "```text", "```", ""]))
-    at_start = choose(
-        [*start_candidates(sessions, now), *note_candidates(home, now)], left
-    )
+    offered = [
+        *start_candidates(sessions, now),
+        *note_candidates(home, now),
+        *design_candidates(home, now),
+    ]
+    at_start = choose(offered, left)
     chosen = at_start
     problem = ""
     if query:
@@ -110,6 +114,7 @@ def make_briefing(
             now,
             tokens=left,
             shown=at_start,
+            more=design_candidates(home, now, query=query),
             similarity=meaning.similarity if meaning.is_known else None,
         )
         problem = meaning.problem

@@ -46,6 +46,7 @@ def prompt_lines(
     *,
     tokens: int,
     shown: Sequence[Candidate] = (),
+    more: Sequence[Candidate] = (),
     similarity: Similarity | None = None,
 ) -> list[Candidate]:
     """Return what a prompt brings beside what the session started with.
@@ -56,6 +57,7 @@ def prompt_lines(
         now: The time of the prompt (µs UTC).
         tokens: The budget.
         shown: What the session started with.
+        more: Lines that fit the prompt, beside those of the sessions.
         similarity: Tells how like texts are to the prompt in meaning; None counts words
             alone.
     """
@@ -65,7 +67,7 @@ def prompt_lines(
         now,
         similarity=similarity,
     )
-    return choose(candidates, tokens, shown=shown, whole_budget=True)
+    return choose([*candidates, *more], tokens, shown=shown, whole_budget=True)
 
 
 def as_text(lines: Iterable[Candidate]) -> str:
