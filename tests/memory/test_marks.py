@@ -90,7 +90,7 @@ class TestMarkedLines:
         shown = marked(twice, self.marks(("corrected", "2", False)), shown=str.upper)
         assert shown == [
             self.LINES[0],
-            ContextLine("fix", "main", "NEW 2", None, ("2", "3")),
+            ContextLine("fix", "main", "NEW 2", None, ("2", "3"), statement="new 2"),
         ]
         assert marked(
             self.LINES, self.marks(("corrected", "2", False), ("corrected", "2", True))

@@ -3,6 +3,7 @@
 What failed before is part of it.
 """
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -23,19 +24,21 @@ from theorex_lab.memory.briefing.briefing_file import (
     remove_briefing,
     write_briefing,
 )
+from theorex_lab.memory.briefing.candidates import dated, fits_a_line
 from theorex_lab.memory.briefing.marking import mark_by_id
 from theorex_lab.memory.briefing.prompt_cache import fill_cache
 from theorex_lab.memory.briefing.token_budget import age_in_words
-from theorex_lab.memory.contract import ContextLine, ContextRequest, Home, Section
+from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
 from theorex_lab.memory.documents import DOCUMENTS, SUMMARY
 from theorex_lab.memory.observation import TRUST, owner_of
 from theorex_lab.memory.projects import known_projects
-from theorex_lab.text.line import LINE_CHARACTERS, one_line
+from theorex_lab.text.line import LINE_CHARACTERS, folded, one_line
 
 FAILURE = "failure"  # the kind of a line about a failure
 AGE_DAYS = 7
 MOST_FAILURES = 10
 _DECISION_CHARACTERS = LINE_CHARACTERS // 2
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 def save_briefing(home: Home, file: Path) -> Briefing:
@@ -268,9 +271,25 @@ def _line(event: Event, now: int) -> ContextLine:
         f"{text} ({age_in_words(age_days)})",
         source,
         (event.id,),
+        statement=_failed_statement(body["decision"], body["result"]),
+        at=event.at,
     )
 
 
-WHAT_FAILED = Section(what_failed, {FAILURE: "What failed"})
+def _failed_statement(decision: str, result: str) -> str:
+    """Return what failed and how it ended, as far as that fits on a line.
+
+    >>> _failed_statement("Deploy to staging.", "The token had expired.")
+    'Deploy to staging failed: The token had expired'
+    """
+    subject = folded(decision).rstrip(".")
+    first_sentence = _SENTENCE_END.split(folded(result), maxsplit=1)[0]
+    for ending in (folded(result), first_sentence):
+        statement = f"{subject} failed: {ending.rstrip('.')}"
+        if fits_a_line(dated(statement, 0)):
+            return statement
+    return f"{subject} failed"
+
+
 # What every context has beside the designs' sections.
-MORE = (SUMMARY, WHAT_FAILED, DOCUMENTS)
+MORE = (SUMMARY, DOCUMENTS)

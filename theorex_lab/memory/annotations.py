@@ -133,9 +133,12 @@ def marked(
             continue
         shown_items.update(corrected)
         texts = [shown(corrections[item]) for item in corrected]
+        statements = [one_line(corrections[item]) for item in corrected]
         new_line = line._replace(
             text=" ".join(texts),
+            statement=" ".join(statements),
             heard_from=None,
+            automatic=False,
         )
         marked_lines.append(new_line)
     return sorted(marked_lines, key=lambda line: pinned.isdisjoint(line.items))

@@ -74,6 +74,11 @@ class ContextLine(NamedTuple):
         why: Why it is shown, for a reader who asks.
         longer: A text that says more, shown in the place of `text` where a section has
             a fraction of the budget and room is left over; '' without one.
+        statement: What it says as one whole statement, its subject first, without marks
+            and age; '' where it is no statement, as a label.
+        at: When that was last said or done (µs UTC); 0 where it is not known.
+        automatic: Whether the design made it of recorded sessions by itself.
+        confirmed: Whether a person vouched for it.
     """
 
     kind: str
@@ -84,6 +89,10 @@ class ContextLine(NamedTuple):
     events: tuple[str, ...] = ()
     why: str = ""
     longer: str = ""
+    statement: str = ""
+    at: int = 0
+    automatic: bool = False
+    confirmed: bool = False
 
     @property
     def trusted(self) -> bool:
@@ -105,6 +114,22 @@ class ContextRequest(NamedTuple):
     query: str = ""
 
 
+class BriefingPart(NamedTuple):
+    """Where the statements of a kind of lines stand in a briefing.
+
+    Attributes:
+        section: The title of the section, one of `briefing.candidates.SECTIONS`.
+        weight: What a statement is worth on its day, above 0 and at most 1.
+        why: Why it is there, in words a person understands.
+        half_life_days: The days in which its worth halves.
+    """
+
+    section: str
+    weight: float
+    why: str
+    half_life_days: float = 60.0
+
+
 @dataclass(frozen=True)
 class Section:
     """Lines of the briefing, of the home's project or of none, what matters most first.
@@ -119,6 +144,8 @@ class Section:
         inline: Kinds of lines that are words of one paragraph.
         always: Whether it is shown whichever designs are.
         by_event: Whether lines that rest on the same events are shown together.
+        briefing: By kind of line, where its statements stand in a briefing. Kinds that
+            are not named offer it nothing.
     """
 
     lines: Callable[[Home, ContextRequest], Iterable[ContextLine]]
@@ -127,6 +154,7 @@ class Section:
     inline: Container[str] = ()
     always: bool = False
     by_event: bool = False
+    briefing: Mapping[str, BriefingPart] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,15 @@ from theorex_lab.core.ids import derived_event_id
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.briefing.candidates import PLACES, WORK
 from theorex_lab.memory.briefing.token_budget import age_in_words
-from theorex_lab.memory.contract import ContextLine, ContextRequest, Home, Section
+from theorex_lab.memory.contract import (
+    BriefingPart,
+    ContextLine,
+    ContextRequest,
+    Home,
+    Section,
+)
 from theorex_lab.memory.observation import (
     TRUST,
     ObservationEntry,
@@ -27,7 +34,8 @@ from theorex_lab.memory.observation import (
 )
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.items import SECTION, SYMBOL
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import folded, one_line
+from theorex_lab.text.statements import statements_in
 
 SUMMARY_TAG = "session-summary"
 # What a session's summary tells, and the type of observation that each is.
@@ -43,6 +51,7 @@ _SUMMARY = "summary"
 _MOST_FOUND = 3
 _MOST_FILES = 3
 _MOST_SYMBOLS = 12
+_FEW_SYMBOLS = 4
 _SHOWN_SYMBOLS = ("code_class", "code_function")
 _RECENT_EVENTS = 2_000
 
@@ -269,8 +278,17 @@ def summary_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     why = "what the last session that was summed up said of itself"
     for event in events:
         text = one_line(f"{event.body['text']} ({age})")
-        items = (event.id,)
-        yield ContextLine(_SUMMARY, event.agent, text, None, items, (), why)
+        yield ContextLine(
+            _SUMMARY,
+            event.agent,
+            text,
+            None,
+            (event.id,),
+            (event.id,),
+            why,
+            statement=folded(event.body["text"]),
+            at=event.at,
+        )
 
 
 def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
@@ -300,7 +318,14 @@ def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]
             (hit.id,),
             (),
             f"fits the prompt, {hit.score:.2f}",
+            f"{hit.about}: {_first_statement(body_text)}",
         )
+
+
+def _first_statement(text: str) -> str:
+    """Return the first whole statement of a part of a file, the text without one."""
+    statements = statements_in(text)
+    return statements[0].text if statements else text
 
 
 def _touched(home: Home, now: int) -> Iterator[ContextLine]:
@@ -319,6 +344,7 @@ def _touched(home: Home, now: int) -> Iterator[ContextLine]:
         if not names:
             continue
         listed = ", ".join(names[:_MOST_SYMBOLS])
+        few = ", ".join(names[:_FEW_SYMBOLS])
         age = age_in_words((now - touched[event.seq]) / MICROSECONDS_PER_DAY)
         yield _line(
             event,
@@ -326,6 +352,7 @@ def _touched(home: Home, now: int) -> Iterator[ContextLine]:
             tuple(item_ids[:_MOST_SYMBOLS]),
             (event.id,),
             "a file that was touched last",
+            f"{event.body['file']} defines {few}",
         )
 
 
@@ -373,6 +400,7 @@ def _line(
     item_ids: tuple[str, ...],
     event_ids: tuple[str, ...],
     why: str,
+    statement: str,
 ) -> ContextLine:
     """Return a line of an event's file.
 
@@ -381,7 +409,15 @@ def _line(
     trust = TRUST[event.body["source"]]
     heard_from = None if trust >= TRUST["agent"] else (event.agent, trust)
     return ContextLine(
-        _DOCUMENT, owner_of(event), one_line(text), heard_from, item_ids, event_ids, why
+        _DOCUMENT,
+        owner_of(event),
+        one_line(text),
+        heard_from,
+        item_ids,
+        event_ids or (event.id,),
+        why,
+        statement=folded(statement),
+        at=event.at,
     )
 
 
@@ -389,6 +425,14 @@ SUMMARY = Section(
     summary_lines,
     {_SUMMARY: "How the last session summed itself up"},
     lambda tokens: 0.1 if tokens >= 400 else 0.0,
+    briefing={
+        _SUMMARY: BriefingPart(WORK, 0.6, "the last session summed itself up so", 14)
+    },
 )
 # What is trusted of it has what others leave; what was heard comes first of that.
-DOCUMENTS = Section(document_lines, {_DOCUMENT: "Documents and code"}, lambda _: 0.0)
+DOCUMENTS = Section(
+    document_lines,
+    {_DOCUMENT: "Documents and code"},
+    lambda _: 0.0,
+    briefing={_DOCUMENT: BriefingPart(PLACES, 0.25, "a file that you ingested")},
+)

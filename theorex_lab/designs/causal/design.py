@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from theorex_lab.designs.causal import KINDS
 from theorex_lab.designs.causal.items import ATTEMPT, CAPSULE, GENE, runs_of
 from theorex_lab.designs.causal.settings import CausalSettings
+from theorex_lab.memory.briefing.candidates import PITFALLS
 from theorex_lab.memory.contract import (
     AuditPart,
+    BriefingPart,
     Design,
     NightStep,
     Section,
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 _TITLES = {
     "banned": "What did not help before",
     "gene": "What helped with errors like these",
+}
+_BRIEFING = {
+    "banned": BriefingPart(PITFALLS, 0.5, "it was tried and failed too often"),
+    "gene": BriefingPart(PITFALLS, 0.5, "it was tried and helped"),
 }
 READ_FROM = {kind: (kind,) for kind in ("personality", "external_candidate")}
 
@@ -92,7 +98,7 @@ DESIGN = Design(
     views=_views,
     items=(OBSERVATION, GENE, CAPSULE, ATTEMPT),
     evidence={"attempt_closed": runs_of},
-    sections=(Section(_advice_lines, _TITLES, lambda _: 0.6),),
+    sections=(Section(_advice_lines, _TITLES, lambda _: 0.6, briefing=_BRIEFING),),
     flush=_fill,
     steps=(NightStep("attempts", _fill_at_night), NightStep("genes", _tend_at_night)),
     audit=AuditPart(READ_FROM, audit_telling("state", "why", "asset", "external")),

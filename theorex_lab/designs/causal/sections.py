@@ -9,11 +9,13 @@ from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import gene_text
 from theorex_lab.designs.causal.settings import causal_settings
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.token_budget import age_in_words
 from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
 from theorex_lab.memory.evidence import evidence_view
+from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import folded, one_line
 
 # Kinds of lines.
 HELPED = "gene"
@@ -57,16 +59,41 @@ def advice_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     for history in _histories(home, set(genes), request.now):
         histories[history.gene] = history
     settings = causal_settings(home)
+    events = _asset_events(home)
     for gene_id in _order(home, histories, request.query):
         gene = genes[gene_id]
         history = histories[gene_id]
+        event = events[gene_id]
         is_tried = history.n >= settings.ban_attempts
         if is_tried and history.rate < settings.ban_below:
-            yield _line(BANNED, gene, history, request.now)
+            yield _line(BANNED, gene, history, event, request.now)
             continue
         does_nothing = gene.get("strategy") in ([AGAIN], [WITHOUT])
         if history.rate >= _HELPED_FROM and not does_nothing:
-            yield _line(HELPED, gene, history, request.now)
+            yield _line(HELPED, gene, history, event, request.now)
+
+
+def _asset_events(home: Home) -> dict[str, Event]:
+    """Return by id of an asset the event that told it last."""
+    projects = None
+    if home.projects is not None:
+        projects = [*home.projects, ""]
+    events: dict[str, Event] = {}
+    for event in home.journal.tail(0, kinds=["asset"], projects=projects):
+        asset_id = event.body["asset"]["id"]
+        events[asset_id] = event
+    return events
+
+
+def _is_by_hand(event: Event) -> bool:
+    """Return whether an agent or a person told an asset on purpose.
+
+    What was made of a recorded session rests on events of it.
+    """
+    if event.lineage:
+        return False
+    source = event.body["source"]
+    return TRUST[source] >= TRUST["agent"]
 
 
 def _order(home: Home, histories: dict[str, _GeneHistory], query: str) -> Iterable[str]:
@@ -88,9 +115,17 @@ def _order(home: Home, histories: dict[str, _GeneHistory], query: str) -> Iterab
 
 
 def _line(
-    kind: str, gene: dict[str, Any], history: _GeneHistory, now: int
+    kind: str, gene: dict[str, Any], history: _GeneHistory, event: Event, now: int
 ) -> ContextLine:
-    """Return the line of a gene, with how often it worked or failed."""
+    """Return the line of a gene, with how often it worked or failed.
+
+    Args:
+        kind: The kind of the line.
+        gene: The gene.
+        history: What it did.
+        event: The event that told it.
+        now: The time (µs UTC).
+    """
     days = (now - history.last) / MICROSECONDS_PER_DAY
     age = age_in_words(days)
     if kind == BANNED:
@@ -98,16 +133,21 @@ def _line(
         often = f"failed {n_failures:.0f}"
     else:
         often = f"worked {history.successes:.0f}"
-    outcome = f"{often} of {history.n:.0f} times, {age}"
-    text = f"{history.where}: {gene_text(gene)} ({outcome})"
+    often = f"{often} of {history.n:.0f} times"
+    sentence = f"{history.where}: {gene_text(gene)}"
+    statement = f"{sentence}; {often}"
+    text = f"{sentence} ({often}, {age})"
     return ContextLine(
         kind,
         "main",
         one_line(text, _LINE_CHARACTERS),
         None,
         (gene["id"],),
-        (),
+        (event.id,),
         f"expected success {history.value:.2f}",
+        statement=folded(statement),
+        at=history.last,
+        automatic=not _is_by_hand(event),
     )
 
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from theorex_lab.designs.dreams import KINDS
 from theorex_lab.designs.dreams.items import CONSTRAINT, STRATEGY
 from theorex_lab.designs.dreams.settings import DreamSettings
+from theorex_lab.memory.briefing.candidates import COMMANDS, PITFALLS
 from theorex_lab.memory.contract import (
     AuditPart,
+    BriefingPart,
     Design,
     NightStep,
     Section,
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 
 
 _TITLES = {"avoid": "What failed before", "strategy": "What worked before"}
+_BRIEFING = {
+    "avoid": BriefingPart(PITFALLS, 0.5, "a run like this failed by it"),
+    "strategy": BriefingPart(COMMANDS, 0.35, "a run like this succeeded so"),
+}
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {
     kind: (kind,)
@@ -104,7 +110,7 @@ DESIGN = Design(
     default=False,
     views=_views,
     items=(OBSERVATION, STRATEGY, CONSTRAINT),
-    sections=(Section(_strategy_lines, _TITLES, lambda _: 0.6),),
+    sections=(Section(_strategy_lines, _TITLES, lambda _: 0.6, briefing=_BRIEFING),),
     retrieve=_retrieve_strategies,
     steps=(NightStep("dream", _dream_at_night),),
     audit=AuditPart(

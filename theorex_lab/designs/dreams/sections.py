@@ -23,6 +23,7 @@ from theorex_lab.designs.dreams.strategies import (
     recall,
     strategies_of,
 )
+from theorex_lab.designs.dreams.trajectories import Trajectories
 from theorex_lab.memory.briefing.token_budget import (
     age_in_words,
     count_tokens,
@@ -32,7 +33,7 @@ from theorex_lab.memory.contract import ContextLine, ContextRequest, Home, Item
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieval_log import note_recalled
 from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.text.line import fence, one_line
+from theorex_lab.text.line import fence, folded, one_line
 
 # Kinds of lines.
 WORKED = "strategy"
@@ -54,23 +55,84 @@ def strategy_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]
             strategies_of(home),
             key=lambda strategy: (-strategy.updated_at, strategy.id),
         )
-        for strategy in recent[:_MOST_SHOWN]:
-            yield from _lines(strategy, request.now, "the last that was dreamt")
+        yield from _lines_of(
+            home,
+            [
+                (strategy, "the last that was dreamt")
+                for strategy in recent[:_MOST_SHOWN]
+            ],
+            request.now,
+        )
         return
     try:
         floor = floor_of(home)
         results = ranking(home, request.query, top=_MOST_SHOWN)
     except ModelUnavailable:  # words alone find what they find
         return
+    alike: list[tuple[Strategy, str]] = []
     for result in results:
         similarity = result.similarity or 0.0
         if result.entry_point is not None and similarity >= floor:
-            why = f"alike {result.similarity:.2f}"
-            yield from _lines(result.entry_point, request.now, why)
+            alike.append((result.entry_point, f"alike {result.similarity:.2f}"))
+    yield from _lines_of(home, alike, request.now)
 
 
-def _lines(strategy: Strategy, now: int, why: str) -> Iterator[ContextLine]:
-    """Yield the constraints of a strategy, then its steps where it worked."""
+def _lines_of(
+    home: Home, strategies: Sequence[tuple[Strategy, str]], now: int
+) -> Iterator[ContextLine]:
+    """Yield the lines of strategies; each is given with why it is shown."""
+    by_hand = _captured_by_hand(home, [strategy for strategy, _ in strategies])
+    for strategy, why in strategies:
+        yield from _lines(strategy, now, why, by_hand)
+
+
+def _captured_by_hand(home: Home, strategies: Iterable[Strategy]) -> frozenset[str]:
+    """Return the ids of the steps and constraints that an agent's program captured.
+
+    Others were made of recorded sessions. A step is named by the id of its event, a
+    constraint by its own.
+    """
+    step_ids: list[str] = []
+    constraints: list[Constraint] = []
+    for strategy in strategies:
+        step_ids += [step.event for step in strategy.steps if step.event]
+        constraints += strategy.constraints[:_MOST_CONSTRAINTS]
+    steps = home.journal.read(ids=list(dict.fromkeys(step_ids)))
+    by_hand = {step.id for step in steps if step.kind == "acted"}
+    started = _started_by_hand(home, constraints)
+    for constraint in constraints:
+        if constraint.trajectory in started:
+            by_hand.add(constraint.id)
+    return frozenset(by_hand)
+
+
+def _started_by_hand(home: Home, constraints: Iterable[Constraint]) -> set[str]:
+    """Return the ids of the constraints' trajectories that a program began."""
+    trajectory_of: dict[int, str] = {}
+    with home.views.reading(Trajectories) as view:
+        goal_seqs = view.rows["goal"]
+        for constraint in constraints:
+            row = view.ids.find(constraint.trajectory)
+            if row is not None:
+                trajectory_of[int(goal_seqs[row])] = constraint.trajectory
+    goals = home.journal.read(seqs=sorted(trajectory_of))
+    return {
+        trajectory_of[goal.seq] for goal in goals if goal.kind == "trajectory_started"
+    }
+
+
+def _lines(
+    strategy: Strategy, now: int, why: str, by_hand: frozenset[str]
+) -> Iterator[ContextLine]:
+    """Yield the constraints of a strategy, then its steps where it worked.
+
+    Args:
+        strategy: The strategy.
+        now: The time (µs UTC).
+        why: Why it is shown.
+        by_hand: Ids of the steps' events and of the constraints that an agent's program
+            captured.
+    """
     goal = one_line(strategy.goal, 80)
     for constraint in strategy.constraints[:_MOST_CONSTRAINTS]:
         yield ContextLine(
@@ -81,6 +143,9 @@ def _lines(strategy: Strategy, now: int, why: str) -> Iterator[ContextLine]:
             (constraint.id,),
             (constraint.event,),
             why,
+            statement=f"{goal}: {folded(constraint.text)}",
+            at=constraint.at,
+            automatic=constraint.id not in by_hand,
         )
     if strategy.steps and (strategy.success or not strategy.failure):
         age = age_in_words((now - strategy.updated_at) / MICROSECONDS_PER_DAY)
@@ -93,6 +158,9 @@ def _lines(strategy: Strategy, now: int, why: str) -> Iterator[ContextLine]:
             (strategy.id,),
             tuple(events),
             why,
+            statement=folded(strategy_line(strategy)),
+            at=strategy.updated_at,
+            automatic=by_hand.isdisjoint(events),
         )
 
 

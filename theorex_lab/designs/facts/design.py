@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from theorex_lab.designs.facts import KINDS
 from theorex_lab.designs.facts.items import FACT
 from theorex_lab.designs.facts.settings import FactSettings
+from theorex_lab.memory.briefing.candidates import DECISIONS
 from theorex_lab.memory.contract import (
     AuditPart,
+    BriefingPart,
     Design,
     FileLayout,
     NightStep,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     )
 
 
+_KNOWN = {"known": BriefingPart(DECISIONS, 0.45, "it was written down as a fact", 120)}
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {
     kind: (kind,) for kind in ("fact_superseded", "tension_noted", "entity_archived")
@@ -122,7 +125,11 @@ DESIGN = Design(
     files=(TREES,),
     views=_views,
     items=(OBSERVATION, FACT),
-    sections=(Section(_fact_lines, {"known": "What is known"}, lambda _: 0.5),),
+    sections=(
+        Section(
+            _fact_lines, {"known": "What is known"}, lambda _: 0.5, briefing=_KNOWN
+        ),
+    ),
     retrieve=_retrieve_facts,
     reminders=_fact_reminders,
     flush=_extract_new,

@@ -29,7 +29,7 @@ from theorex_lab.memory.contract import (
 )
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import folded, one_line
 
 Tier = Literal["hot", "warm", "cold"]
 _TIERS: tuple[Tier, ...] = ("hot", "warm", "cold")
@@ -39,6 +39,8 @@ _LINE_CHARACTERS = 400  # of a fact in a context
 _MOST_HITS = 100
 _MOST_LINES = 1_000
 KNOWN = "known"  # of a line of a context: a fact
+# Origins of the facts that were made of captures. Others were written on purpose.
+_FROM_CAPTURES = ("prompt", "observation")
 _WEIGHT = 1.5  # of a reminder of a fact that is sure
 
 
@@ -255,6 +257,9 @@ def _context_line(fact: Fact, reason: str) -> ContextLine:
         (fact.id,),
         (fact.event_id,),
         f"a {fact.category}, {reason}, {fact.confidence:.0%} sure",
+        statement=folded(sentence),
+        at=fact.at,
+        automatic=fact.origin in _FROM_CAPTURES,
     )
 
 
@@ -336,7 +341,7 @@ def fact_reminders(home: Home) -> Iterator[Reminder]:
     """
     all_facts = facts.facts_of(home.in_project(""))
     for fact in all_facts:
-        if fact.origin in ("prompt", "observation"):
+        if fact.origin in _FROM_CAPTURES:
             continue
         if fact.holds_at(home.clock.now()):
             yield Reminder(

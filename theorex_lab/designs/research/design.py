@@ -16,8 +16,15 @@ from theorex_lab.designs.research.items import (
     skill_runs,
 )
 from theorex_lab.designs.research.settings import ResearchSettings
+from theorex_lab.memory.briefing.candidates import (
+    COMMANDS,
+    DECISIONS,
+    PITFALLS,
+    WORK,
+)
 from theorex_lab.memory.contract import (
     AuditPart,
+    BriefingPart,
     Design,
     FileLayout,
     NightStep,
@@ -43,6 +50,13 @@ _TITLES = {
     "proof_strategy": "What worked before",
     "open_problems": "What is open",
     "skill": "Skills",
+}
+_BRIEFING = {
+    "domain_knowledge": BriefingPart(DECISIONS, 0.4, "it was found out"),
+    "pitfalls": BriefingPart(PITFALLS, 0.5, "it failed"),
+    "proof_strategy": BriefingPart(DECISIONS, 0.25, "it worked"),
+    "open_problems": BriefingPart(WORK, 0.35, "it was left open"),
+    "skill": BriefingPart(COMMANDS, 0.35, "it is a skill that did well"),
 }
 READ_FROM = {kind: (kind,) for kind in ("insight", "skill", "post_run")}
 
@@ -157,7 +171,7 @@ DESIGN = Design(
     items=(OBSERVATION, INSIGHT, THEOREM, RECORD, SKILL),
     evidence={"skill_outcome": skill_runs},
     files=(FILES,),
-    sections=(Section(_insight_lines, _TITLES, lambda _: 0.6),),
+    sections=(Section(_insight_lines, _TITLES, lambda _: 0.6, briefing=_BRIEFING),),
     flush=_learn_of_session,
     steps=(NightStep("learn", _learn_at_night),),
     audit=AuditPart(

@@ -4,7 +4,7 @@ At a session's start come back pitfalls, what worked, what is known and open, an
 skills that did well.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_microseconds
@@ -14,9 +14,10 @@ from theorex_lab.designs.research.skills import Skill, skills_of
 from theorex_lab.memory.briefing.token_budget import age_in_words
 from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
 from theorex_lab.memory.observation import TRUST
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import folded, one_line
 
 _LINE_CHARACTERS = 500
+_DISTILLED = "distilled"  # the origin of a skill that was made of recorded sessions
 _MOST_INSIGHTS = 40
 _SKILLED_FROM = 0.5  # rank from which a skill is told
 
@@ -29,12 +30,20 @@ def insight_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     ranking = [*islice(distinct(ranked(home, request.query)), _MOST_INSIGHTS)]
     if not request.query:  # that something worked says least of what to do
         ranking.sort(key=lambda pair: pair[0].category == "proof_strategy")
+    learned_ids = _learned(home, [insight.insight_id for insight, _ in ranking])
     for insight, likeness in ranking:
         why = "the newest" if likeness is None else f"alike {likeness:.2f}"
-        yield _line(insight, request.now, why)
+        line = _line(insight, request.now, why)
+        yield line._replace(automatic=insight.insight_id in learned_ids)
     for skill in skills_of(home, k=research_settings(home).skills_k):
         if skill.rank >= _SKILLED_FROM:
             yield _skill_line(skill)
+
+
+def _learned(home: Home, insight_ids: Sequence[str]) -> set[str]:
+    """Return those of these insights that were learned from recorded sessions."""
+    events = home.journal.read(ids=list(insight_ids))
+    return {event.id for event in events if event.lineage}
 
 
 def _line(insight: Insight, now: int, why: str) -> ContextLine:
@@ -51,8 +60,10 @@ def _line(insight: Insight, now: int, why: str) -> ContextLine:
         text,
         untrusted,
         (insight.insight_id,),
-        (),
+        (insight.insight_id,),
         why,
+        statement=folded(insight.text),
+        at=to_microseconds(insight.created_at),
     )
 
 
@@ -72,4 +83,7 @@ def _skill_line(skill: Skill) -> ContextLine:
         (skill.skill_id,),
         (),
         f"rank {skill.rank:.2f}",
+        statement=folded(text),
+        at=to_microseconds(skill.created_at),
+        automatic=skill.origin == _DISTILLED,
     )

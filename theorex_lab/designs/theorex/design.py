@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
 from theorex_lab.designs.theorex.declarations import MEMORY_SETTINGS, READ_FROM
-from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, TITLES
+from theorex_lab.designs.theorex.items import (
+    CONCEPT,
+    FAILED,
+    FAILURES,
+    MOMENT,
+    SENTENCES,
+    TITLES,
+)
 from theorex_lab.memory.contract import (
     AuditPart,
     CapturesPart,
@@ -52,6 +59,12 @@ def _sentence_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine
     from theorex_lab.designs.theorex.sections import sentence_lines
 
     return sentence_lines(home, request)
+
+
+def _failure_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
+    from theorex_lab.evolution.briefing import what_failed
+
+    return what_failed(home, request)
 
 
 def _concept_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
@@ -279,7 +292,11 @@ DESIGN = Design(
     views=_views,
     items=(OBSERVATION, CONCEPT, MOMENT),
     search=SearchPart(asleep=_asleep, visible=_shared_documents, related=_related),
-    sections=(Section(_sentence_lines, TITLES, always=True), Section(_concept_lines)),
+    sections=(
+        Section(_sentence_lines, TITLES, always=True, briefing=SENTENCES),
+        Section(_failure_lines, FAILURES, always=True, briefing=FAILED),
+        Section(_concept_lines),
+    ),
     captures=CapturesPart(waiting=_waiting_sessions, check=_check_session),
     flush=_flush,
     reminders=_reminders,

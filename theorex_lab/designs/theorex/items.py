@@ -8,13 +8,23 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.contract import ItemKind, ItemText
+from theorex_lab.memory.briefing.candidates import PITFALLS
+from theorex_lab.memory.contract import BriefingPart, ItemKind, ItemText
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.search.items import MOMENT_TYPE, observed_text
 
 _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]+|\n+")
 # Kinds of sentences of a context, and the titles that they stand under.
 TITLES = {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}
+FAILURES = {"failure": "What failed"}
+# Where these sentences stand in a briefing.
+SENTENCES = {
+    FIX_TYPE: BriefingPart(PITFALLS, 0.6, "it was written down as a fix"),
+    AVOID_TYPE: BriefingPart(PITFALLS, 0.5, "it lost before"),
+}
+FAILED = {
+    "failure": BriefingPart(PITFALLS, 0.6, "it failed, and nobody reviewed it yet"),
+}
 
 
 def _labels(event: Event) -> Iterator[ItemText]:

@@ -42,7 +42,7 @@ from theorex_lab.memory.briefing.token_budget import (
 from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
 from theorex_lab.memory.decay import Items, Tier, tiers
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
-from theorex_lab.text.line import NOTICE, escape, fence, one_line
+from theorex_lab.text.line import NOTICE, escape, fence, folded, one_line
 
 # Tokens and items of the context that a model is given.
 BUDGETS = {
@@ -302,10 +302,16 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
             events += _of_type(axon, home, now, kind, among)
     unverified_ids = [event.id for event in events if is_heard(event)]
     confirmed_ids = confirmed(home.journal, unverified_ids)
+    subjects = _subjects(home.journal, events)
     pairs: list[tuple[Event, ContextLine]] = []
     for event in events:
         is_confirmed = event.id in confirmed_ids
-        pairs.append((event, _sentence_line(event, now, is_confirmed)))
+        line = _sentence_line(event, now, is_confirmed)
+        if event.id in subjects:
+            subject = subjects[event.id]
+            statement = f"{subject}: {line.statement}"
+            line = line._replace(statement=statement)
+        pairs.append((event, line))
     newest: dict[Hashable, tuple[str, ContextLine]] = {}
     for event, line in sorted(pairs, key=lambda pair: not pair[1].trusted):
         key = dedup_key(event, is_unverified=not line.trusted)
@@ -315,6 +321,29 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
     for text, line in newest.values():
         lines.setdefault(text, line)
     return list(lines.values())
+
+
+def _subjects(journal: Journal, events: Sequence[Event]) -> dict[str, str]:
+    """Return by id of a fix what had been decided when it failed that it mends.
+
+    It is known of those fixes that a review made of an outcome.
+    """
+    fixes: dict[str, str] = {}
+    for event in events:
+        is_fix = event.body["type"] == FIX_TYPE
+        if is_fix and event.lineage:
+            fixes[event.id] = event.lineage[0]
+    decisions: dict[str, str] = {}
+    outcome_ids = list(set(fixes.values()))
+    for source in journal.read(ids=outcome_ids):
+        if source.kind == "outcome":
+            decision = folded(source.body["decision"])
+            decisions[source.id] = decision.rstrip(".:")
+    subjects: dict[str, str] = {}
+    for fix_id, outcome_id in fixes.items():
+        if outcome_id in decisions:
+            subjects[fix_id] = decisions[outcome_id]
+    return subjects
 
 
 def _of_type(
@@ -351,7 +380,17 @@ def _sentence_line(event: Event, now: int, is_confirmed: bool) -> ContextLine:
         note = f"{note}, id {event.id[-_SHORT_CHARACTERS:]}"
         heard_from = (event.agent, TRUST[event.body["source"]])
     text = f"{one_line(event.body['text'])} ({note})"
-    return ContextLine(event.body["type"], owner, text, heard_from, (event.id,))
+    whole_text = folded(event.body["text"])
+    return ContextLine(
+        event.body["type"],
+        owner,
+        text,
+        heard_from,
+        (event.id,),
+        statement=without_type(whole_text),
+        at=event.at,
+        confirmed=is_confirmed,
+    )
 
 
 def is_heard(event: Event) -> bool:

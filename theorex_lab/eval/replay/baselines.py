@@ -31,7 +31,6 @@ from theorex_lab.eval.metrics.sessions import (
     shortest_end,
     words,
 )
-from theorex_lab.evolution.briefing import WHAT_FAILED
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.context import render
 from theorex_lab.memory.briefing.token_budget import items_within
@@ -479,7 +478,6 @@ class ReplayAdapter:
         context = render(
             self.lab.home,
             now,
-            more=[WHAT_FAILED],
             tokens=tokens,
             query="",
         )

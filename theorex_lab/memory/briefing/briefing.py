@@ -14,6 +14,7 @@ from theorex_lab.core.errors import InvalidInput, ModelUnavailable, TheorexError
 from theorex_lab.core.git_repository import NoCommit, NoRepository
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
 from theorex_lab.memory.briefing.compose import prompt_lines, start_candidates
+from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.briefing.marked_lines import marked_candidates
 from theorex_lab.memory.briefing.marking import line_marks
 from theorex_lab.memory.briefing.notes import note_candidates
@@ -129,8 +130,12 @@ def make_briefing(
     heading = _heading(tokens, now, has_sessions=not from_git)
     left = _tokens_left(tokens, heading)
     marks = line_marks(home, now)
-    candidates = [*start_candidates(sessions, now), *note_candidates(home, now)]
-    candidates = with_rewritten_cards(home, [*candidates, *from_git], now)
+    candidates = [
+        *with_rewritten_cards(home, start_candidates(sessions, now), now),
+        *note_candidates(home, now),
+        *design_candidates(home, now),
+        *from_git,
+    ]
     at_start = choose(marked_candidates(candidates, marks, now), left)
     chosen = at_start
     if query:
@@ -141,6 +146,7 @@ def make_briefing(
             now,
             tokens=left,
             shown=at_start,
+            more=design_candidates(home, now, query=query),
             similarity=meaning.similarity if meaning.is_known else None,
             marks=marks,
         )

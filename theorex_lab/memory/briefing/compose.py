@@ -47,6 +47,7 @@ def prompt_lines(
     *,
     tokens: int,
     shown: Sequence[Candidate] = (),
+    more: Sequence[Candidate] = (),
     similarity: Similarity | None = None,
     marks: Sequence[LineMark] = (),
 ) -> list[Candidate]:
@@ -58,6 +59,7 @@ def prompt_lines(
         now: The time of the prompt (µs UTC).
         tokens: The budget.
         shown: What the session started with.
+        more: Lines that fit the prompt, beside those of the sessions.
         similarity: Tells how like texts are to the prompt in meaning; None counts words
             alone.
         marks: What a person says of lines and items.
@@ -68,7 +70,7 @@ def prompt_lines(
         now,
         similarity=similarity,
     )
-    candidates = marked_candidates(candidates, marks, now, is_start=False)
+    candidates = marked_candidates([*candidates, *more], marks, now, is_start=False)
     return choose(candidates, tokens, shown=shown, whole_budget=True)
 
 

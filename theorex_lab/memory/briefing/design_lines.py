@@ -1,0 +1,161 @@
+"""Lines of a briefing that the memory designs of a home offer.
+
+A design says with its sections which kinds of its lines are whole statements, where they
+stand, and what they are worth. Beside them stand how a session summed itself up and what
+is known of ingested files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.memory.annotations import Marks, as_marked
+from theorex_lab.memory.briefing.candidates import Candidate, dated, fits_a_line
+from theorex_lab.memory.contract import (
+    BriefingPart,
+    ContextLine,
+    ContextRequest,
+    Home,
+    Section,
+)
+from theorex_lab.memory.documents import DOCUMENTS, SUMMARY
+from theorex_lab.text.line import folded
+from theorex_lab.text.wording import content_words, specifics
+
+# What a line is worth whatever its kind and age: one that a person confirmed at least
+# this much, one that a person pinned this much.
+_CONFIRMED_WEIGHT = 0.9
+_PINNED_WEIGHT = 1.0
+# The tokens that a design is told it has. It offers as much as it would for these.
+_OFFERED_TOKENS = 2_000
+# From how many words that a line shares with a prompt it fits it; a path, a name in code
+# or a number that both name exactly is enough.
+_SHARED_WORDS = 2
+# The share of its weight that a line keeps which shares just enough with a prompt. It
+# keeps all of it where it shares as many words as `_MANY_SHARED`.
+_LEAST_FIT = 0.5
+_MANY_SHARED = 6
+
+
+def design_candidates(
+    home: Home, now: int, *, query: str = "", automatic: bool = False
+) -> list[Candidate]:
+    """Return what the designs of a home say, as lines of a briefing.
+
+    Untrusted lines are left out, and those that are no whole statement that fits on a
+    line. What a person dismissed is left out, what was corrected has the new words, and
+    what was pinned or confirmed is worth most.
+
+    Args:
+        home: The home. One of a project gives what is of it or of none.
+        now: The time of the briefing (µs UTC).
+        query: What is asked; with one only what fits it is returned.
+        automatic: Whether lines are offered too that a design made of recorded sessions
+            by itself. A briefing has its own of these.
+    """
+    request = ContextRequest(now, _OFFERED_TOKENS, query)
+    pinned = _pinned(home)
+    candidates: list[Candidate] = []
+    for line, part in _trusted_lines(home, request):
+        is_pinned = not pinned.isdisjoint(line.items)
+        if line.automatic and not (automatic or is_pinned):
+            continue
+        candidate = _candidate(line, part, now, is_pinned=is_pinned)
+        if fits_a_line(candidate.text):
+            candidates.append(candidate)
+    if query:
+        return list(_fitting(candidates, query))
+    return candidates
+
+
+def _trusted_lines(
+    home: Home, request: ContextRequest
+) -> Iterator[tuple[ContextLine, BriefingPart]]:
+    """Yield the trusted statements, as a person marked them, and where each stands."""
+    for section in _sections(home):
+        lines = section.lines(home, request)
+        statements = [line for line in lines if line.statement]
+        for line in as_marked(home, statements):
+            part = section.briefing.get(line.kind)
+            if part is not None and line.trusted:
+                yield line, part
+
+
+def _sections(home: Home) -> Iterator[Section]:
+    """Yield the sections that offer a briefing something."""
+    yield SUMMARY
+    yield DOCUMENTS
+    for design in home.designs:
+        for section in design.sections:
+            if section.briefing:
+                yield section
+
+
+def _pinned(home: Home) -> frozenset[str]:
+    """Return the ids of the items that a person pinned."""
+    marks = home.views.get(Marks)
+    with marks.lock:
+        return frozenset(marks.pinned)
+
+
+def _candidate(
+    line: ContextLine, part: BriefingPart, now: int, *, is_pinned: bool
+) -> Candidate:
+    """Return the line of a briefing that says what a design's line says."""
+    recency = 1.0
+    text = folded(line.statement)
+    words = content_words(text)
+    if line.at:
+        age_days = (now - line.at) / MICROSECONDS_PER_DAY
+        recency = 0.5 ** (max(age_days, 0.0) / part.half_life_days)
+        text = dated(text, line.at)
+    weight = part.weight * recency
+    why = part.why
+    if line.confirmed:
+        weight = max(weight, _CONFIRMED_WEIGHT)
+        why += ", confirmed by you"
+    if is_pinned:
+        weight = _PINNED_WEIGHT
+        why += ", pinned by you"
+    return Candidate(
+        section=part.section,
+        kind=line.kind,
+        text=text,
+        weight=weight,
+        at=line.at,
+        session="",
+        words=words,
+        events=line.events or line.items,
+        why=why,
+        features={
+            "recency": recency,
+            "vouched": float(line.confirmed),
+            "pinned": float(is_pinned),
+        },
+        own_id=line.items[0] if line.items else "",
+        is_pinned=is_pinned,
+    )
+
+
+def _fitting(candidates: Iterable[Candidate], query: str) -> Iterator[Candidate]:
+    """Yield the lines that share telling words with a prompt, weighed by how many."""
+    query_words = content_words(query)
+    query_names = frozenset(specifics(query))
+    for candidate in candidates:
+        n_shared = len(candidate.words & query_words)
+        names_the_same = not query_names.isdisjoint(specifics(candidate.text))
+        if n_shared < _SHARED_WORDS and not names_the_same:
+            continue
+        fit = min(1.0, n_shared / _MANY_SHARED)
+        share = _LEAST_FIT + (1.0 - _LEAST_FIT) * fit
+        yield replace(
+            candidate,
+            weight=candidate.weight * share,
+            why=f"{candidate.why}; {_shared(candidate.words & query_words)}",
+        )
+
+
+def _shared(words: Iterable[str]) -> str:
+    return f"it shares with the prompt: {', '.join(sorted(words))}"
