@@ -11,8 +11,14 @@ import numpy.typing as npt
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
-from theorex_lab.memory.briefing.compose import prompt_lines, start_candidates
+from theorex_lab.memory.briefing.compose import start_candidates
 from theorex_lab.memory.briefing.notes import note_candidates
+from theorex_lab.memory.briefing.prompt_index import fresh_prompt_index
+from theorex_lab.memory.briefing.prompt_lines import (
+    PromptLine,
+    lines_for_prompt,
+    words_of_line,
+)
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.memory.contract import Home
@@ -100,18 +106,20 @@ def make_briefing(
     at_start = choose(
         [*start_candidates(sessions, now), *note_candidates(home, now)], left
     )
-    chosen = at_start
+    chosen: Sequence[Candidate | PromptLine] = at_start
     problem = ""
     if query:
         meaning = _Meaning(home, query)
-        chosen = prompt_lines(
-            sessions,
-            query,
-            now,
-            tokens=left,
-            shown=at_start,
-            similarity=meaning.similarity if meaning.is_known else None,
-        )
+        with fresh_prompt_index(home) as index:
+            chosen = lines_for_prompt(
+                index,
+                home.project,
+                query,
+                now,
+                tokens=left,
+                shown=[words_of_line(line.text) for line in at_start],
+                similarity=meaning.similarity if meaning.is_known else None,
+            )
         problem = meaning.problem
     if not chosen:
         return _empty(home, problem, has_query=bool(query))
@@ -163,7 +171,7 @@ def _heading(tokens: int, now: int) -> list[str]:
     return [_TITLE, f"> {to_iso(now)[:10]}. {_NOTICE}"]
 
 
-def _shown(chosen: Sequence[Candidate]) -> list[str]:
+def _shown(chosen: Sequence[Candidate | PromptLine]) -> list[str]:
     """Return the lines inside the fence: a title of each section, and its lines."""
     texts: list[str] = []
     section = ""
@@ -175,7 +183,7 @@ def _shown(chosen: Sequence[Candidate]) -> list[str]:
     return texts
 
 
-def _line(candidate: Candidate) -> BriefingLine:
+def _line(candidate: Candidate | PromptLine) -> BriefingLine:
     return BriefingLine(
         section=candidate.section,
         text=candidate.text,

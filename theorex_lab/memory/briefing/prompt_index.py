@@ -1,0 +1,556 @@
+"""The index of what prompts are answered with, which `prompt_lines` reads.
+
+It holds what the sessions of each project said, in a file beside the journal. It holds
+nothing that could not be rebuilt: a broken index is removed, and an erasure starts it
+from nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sqlite3
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import local
+
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import StorageError
+from theorex_lab.core.files import exclusive, make_file, told
+from theorex_lab.memory.annotations import Marks
+from theorex_lab.memory.briefing.candidates import ASKED, Candidate, fits_a_line
+from theorex_lab.memory.briefing.cards import cards_of, latest_first
+from theorex_lab.memory.briefing.notes import note_candidates
+from theorex_lab.memory.briefing.passages import (
+    Passage,
+    passages_of,
+    profile_of,
+    quality_of,
+)
+from theorex_lab.memory.briefing.prompt_lines import (
+    INDEX_FILE,
+    INDEX_LAYOUT,
+    NUMBERS,
+    PROJECT_BITS,
+    TIMES,
+    WEIGHTS_OF_TERMS,
+    prompt_index_at,
+    words_of_line,
+)
+from theorex_lab.memory.briefing.prompt_words import (
+    words_in,
+)
+from theorex_lab.memory.briefing.session_log import (
+    KINDS,
+    Session,
+    recorded_sessions,
+    sessions_of,
+)
+from theorex_lab.memory.contract import Home
+from theorex_lab.memory.projects import known_projects
+from theorex_lab.search.items import MARKS
+
+# The last index in memory, of each thread.
+_last_index = local()
+_LOCK = "briefing.lock"
+_GIVEN_DAYS = 30
+_LINES_OF_A_CARD = 6
+# How soon a longer passage loses in BM25. A word counts once, so there is no other
+# parameter.
+_LENGTH_NORMALIZATION = 0.5
+_ID_CHARACTERS = 16
+# Events that change what a prompt may bring.
+_CHANGING = (*KINDS, "observation", "erased", "projects_merged", *MARKS)
+_SCHEMA = f"""
+CREATE TABLE projects (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    head INTEGER NOT NULL,
+    top_rarity REAL NOT NULL,
+    times BLOB NOT NULL,
+    qualities BLOB NOT NULL,
+    session_numbers BLOB NOT NULL,
+    ends BLOB NOT NULL,
+    first_passages BLOB NOT NULL
+);
+CREATE TABLE passages (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    event TEXT NOT NULL,
+    is_users INTEGER NOT NULL,
+    words TEXT NOT NULL,
+    parts TEXT NOT NULL
+);
+CREATE TABLE terms (
+    project INTEGER NOT NULL,
+    term TEXT NOT NULL,
+    rarity REAL NOT NULL,
+    holders BLOB NOT NULL,
+    sessions BLOB NOT NULL
+);
+CREATE UNIQUE INDEX by_term ON terms (project, term);
+CREATE TABLE sessions (
+    project INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    branch TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    rarities BLOB NOT NULL,
+    PRIMARY KEY (project, number)
+);
+CREATE TABLE cards (
+    project INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    event TEXT NOT NULL,
+    why TEXT NOT NULL,
+    words TEXT NOT NULL,
+    PRIMARY KEY (project, number, place)
+);
+CREATE TABLE given (
+    session TEXT NOT NULL,
+    line TEXT NOT NULL,
+    words TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (session, line)
+) WITHOUT ROWID;
+PRAGMA user_version = {INDEX_LAYOUT};
+"""
+
+
+def write_prompt_index(
+    home: Home,
+    projects: Sequence[str] | None = None,
+) -> int:
+    """Bring the index of a home up to date. A broken one is rebuilt.
+
+    A project of which nothing was recorded since is left alone.
+
+    Args:
+        home: The home.
+        projects: The projects, '' for what is of none; by default the home's own, and
+            in a home of all projects each that is known.
+
+    Returns:
+        How many projects were written.
+
+    Raises:
+        StorageError: The index cannot be written.
+    """
+    path = home.folder / INDEX_FILE
+    if projects is None:
+        projects = home.projects or (*known_projects(home), "")
+    # The journal is read under the lock, so that nothing from before an erasure is
+    # written after it.
+    with exclusive(home.views.folder / _LOCK, wait=True):
+        with suppress(sqlite3.Error):
+            return _write(path, home, projects)
+        _remove(path)
+        try:
+            return _write(path, home, projects)
+        except (sqlite3.Error, OSError) as error:
+            raise StorageError(
+                f"{path} cannot be written: {error}; make room, or make the home"
+                " writable"
+            ) from error
+
+
+def remove_prompt_index(home: Home) -> None:
+    """Remove the index, so that not a byte of what was erased is left in it.
+
+    Raises:
+        StorageError: It cannot be removed.
+    """
+    with exclusive(home.views.folder / _LOCK, wait=True):
+        _remove(home.folder / INDEX_FILE)
+
+
+@contextmanager
+def fresh_prompt_index(home: Home) -> Iterator[sqlite3.Connection]:
+    """Open the index of a home, brought up to date for its project.
+
+    A home of all projects, and one that cannot be written, has an index in memory.
+    """
+    now = home.clock.now()
+    if home.project:
+        with suppress(StorageError):
+            write_prompt_index(home, [home.project])
+            with prompt_index_at(str(home.folder / INDEX_FILE)) as index:
+                yield index
+            return
+    sessions = recorded_sessions(home, now)
+    yield kept_index_of(sessions, note_candidates(home, now), home.project)
+
+
+def kept_index_of(
+    sessions: Sequence[Session],
+    notes: Sequence[Candidate] = (),
+    project: str = "",
+) -> sqlite3.Connection:
+    """Return an index in memory, the last one where it is of the same again.
+
+    It may be used in this thread alone.
+
+    Args:
+        sessions: The sessions.
+        notes: Lines of what was written down by hand.
+        project: The project.
+    """
+    key = ([*map(id, sessions)], [(note.text, note.events) for note in notes], project)
+    if getattr(_last_index, "key", None) != key:
+        _last_index.index = index_of(sessions, notes, project)
+        # The sessions live as long as their ids are compared.
+        _last_index.sessions = list(sessions)
+        _last_index.key = key
+    index: sqlite3.Connection = _last_index.index
+    return index
+
+
+def index_of(
+    sessions: Sequence[Session],
+    notes: Sequence[Candidate] = (),
+    project: str = "",
+) -> sqlite3.Connection:
+    """Return an index in memory of the sessions of one project.
+
+    Args:
+        sessions: The sessions.
+        notes: Lines of what was written down by hand.
+        project: The project.
+    """
+    index = sqlite3.connect(":memory:", isolation_level=None)
+    index.executescript(_SCHEMA)
+    index.execute("BEGIN")
+    _insert_project(index, project, 0, _Content(sessions, notes))
+    index.execute("COMMIT")
+    return index
+
+
+def _remove(path: Path) -> None:
+    """Remove the index's files."""
+    with told(f"cannot remove {path}"):
+        for end in ("", "-wal", "-shm", "-journal"):
+            path.with_name(path.name + end).unlink(missing_ok=True)
+
+
+def _write(
+    path: Path,
+    home: Home,
+    projects: Iterable[str],
+) -> int:
+    """Write each project that changed in a transaction of its own.
+
+    Returns:
+        How many were written.
+    """
+    is_new = not path.exists()
+    if is_new:
+        make_file(str(path))
+    n_written = 0
+    with closing(sqlite3.connect(path, isolation_level=None)) as index:
+        if is_new:
+            index.executescript(f"PRAGMA journal_mode = WAL;\nBEGIN;{_SCHEMA}COMMIT;")
+        elif index.execute("PRAGMA user_version").fetchone()[0] != INDEX_LAYOUT:
+            raise sqlite3.DatabaseError("another layout")
+        for project in projects:
+            n_written += _write_project(index, home, project)
+        oldest = home.clock.now() - _GIVEN_DAYS * MICROSECONDS_PER_DAY
+        index.execute("DELETE FROM given WHERE at < ?", (oldest,))
+    return n_written
+
+
+def _write_project(
+    index: sqlite3.Connection,
+    home: Home,
+    project: str,
+) -> bool:
+    """Write a project, unless nothing was recorded of it since.
+
+    Returns:
+        Whether it was written.
+    """
+    last_seq = home.journal.last_seq()
+    row = index.execute(
+        "SELECT head FROM projects WHERE name = ?", (project,)
+    ).fetchone()
+    if row is not None and not _has_changed(home, project, row[0]):
+        index.execute(
+            "UPDATE projects SET head = ? WHERE name = ? AND head < ?",
+            (last_seq, project, last_seq),
+        )
+        return False
+    content = _recorded_content(home, project)
+    index.execute("BEGIN IMMEDIATE")
+    _insert_project(index, project, last_seq, content)
+    index.execute("COMMIT")
+    return True
+
+
+def _has_changed(
+    home: Home,
+    project: str,
+    head: int,
+) -> bool:
+    """Return whether something was recorded behind a seq that changes a project."""
+    if head > home.journal.last_seq():
+        return True
+    projects = (project, "") if project else ("",)
+    newer = home.journal.tail(head, kinds=_CHANGING, projects=projects)
+    return next(iter(newer), None) is not None
+
+
+def _recorded_content(home: Home, project: str) -> _Content:
+    """Return what a project's sessions said, up to now."""
+    now = home.clock.now()
+    if project:
+        project_home = home.in_project(project)
+        sessions = recorded_sessions(project_home, now)
+        notes = note_candidates(project_home, now)
+        return _Content(sessions, notes, _dismissed(home))
+    return _Content(_sessions_of_none(home, now), (), _dismissed(home))
+
+
+def _sessions_of_none(home: Home, now: int) -> list[Session]:
+    """Return the sessions that are of no project."""
+    tail = home.journal.tail(0, kinds=KINDS, projects=("",))
+    events = [event for event in tail if event.at <= now]
+    events.sort(key=lambda event: (event.at, event.seq))
+    return sessions_of(events)
+
+
+def _dismissed(home: Home) -> frozenset[str]:
+    """Return the ids of the items that a person dismissed."""
+    marks = home.views.get(Marks)
+    with marks.lock:
+        return frozenset(marks.dismissed)
+
+
+@dataclass
+class _Postings:
+    """Where a term is.
+
+    Attributes:
+        holders: The numbers of the passages that have it.
+        sessions: The numbers of the sessions that are about it.
+    """
+
+    holders: array[int] = field(default_factory=lambda: array(NUMBERS))
+    sessions: array[int] = field(default_factory=lambda: array(NUMBERS))
+
+
+class _Content:
+    """What the index holds of a project.
+
+    Attributes:
+        sessions: Its sessions, the latest first.
+        profiles: What each session was about.
+        passages: What they said, session by session.
+        first_passages: The number of each session's first passage, and of how many
+            passages there are.
+        words: By passage its words, and the parts of its names.
+        postings: By term where it is.
+    """
+
+    def __init__(
+        self,
+        sessions: Sequence[Session],
+        notes: Sequence[Candidate] = (),
+        dismissed: frozenset[str] = frozenset(),
+    ) -> None:
+        self.sessions = latest_first(sessions)
+        self.profiles = [profile_of(session) for session in self.sessions]
+        self.passages: list[Passage] = []
+        self.first_passages = array(NUMBERS)
+        self.words: list[tuple[set[str], set[str]]] = []
+        self.postings: dict[str, _Postings] = defaultdict(_Postings)
+        for session in self.sessions:
+            self.first_passages.append(len(self.passages))
+            for passage in passages_of(session):
+                if passage.event not in dismissed and fits_a_line(passage.line):
+                    self._add(passage)
+        self.first_passages.append(len(self.passages))
+        if self.sessions:
+            for note in notes:
+                self._add(_note_passage(note))
+        for number, profile in enumerate(self.profiles):
+            for term in profile.index_terms():
+                self.postings[term].sessions.append(number)
+
+    def _add(self, passage: Passage) -> None:
+        number = len(self.passages)
+        words, _ = words_in(passage.text)
+        terms, parts = words_in(f"{passage.text} {passage.heading}")
+        self.passages.append(passage)
+        self.words.append((words, (terms | parts) - words))
+        for term in terms | parts:
+            self.postings[term].holders.append(number)
+
+    def rarity(self, term: str) -> float:
+        """Return how informative a term is: BM25's inverse document frequency."""
+        postings = self.postings.get(term)
+        if postings is None or not postings.holders:
+            return 0.0
+        return _rarity(len(postings.holders), len(self.passages))
+
+    def qualities(self) -> array[float]:
+        """Return what each passage's shared words are multiplied by."""
+        lengths = [len(words) + len(parts) for words, parts in self.words]
+        mean_length = max(1.0, sum(lengths) / max(1, len(lengths)))
+        qualities = array(WEIGHTS_OF_TERMS)
+        for passage, length in zip(self.passages, lengths, strict=True):
+            relative = length / mean_length
+            norm = 1 - _LENGTH_NORMALIZATION + _LENGTH_NORMALIZATION * relative
+            qualities.append(math.exp(quality_of(passage)) / norm)
+        return qualities
+
+    def session_numbers(self) -> array[int]:
+        """Return the number of each passage's session; a note's is the latest one."""
+        numbers = array(NUMBERS, [0]) * len(self.passages)
+        for session in range(len(self.sessions)):
+            first = self.first_passages[session]
+            for number in range(first, self.first_passages[session + 1]):
+                numbers[number] = session
+        return numbers
+
+
+def _note_passage(note: Candidate) -> Passage:
+    """Return a line that was written down by hand as a passage."""
+    return Passage(
+        text=note.text,
+        heading="",
+        line=note.text,
+        at=note.at,
+        session=note.session,
+        event=note.events[0],
+        features={"note": 1.0},
+        is_users=False,
+    )
+
+
+def _rarity(n_holders: int, n_passages: int) -> float:
+    """Return how informative a term is that so many of the passages have."""
+    return math.log(1 + (n_passages - n_holders + 0.5) / (n_holders + 0.5))
+
+
+def _insert_project(
+    index: sqlite3.Connection,
+    name: str,
+    head: int,
+    content: _Content,
+) -> None:
+    """Put a project in the place of what the index has of it."""
+    index.execute(
+        "INSERT OR IGNORE INTO projects VALUES (NULL, ?, 0, 0, '', '', '', '', '')",
+        (name,),
+    )
+    query = "SELECT number FROM projects WHERE name = ?"
+    project: int = index.execute(query, (name,)).fetchone()[0]
+    first = project << PROJECT_BITS
+    index.execute(
+        "DELETE FROM passages WHERE number >= ? AND number < ?",
+        (first, first + (1 << PROJECT_BITS)),
+    )
+    for table in ("terms", "sessions", "cards"):
+        index.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
+    times = array(TIMES, [passage.at for passage in content.passages])
+    ends = array(TIMES, [session.end for session in content.sessions])
+    index.execute(
+        "UPDATE projects SET head = ?, top_rarity = ?, times = ?, qualities = ?,"
+        " session_numbers = ?, ends = ?, first_passages = ? WHERE number = ?",
+        (
+            head,
+            _rarity(1, max(1, len(content.passages))),
+            times.tobytes(),
+            content.qualities().tobytes(),
+            content.session_numbers().tobytes(),
+            ends.tobytes(),
+            content.first_passages.tobytes(),
+            project,
+        ),
+    )
+    index.executemany(
+        "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        _passage_rows(content, first),
+    )
+    index.executemany(
+        "INSERT INTO terms VALUES (?, ?, ?, ?, ?)", _term_rows(content, project)
+    )
+    index.executemany(
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", _session_rows(content, project)
+    )
+    index.executemany(
+        "INSERT INTO cards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        _card_rows(content, project),
+    )
+
+
+def _passage_rows(content: _Content, first: int) -> Iterator[tuple[object, ...]]:
+    for number, passage in enumerate(content.passages):
+        words, parts = content.words[number]
+        yield (
+            first + number,
+            _line_id(passage.event, passage.line),
+            passage.line,
+            passage.at,
+            passage.session,
+            passage.event,
+            passage.is_users,
+            _joined(words),
+            _joined(parts),
+        )
+
+
+def _term_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
+    for term in sorted(content.postings):
+        postings = content.postings[term]
+        yield (
+            project,
+            term,
+            content.rarity(term),
+            postings.holders.tobytes(),
+            postings.sessions.tobytes(),
+        )
+
+
+def _session_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
+    for number, profile in enumerate(content.profiles):
+        terms = [term for term in sorted(profile.terms) if content.rarity(term)]
+        rarities = array(WEIGHTS_OF_TERMS, [content.rarity(term) for term in terms])
+        yield (project, number, profile.branch, " ".join(terms), rarities.tobytes())
+
+
+def _card_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
+    for number, card in enumerate(cards_of(content.sessions, ASKED)):
+        for place, line in enumerate(card[:_LINES_OF_A_CARD]):
+            yield (
+                project,
+                number,
+                place,
+                _line_id(line.events[0], line.text),
+                line.text,
+                line.at,
+                line.session,
+                line.events[0],
+                line.why,
+                _joined(words_of_line(line.text)),
+            )
+
+
+def _joined(words: Iterable[str]) -> str:
+    return " ".join(sorted(words))
+
+
+def _line_id(event: str, text: str) -> str:
+    """Return what names a line: the same in every index of the same journal."""
+    content = f"{event} {text}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).hexdigest()[:_ID_CHARACTERS]
