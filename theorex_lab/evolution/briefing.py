@@ -26,7 +26,7 @@ from theorex_lab.memory.briefing.briefing_file import (
 )
 from theorex_lab.memory.briefing.candidates import dated, fits_a_line
 from theorex_lab.memory.briefing.marking import mark_by_id
-from theorex_lab.memory.briefing.prompt_cache import fill_cache
+from theorex_lab.memory.briefing.prompt_index import write_prompt_index
 from theorex_lab.memory.briefing.token_budget import age_in_words
 from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
 from theorex_lab.memory.documents import DOCUMENTS, SUMMARY
@@ -184,7 +184,7 @@ def refresh(home: Home, most_projects: int) -> tuple[Briefing, int]:
         StorageError: A file cannot be written.
     """
     projects = home.projects or known_projects(home)[:most_projects]
-    fill_cache(home)
+    write_prompt_index(home)
     briefing = write_briefing(
         home.folder / CONTEXT_FILE,
         home.views.folder,

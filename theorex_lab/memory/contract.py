@@ -353,31 +353,6 @@ class FileLayout:
     in_places: Callable[..., Iterable[Path]] = lambda _home, **_options: ()
 
 
-class Reminder(NamedTuple):
-    """What may be given back at a prompt that fits it.
-
-    It is a sentence, a file with what was last done to it, a fix, or a rule.
-
-    Attributes:
-        id: The id as search gives it; no other reminder has it.
-        project: The project, '' for none.
-        kind: A word, such as rule, fix, session, file or sentence.
-        text: What is shown, one line.
-        weight: 0 or more, 1 for an ordinary one. Of those that fit alike, the one that
-            weighs more comes first.
-        trust: As `memory.observation.TRUST` has it.
-        events: Ids of the events that it rests on.
-    """
-
-    id: str
-    project: str
-    kind: str
-    text: str
-    weight: float = 1.0
-    trust: int = 0
-    events: tuple[str, ...] = ()
-
-
 class EvidenceRun(NamedTuple):
     """Evidence that an event yields: an option was tried and succeeded or not.
 
@@ -569,7 +544,6 @@ class Design:
             summarized. Where it gives a `FlushResult`, that is reported.
         retrieve: (home, its search, query, now, tokens) → what a query gets, where that
             is more than search gives.
-        reminders: Of every project, what may be recalled at a prompt.
         steps: Its steps of the maintenance.
         audit: Its entries of the audit log.
         policies: What the offline acceptance test judges, by name.
@@ -607,7 +581,6 @@ class Design:
     captures: CapturesPart = CapturesPart()
     flush: Callable[[Home, str, str], Any] | None = None
     retrieve: Callable[[Home, Any, str, int, int], Sequence[Item]] | None = None
-    reminders: Callable[[Home], Iterable[Reminder]] | None = None
     steps: tuple[NightStep, ...] = ()
     audit: AuditPart | None = None
     policies: Mapping[str, PolicyPart] = field(default_factory=dict)

@@ -909,8 +909,8 @@ class Lab:
 
         With a `project` those of its events to which each of the others applies that is
         given. Their bodies and sessions are overwritten; the snapshots and vectors that
-        hold something of them, the rendered context and the reminders' cache, which is then
-        rebuilt, are removed; old bytes are wiped from the journal's file. Safe to repeat,
+        hold something of them, the saved briefings and the index of prompts, which is
+        then rebuilt, are removed; old bytes are wiped from the journal's file. Safe to repeat,
         which also finishes an erasure that was killed; see
         `theorex_lab.journal.sqlite.erase`.
 
@@ -927,7 +927,10 @@ class Lab:
         """
         from theorex_lab.journal.sqlite.archive import erase_from_segments
         from theorex_lab.journal.sqlite.erase import EraseSelection, erase_chosen, wipe
-        from theorex_lab.memory.briefing.prompt_cache import fill_cache, remove_cache
+        from theorex_lab.memory.briefing.prompt_index import (
+            remove_prompt_index,
+            write_prompt_index,
+        )
 
         selection = EraseSelection(ids, agent, match, project)
         journal = in_file(self.journal)
@@ -937,13 +940,13 @@ class Lab:
         # From here on nobody folds or renders it. What others had made before is removed
         # once they have let go of it.
         remove_briefings(self.folder, self.views.folder)
-        remove_cache(self.home)
+        remove_prompt_index(self.home)
         self.views.remove_reached()
         journal.forget_places()
         erase_from_segments(journal)
         self._sweep_vectors()
         wipe(journal)
-        fill_cache(self.home)
+        write_prompt_index(self.home)
         return erased_ids
 
     def projects(self) -> list[dict[str, Any]]:
@@ -969,15 +972,15 @@ class Lab:
         Raises:
             InvalidInput: A name is unknown or ambiguous, the two are one project, or one was
                 merged before.
-            StorageError: A rendered context or the reminders cannot be written.
+            StorageError: A briefing or the index of prompts cannot be written.
         """
         from theorex_lab.evolution.briefing import save_again
-        from theorex_lab.memory.briefing.prompt_cache import fill_cache
+        from theorex_lab.memory.briefing.prompt_index import write_prompt_index
         from theorex_lab.memory.projects import merge_projects
 
         merged = merge_projects(self.home, old, new)
         self.views.remove_reached()
-        fill_cache(self.home)
+        write_prompt_index(self.home)
         save_again(self.home)
         return merged
 

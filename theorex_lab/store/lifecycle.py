@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 CONTEXT_FILE = "SHARED_CONTEXT.md"
 CONTEXTS_FOLDER = "contexts"
 CONFIG_FILE = "config.json"
-CACHE_FILE = "recall.db"
 # How a briefing begins that has nothing to give.
 NOTHING_YET = b"_Nothing is remembered"
 LARGEST_CONTEXT_BYTES = 256 << 10
@@ -228,7 +227,7 @@ def start_session(
        now. A project is given nothing of another.
     3. Give the briefing.
     4. Note in the journal what was given.
-    5. Note in the reminders' cache what was given, so that no prompt gives it again.
+    5. Note in the index of prompts what was given, so that no prompt gives it again.
 
     Args:
         home: The home.
@@ -264,13 +263,14 @@ def start_session(
         project=folder.project,
     )
 
-    def note_in_cache(cache: Connection) -> None:
-        from theorex_lab.memory.briefing.prompt_matches import note_given
+    def note_in_index(index: Connection) -> None:
+        from theorex_lab.memory.briefing.prompt_lines import note_text_given
 
+        text = briefing.text.decode()
         is_afresh = event.get("source") != "resume"
-        note_given(cache, session, briefing.items, noted.at, afresh=is_afresh)
+        note_text_given(index, session, text, noted.at, afresh=is_afresh)
 
-    _with_cache(home, note_in_cache, None, briefing.problems)
+    _with_index(home, note_in_index, None, briefing.problems)
     return briefing
 
 
@@ -280,10 +280,10 @@ def take_prompt(
     """Keep what a person asked, and give what is remembered that fits it.
 
     1. Append the prompt, as `take_event` does.
-    2. Match the reminders of the project with the prompt.
-    3. Give those that have room in recallTokens.
+    2. Look in the index of prompts for what the project's sessions said that fits it.
+    3. Give what has room in recallTokens, as a briefing.
     4. Note in the journal what was given.
-    5. Note in the reminders' cache what was given, so that no prompt gives it again.
+    5. Note in the index what was given, so that no prompt gives it again.
 
     Args:
         home: The home.
@@ -309,36 +309,51 @@ def take_prompt(
     query = prompt.body["text"]
     project = prompt.body["project"]
 
-    def give_matches(cache: Connection) -> Given:
-        from theorex_lab.memory.briefing.prompt_matches import (
-            fitting,
-            note_given,
-            rendered,
+    def give_lines(index: Connection) -> Given:
+        from theorex_lab.memory.briefing.prompt_lines import (
+            lines_for_prompt,
+            note_lines_given,
         )
+        from theorex_lab.memory.briefing.rendered_text import (
+            heading_of,
+            rendered_text,
+            tokens_for_lines,
+        )
+        from theorex_lab.text.line import count_tokens
 
-        reminders = fitting(cache, query, project, prompt.session)
-        text, items, n_tokens = rendered(reminders, tokens)
-        matches = Given(text.encode(), items, n_tokens)
-        if not matches.text:
-            return matches
-        give(matches.text)
+        heading = heading_of(tokens, prompt.at)
+        lines = lines_for_prompt(
+            index,
+            project,
+            query,
+            prompt.at,
+            tokens=tokens_for_lines(tokens, heading),
+            session=prompt.session,
+        )
+        if not lines:
+            return nothing
+        text = rendered_text(heading, lines)
+        ids = [line.id for line in lines]
+        given = Given(text.encode(), ids, count_tokens(text))
+        give(given.text)
         noted = note_served(
             home,
             "prompt",
-            matches,
+            given,
             query=query,
             agent=agent,
             session=prompt.session,
             project=project,
         )
-        note_given(cache, prompt.session, matches.items, noted.at)
-        return matches
+        words = {line.id: line.words for line in lines}
+        note_lines_given(index, prompt.session, words, noted.at)
+        return given
 
     problems: list[str] = []
-    matches = _with_cache(home, give_matches, nothing, problems)
-    matches.project = project
-    matches.problems = problems
-    return matches
+    given = _with_index(home, give_lines, nothing, problems)
+    given.project = project
+    given.problems = problems
+    return given
 
 
 def take_event(home: SessionHome, event: HookEvent, *, agent: str) -> Event:
@@ -391,7 +406,7 @@ def end_session(
     3. Let each design take in each session (`Home.flush`, which calls each
        `Design.flush`).
     4. Compute vectors of texts that wait for one, newest first, for two seconds.
-    5. Bring the briefings and the reminders up to date.
+    5. Bring the briefings and the index of prompts up to date.
 
     Repeating it changes nothing.
 
@@ -434,7 +449,7 @@ def maintain(
     3. Run the designs' steps that come before the gate (`Design.steps`).
     4. Judge the policy that is proposed, and put it in force where it gains enough.
     5. Run the designs' other steps.
-    6. Compute vectors, and bring the briefings and the reminders up to date.
+    6. Compute vectors, and bring the briefings and the index of prompts up to date.
     7. Append the report, and let go of the lease.
 
     The steps are those of `evolution.maintenance.nightly`, which runs each for itself:
@@ -627,26 +642,26 @@ def is_older(path: str, seconds: int) -> bool:
         return True
 
 
-def _with_cache(
+def _with_index(
     home: SessionHome,
     act: Callable[[Connection], T],
     nothing: T,
     problems: list[str],
 ) -> T:
-    """Return what is made of the cache of reminders; `nothing` where there is none.
+    """Return what is made of the index of prompts; `nothing` where there is none.
 
-    What is wrong with the cache is added to the problems.
+    What is wrong with the index is added to the problems.
     """
-    path = home.path(CACHE_FILE)
+    from theorex_lab.memory.briefing.prompt_lines import INDEX_FILE, prompt_index_at
+
+    path = home.path(INDEX_FILE)
     if not os.path.exists(path):
         return nothing
     import sqlite3
 
-    from theorex_lab.memory.briefing.prompt_matches import cache_at
-
     try:
-        with cache_at(path) as cache:
-            return act(cache)
+        with prompt_index_at(path) as index:
+            return act(index)
     except sqlite3.Error as error:
-        problems.append(f"{CACHE_FILE}: {error}; the next flush or night rebuilds it")
+        problems.append(f"{INDEX_FILE}: {error}; the next flush or night rebuilds it")
     return nothing

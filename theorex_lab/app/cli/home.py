@@ -174,7 +174,7 @@ def _aside() -> str:
 
 
 def _render_context() -> None:
-    """Render the contexts and reminders of a home again.
+    """Write the briefings of a home, and the index of prompts, again.
 
     Those that lay in it were set aside with what they were made of.
     """

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         DesignApi,
         Home,
         Item,
-        Reminder,
     )
 
 
@@ -67,12 +66,6 @@ def _retrieve_facts(
     from theorex_lab.designs.facts.summaries import retrieve_facts
 
     return retrieve_facts(home, searcher, query, now=now, tokens=tokens)
-
-
-def _fact_reminders(home: Home) -> Iterable[Reminder]:
-    from theorex_lab.designs.facts.summaries import fact_reminders
-
-    return fact_reminders(home)
 
 
 def _extract_new(home: Home, agent: str, session: str) -> object:
@@ -131,7 +124,6 @@ DESIGN = Design(
         ),
     ),
     retrieve=_retrieve_facts,
-    reminders=_fact_reminders,
     flush=_extract_new,
     steps=(NightStep("heartbeat", _night_step),),
     audit=AuditPart(

@@ -25,7 +25,6 @@ from theorex_lab.memory.contract import (
     ContextRequest,
     Home,
     Item,
-    Reminder,
 )
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
@@ -332,24 +331,3 @@ def agents_of(home: Home) -> list[str]:
     """Return the agents that wrote facts."""
     with home.views.reading(facts.Facts) as view:
         return list(view.agents)
-
-
-def fact_reminders(home: Home) -> Iterator[Reminder]:
-    """Yield the facts that hold and were written on purpose.
-
-    What was made of a capture comes back in its own words.
-    """
-    all_facts = facts.facts_of(home.in_project(""))
-    for fact in all_facts:
-        if fact.origin in _FROM_CAPTURES:
-            continue
-        if fact.holds_at(home.clock.now()):
-            yield Reminder(
-                fact.id,
-                fact.project,
-                "fact",
-                told_of(fact.entity, fact.text),
-                _WEIGHT * fact.confidence,
-                TRUST[fact.source],
-                (fact.event_id,),
-            )

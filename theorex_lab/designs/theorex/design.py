@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         Ints,
         Mask,
         Proposal,
-        Reminder,
     )
     from theorex_lab.search.index import ItemIndex
 
@@ -205,12 +204,6 @@ def _related(
     return related(home, index, hits, allowed=allowed, now=now)
 
 
-def _reminders(home: Home) -> Iterable[Reminder]:
-    from theorex_lab.designs.theorex.upkeep import reminders
-
-    return reminders(home)
-
-
 def _agents_of(home: Home) -> Iterable[str]:
     from theorex_lab.designs.theorex.upkeep import agents_of
 
@@ -299,7 +292,6 @@ DESIGN = Design(
     ),
     captures=CapturesPart(waiting=_waiting_sessions, check=_check_session),
     flush=_flush,
-    reminders=_reminders,
     agents=_agents_of,
     status=_status,
     files=(FILES,),

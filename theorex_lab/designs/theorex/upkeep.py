@@ -52,7 +52,7 @@ from theorex_lab.evolution.review import TagRate, look_back, rows_between, rows_
 from theorex_lab.journal.base import Journal, append_once
 from theorex_lab.journal.event import RAW_KINDS, Body, Event, new_event
 from theorex_lab.journal.view import Views, fold_into
-from theorex_lab.memory.contract import Home, Proposal, Reminder
+from theorex_lab.memory.contract import Home, Proposal
 from theorex_lab.memory.decay import LAWS, PRODUCT_HALF_LIVES_DAYS, Tier
 from theorex_lab.memory.next_use import (
     Candidates,
@@ -910,26 +910,3 @@ def promote_all(home: Home, agent: str | None) -> str:
     n_concepts = sum(result.concepts for result in results)
     n_links = sum(result.links for result in results)
     return f"{n_concepts} concepts, {n_links} links promoted"
-
-
-def reminders(home: Home) -> Iterable[Reminder]:
-    """Yield the sentences that were written, for prompts to be reminded of.
-
-    There are none where another design has something to be reminded of.
-    """
-    for design in home.designs:
-        if design.reminders is not None and design.name != "theorex":
-            return
-    now = home.clock.now()
-    for event in home.journal.tail(0, kinds=["observation"]):
-        body = event.body
-        days = max(now - event.at, 0) / MICROSECONDS_PER_DAY
-        yield Reminder(
-            event.id,
-            body.get("project", ""),
-            body["type"],
-            body["text"],
-            round((1 + days) ** -0.3, 2),
-            TRUST[body["source"]],
-            (event.id,),
-        )

@@ -38,7 +38,10 @@ _DEPENDENT = (
     DATABASE_FILE,
     f"{DATABASE_FILE}-wal",
     f"{DATABASE_FILE}-shm",
-    "recall.db",
+    "briefing.db",
+    "briefing.db-wal",
+    "briefing.db-shm",
+    "recall.db",  # of earlier releases
     "recall.db-wal",
     "recall.db-shm",
     VIEWS_FOLDER,

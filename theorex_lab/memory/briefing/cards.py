@@ -5,8 +5,11 @@ concluded, how the tests stand, and what is left open. Something open disappears
 a later session did it.
 """
 
+from __future__ import annotations
+
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -226,7 +229,12 @@ def work_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
 
 
 def card_of(
-    session: Session, sessions: Sequence[Session], now: int, *, rank: int = 0
+    session: Session,
+    sessions: Sequence[Session],
+    now: int,
+    *,
+    rank: int = 0,
+    reports: Reports | None = None,
 ) -> list[CardLine]:
     """Return the lines of a session's card, best first.
 
@@ -236,29 +244,42 @@ def card_of(
             left open.
         now: The time of the briefing (µs UTC).
         rank: How many sessions with a card are later.
+        reports: What all sessions report as done; None where only this card is asked
+            for.
     """
     lines = [*_request_lines(session), *_conclusions(session, rank)]
     lines.extend(_failing_tests(session))
     weighted = [_placed(line, now, rank) for line in lines if _is_whole(line)]
     weighted.sort(key=lambda line: -line.weight)
-    later: list[_LaterStatement] = []
-    if any(line.kind in _UNDONE for line in weighted):
-        later = _statements_after(session, sessions)
+    if reports is None and any(line.kind in _UNDONE for line in weighted):
+        reports = Reports(other for other in sessions if other.end >= session.end)
     card: list[CardLine] = []
     for line in weighted:
         if len(card) == MOST_LINES_OF_A_CARD:
             break
-        if _repeats(line, card) or _was_done(line, later):
+        if _repeats(line, card):
+            continue
+        if reports is not None and reports.was_done(line, session):
             continue
         card.append(line)
     return card
 
 
-def card_candidates(
-    session: Session, sessions: Sequence[Session], now: int, section: str
-) -> list[Candidate]:
-    """Return the lines of a session's card, best first, for a section of a briefing."""
-    return [_candidate(line, section) for line in card_of(session, sessions, now)]
+def cards_of(sessions: Sequence[Session], section: str) -> list[list[Candidate]]:
+    """Return the card of each session as it would be read at the session's end.
+
+    What a later session did is not open in it.
+
+    Args:
+        sessions: The sessions of a project.
+        section: The section of a briefing that the lines are for.
+    """
+    reports = Reports(sessions)
+    cards: list[list[Candidate]] = []
+    for session in sessions:
+        lines = card_of(session, sessions, session.end, reports=reports)
+        cards.append([_candidate(line, section) for line in lines])
+    return cards
 
 
 def latest_first(sessions: Sequence[Session]) -> list[Session]:
@@ -653,45 +674,80 @@ def _says_the_same(words: frozenset[str], others: frozenset[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _LaterStatement:
-    """What was reported after a time, by its words."""
+class _Report:
+    """What was asked for or reported as done, by its words.
+
+    A wish that a later session repeats is that session's, so wishes are among reports.
+    """
 
     at: int
+    session: Session
+    is_wish: bool
     words: frozenset[str]
 
 
-def _statements_after(
-    session: Session, sessions: Sequence[Session]
-) -> list[_LaterStatement]:
-    """Return what a session and those that ended later report as done.
+class Reports:
+    """What sessions asked for and reported as done, found by its words."""
 
-    A wish that a later session repeats is that session's, so it is among them.
-    """
-    statements: list[_LaterStatement] = []
-    for other in sessions:
-        if other.end < session.end:
-            continue
-        if other is not session:
-            statements.extend(_wishes_of(other))
-        for message in other.messages:
-            statements.extend(_changes_in(message))
-    return statements
+    def __init__(self, sessions: Iterable[Session]) -> None:
+        self._by_word: dict[str, list[_Report]] = defaultdict(list)
+        for session in sessions:
+            for message in session.messages:
+                for words in _changes_in(message):
+                    self._add(_Report(message.at, session, False, words))
+            for at, words in _wishes_of(session):
+                self._add(_Report(at, session, True, words))
+
+    def was_done(self, line: CardLine, session: Session) -> bool:
+        """Return whether a line is of something open that was done afterwards.
+
+        Args:
+            line: A line of the session's card.
+            session: The session.
+        """
+        if line.kind not in _UNDONE:
+            return False
+        needed = max(_FEWEST_SAME_WORDS, math.ceil(_SAME_MATTER * len(line.words)))
+        # Reports that share so many words share one of the rarest.
+        rarest_first = sorted(line.words, key=self._frequency)
+        n_rarest = max(0, len(rarest_first) - needed + 1)
+        for word in rarest_first[:n_rarest]:
+            for report in self._by_word.get(word, ()):
+                if not _is_later(report, line, session):
+                    continue
+                if len(report.words & line.words) >= needed:
+                    return True
+        return False
+
+    def _add(self, report: _Report) -> None:
+        for word in report.words:
+            self._by_word[word].append(report)
+
+    def _frequency(self, word: str) -> tuple[int, str]:
+        return len(self._by_word.get(word, ())), word
 
 
-def _changes_in(message: Message) -> Iterator[_LaterStatement]:
-    """Yield what a message reports as done, by its words."""
+def _is_later(report: _Report, line: CardLine, session: Session) -> bool:
+    """Return whether a report may be of what a line of a session left open."""
+    if report.at <= line.at or report.session.end < session.end:
+        return False
+    return not report.is_wish or report.session is not session
+
+
+def _changes_in(message: Message) -> Iterator[frozenset[str]]:
+    """Yield the words of each change that a message reports as done."""
     for statement in message.statements:
         if _reports_a_change(statement.text):
-            yield _LaterStatement(message.at, content_words(statement.text))
+            yield content_words(statement.text)
 
 
-def _wishes_of(session: Session) -> Iterator[_LaterStatement]:
-    """Yield the wishes of a session, by their words."""
+def _wishes_of(session: Session) -> Iterator[tuple[int, frozenset[str]]]:
+    """Yield the time and the words of each wish of a session."""
     for prompt in session.prompts:
         if prompt.kind in _NOT_A_REQUEST:
             continue
         for wish in requests_in(prompt):
-            yield _LaterStatement(prompt.at, content_words(wish))
+            yield prompt.at, content_words(wish)
 
 
 def _reports_a_change(text: str) -> bool:
@@ -699,21 +755,6 @@ def _reports_a_change(text: str) -> bool:
     if CUES["open"].search(text):
         return False
     return bool(CUES["done"].search(text))
-
-
-def _was_done(line: CardLine, later: Sequence[_LaterStatement]) -> bool:
-    """Return whether a line is of something open that was done afterwards."""
-    if line.kind not in _UNDONE:
-        return False
-    for statement in later:
-        if statement.at <= line.at:
-            continue
-        n_shared = len(statement.words & line.words)
-        if n_shared < _FEWEST_SAME_WORDS:
-            continue
-        if n_shared >= _SAME_MATTER * len(line.words):
-            return True
-    return False
 
 
 def _candidate(line: CardLine, section: str) -> Candidate:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import is_
+from threading import local
 
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
 from theorex_lab.memory.briefing.cards import work_candidates
 from theorex_lab.memory.briefing.commands import command_candidates
-from theorex_lab.memory.briefing.marked_lines import LineMark, marked_candidates
-from theorex_lab.memory.briefing.passages import Similarity, passage_candidates
 from theorex_lab.memory.briefing.pitfalls import pitfall_candidates
 from theorex_lab.memory.briefing.places import place_candidates
+from theorex_lab.memory.briefing.prompt_index import kept_index_of
+from theorex_lab.memory.briefing.prompt_lines import (
+    PromptLine,
+    Similarity,
+    lines_for_prompt,
+    words_of_line,
+)
 from theorex_lab.memory.briefing.rules import rule_candidates
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.briefing.session_log import Session, sessions_of
+
+# The last log that was composed, of each thread: it is asked at many prompts.
+_last = local()
 
 
 def start_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
@@ -47,10 +57,8 @@ def prompt_lines(
     *,
     tokens: int,
     shown: Sequence[Candidate] = (),
-    more: Sequence[Candidate] = (),
     similarity: Similarity | None = None,
-    marks: Sequence[LineMark] = (),
-) -> list[Candidate]:
+) -> list[PromptLine]:
     """Return what a prompt brings beside what the session started with.
 
     Args:
@@ -59,22 +67,22 @@ def prompt_lines(
         now: The time of the prompt (µs UTC).
         tokens: The budget.
         shown: What the session started with.
-        more: Lines that fit the prompt, beside those of the sessions.
         similarity: Tells how like texts are to the prompt in meaning; None counts words
             alone.
-        marks: What a person says of lines and items.
     """
-    candidates = passage_candidates(
-        sessions,
+    words = [words_of_line(line.text) for line in shown]
+    return lines_for_prompt(
+        kept_index_of(sessions),
+        "",
         prompt,
         now,
+        tokens=tokens,
+        shown=words,
         similarity=similarity,
     )
-    candidates = marked_candidates([*candidates, *more], marks, now, is_start=False)
-    return choose(candidates, tokens, shown=shown, whole_budget=True)
 
 
-def as_text(lines: Iterable[Candidate]) -> str:
+def as_text(lines: Iterable[Candidate | PromptLine]) -> str:
     """Return lines as sections: a title, and a list below it."""
     parts: list[str] = []
     section = ""
@@ -96,8 +104,19 @@ def compose(events: Iterable[Event], now: int, *, query: str = "", tokens: int) 
             the prompt brings beside the start is returned.
         tokens: The budget.
     """
-    sessions = sessions_of(events)
+    sessions = _kept_sessions(list(events))
     at_start = start_lines(sessions, now, tokens=tokens)
     if not query:
         return as_text(at_start)
     return as_text(prompt_lines(sessions, query, now, tokens=tokens, shown=at_start))
+
+
+def _kept_sessions(events: list[Event]) -> list[Session]:
+    """Return the sessions of events; those of the same ones again are kept."""
+    last_events: list[Event] = getattr(_last, "events", [])
+    is_same = len(last_events) == len(events) and all(map(is_, last_events, events))
+    if not is_same or not events:
+        _last.events = events
+        _last.sessions = sessions_of(events)
+    sessions: list[Session] = _last.sessions
+    return sessions

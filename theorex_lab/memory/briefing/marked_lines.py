@@ -245,11 +245,11 @@ def marked_candidates(
         The lines, those that are given by a mark alone last. One that is too long is
         left out.
     """
-    lookup = _MarkLookup(marks)
+    lookup = MarkLookup(marks)
     lines: list[Candidate] = []
     shown_ids: set[str] = set()
     for candidate in candidates:
-        mark = lookup.mark_of(candidate)
+        mark = lookup.mark_of(candidate.id, candidate.text)
         if mark is None:
             lines.append(candidate)
         elif mark.id not in shown_ids and _may_stand(mark, is_start=is_start):
@@ -260,7 +260,7 @@ def marked_candidates(
     return [line for line in lines if fits_a_line(line.text)]
 
 
-class _MarkLookup:
+class MarkLookup:
     """Tells which mark is of a line."""
 
     def __init__(self, marks: Sequence[LineMark]) -> None:
@@ -269,12 +269,12 @@ class _MarkLookup:
         # The dismissed ones first: what says the same as one of them stays away.
         self._by_words.sort(key=_is_not_dismissed)
 
-    def mark_of(self, candidate: Candidate) -> LineMark | None:
+    def mark_of(self, line_id: str, text: str) -> LineMark | None:
         """Return the mark of a line by its id, else the first by what it says."""
-        mark = self._by_id.get(candidate.id)
+        mark = self._by_id.get(line_id)
         if mark is not None or not self._by_words:
             return mark
-        wording = wording_of(candidate.text)
+        wording = wording_of(text)
         for other in self._by_words:
             if other.is_of(wording):
                 return other

@@ -26,16 +26,11 @@ from theorex_lab.memory.briefing.candidates import (
     dated,
     fits_a_line,
 )
-from theorex_lab.memory.briefing.cards import card_candidates
+from theorex_lab.memory.briefing.cards import cards_of
 from theorex_lab.memory.briefing.compose import start_candidates
-from theorex_lab.memory.briefing.line_features import standing_alone, windows
 from theorex_lab.memory.briefing.marked_lines import LineMark, line_marks_of
-from theorex_lab.memory.briefing.session_log import (
-    Message,
-    Prompt,
-    Session,
-    recorded_sessions,
-)
+from theorex_lab.memory.briefing.passages import passages_of
+from theorex_lab.memory.briefing.session_log import Session, recorded_sessions
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import check_text
 from theorex_lab.memory.projects import known_projects
@@ -146,7 +141,7 @@ def _known_lines(home: Home) -> dict[str, Candidate]:
             lines[line.own_id] = line
     for each_home in homes:
         sessions = recorded_sessions(each_home, now)
-        for candidate in [*_lines_of(sessions, now), *start_candidates(sessions, now)]:
+        for candidate in [*_lines_of(sessions), *start_candidates(sessions, now)]:
             lines[candidate.id] = candidate
     return lines
 
@@ -161,24 +156,13 @@ def _marked_line(event: Event) -> Candidate | None:
     )
 
 
-def _lines_of(sessions: list[Session], now: int) -> Iterator[Candidate]:
+def _lines_of(sessions: list[Session]) -> Iterator[Candidate]:
     """Yield what a prompt may bring of sessions, whatever it asks."""
     for session in sessions:
-        for step in session.steps:
-            if isinstance(step, Message | Prompt):
-                for text in _texts_of(step):
-                    yield _line(ASKED, dated(text, step.at), step.at, (step.event,))
-        yield from card_candidates(session, sessions, now, ASKED)
-
-
-def _texts_of(step: Message | Prompt) -> Iterator[str]:
-    """Yield the statements of a prompt or message as lines may have them."""
-    if isinstance(step, Message):
-        for _, text in windows(step.statements):
-            yield text
-        return
-    for statement, _ in step.statements:
-        yield standing_alone(statement)
+        for passage in passages_of(session):
+            yield _line(ASKED, passage.line, passage.at, (passage.event,))
+    for card in cards_of(sessions, ASKED):
+        yield from card
 
 
 def _line(

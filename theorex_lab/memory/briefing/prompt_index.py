@@ -1,0 +1,600 @@
+"""The index of what prompts are answered with, which `prompt_lines` reads.
+
+It holds what the sessions of each project said, in a file beside the journal. It holds
+nothing that could not be rebuilt: a broken index is removed, and an erasure starts it
+from nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from threading import local
+
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import StorageError
+from theorex_lab.core.files import exclusive, make_file, told
+from theorex_lab.journal.identity import UNSEEN_DIGITS
+from theorex_lab.memory.briefing.candidates import (
+    ASKED,
+    Candidate,
+    dated,
+    fits_a_line,
+    line_id,
+)
+from theorex_lab.memory.briefing.cards import cards_of, latest_first
+from theorex_lab.memory.briefing.design_lines import design_candidates
+from theorex_lab.memory.briefing.marked_lines import LineMark, MarkLookup
+from theorex_lab.memory.briefing.marking import line_marks
+from theorex_lab.memory.briefing.notes import note_candidates
+from theorex_lab.memory.briefing.passages import (
+    Passage,
+    passages_of,
+    profile_of,
+    quality_of,
+)
+from theorex_lab.memory.briefing.prompt_lines import (
+    INDEX_FILE,
+    INDEX_LAYOUT,
+    NUMBERS,
+    PROJECT_BITS,
+    TIMES,
+    WEIGHTS_OF_TERMS,
+    prompt_index_at,
+    words_of_line,
+)
+from theorex_lab.memory.briefing.prompt_words import (
+    words_in,
+)
+from theorex_lab.memory.briefing.session_log import (
+    Session,
+    recorded_sessions,
+)
+from theorex_lab.memory.contract import Home
+from theorex_lab.memory.projects import known_projects
+from theorex_lab.text.line import folded
+
+# The last index in memory, of each thread.
+_last_index = local()
+_LOCK = "briefing.lock"
+_OLDER_FILE = "recall.db"  # what earlier releases kept in its place
+_GIVEN_DAYS = 30
+_LINES_OF_A_CARD = 6
+# How soon a longer passage loses in BM25. A word counts once, so there is no other
+# parameter.
+_LENGTH_NORMALIZATION = 0.5
+_ID_CHARACTERS = 16
+# Events that change nothing of what a prompt may bring.
+_UNCHANGING = ("recalled", "lease", "nightly")
+# Stands for a project that nothing is of: its home has what is of no project.
+NO_PROJECT = "none"
+_SCHEMA = f"""
+CREATE TABLE projects (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    head INTEGER NOT NULL,
+    top_rarity REAL NOT NULL,
+    times BLOB NOT NULL,
+    qualities BLOB NOT NULL,
+    session_numbers BLOB NOT NULL,
+    ends BLOB NOT NULL,
+    first_passages BLOB NOT NULL
+);
+CREATE TABLE passages (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    event TEXT NOT NULL,
+    is_users INTEGER NOT NULL,
+    words TEXT NOT NULL,
+    parts TEXT NOT NULL
+);
+CREATE TABLE terms (
+    project INTEGER NOT NULL,
+    term TEXT NOT NULL,
+    rarity REAL NOT NULL,
+    holders BLOB NOT NULL,
+    sessions BLOB NOT NULL
+);
+CREATE UNIQUE INDEX by_term ON terms (project, term);
+CREATE TABLE sessions (
+    project INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    branch TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    rarities BLOB NOT NULL,
+    PRIMARY KEY (project, number)
+);
+CREATE TABLE cards (
+    project INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    event TEXT NOT NULL,
+    why TEXT NOT NULL,
+    words TEXT NOT NULL,
+    PRIMARY KEY (project, number, place)
+);
+CREATE TABLE given (
+    session TEXT NOT NULL,
+    line TEXT NOT NULL,
+    words TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (session, line)
+) WITHOUT ROWID;
+PRAGMA user_version = {INDEX_LAYOUT};
+"""
+
+
+def write_prompt_index(
+    home: Home,
+    projects: Sequence[str] | None = None,
+) -> int:
+    """Bring the index of a home up to date. A broken one is rebuilt.
+
+    A project of which nothing was recorded since is left alone.
+
+    Args:
+        home: The home.
+        projects: The projects, '' for what is of none; by default the home's own, and
+            in a home of all projects each that is known.
+
+    Returns:
+        How many projects were written.
+
+    Raises:
+        StorageError: The index cannot be written.
+    """
+    path = home.folder / INDEX_FILE
+    if projects is None:
+        projects = home.projects or (*known_projects(home), "")
+    # The journal is read under the lock, so that nothing from before an erasure is
+    # written after it.
+    with exclusive(home.views.folder / _LOCK, wait=True):
+        with suppress(sqlite3.Error):
+            return _write(path, home, projects)
+        _remove(path)
+        try:
+            return _write(path, home, projects)
+        except (sqlite3.Error, OSError) as error:
+            raise StorageError(
+                f"{path} cannot be written: {error}; make room, or make the home"
+                " writable"
+            ) from error
+
+
+def remove_prompt_index(home: Home) -> None:
+    """Remove the index, so that not a byte of what was erased is left in it.
+
+    Raises:
+        StorageError: It cannot be removed.
+    """
+    with exclusive(home.views.folder / _LOCK, wait=True):
+        _remove(home.folder / INDEX_FILE)
+
+
+@contextmanager
+def fresh_prompt_index(home: Home) -> Iterator[sqlite3.Connection]:
+    """Open the index of a home, brought up to date for its project.
+
+    A home of all projects, one of a project without an id, and one that cannot be
+    written, have an index in memory.
+    """
+    if home.project and not home.project.endswith(UNSEEN_DIGITS):
+        with suppress(StorageError):
+            write_prompt_index(home, [home.project])
+            with prompt_index_at(str(home.folder / INDEX_FILE)) as index:
+                yield index
+            return
+    sessions = recorded_sessions(home, home.clock.now())
+    key = (*map(id, sessions), home.folder, home.project, home.journal.last_seq())
+    yield _kept(key, sessions, home.project, partial(_recorded_content, home))
+
+
+def kept_index_of(
+    sessions: Sequence[Session],
+    lines: Sequence[Candidate] = (),
+    project: str = "",
+) -> sqlite3.Connection:
+    """Return an index in memory, the last one where it is of the same again.
+
+    It may be used in this thread alone.
+
+    Args:
+        sessions: The sessions.
+        lines: Further lines: of notes, and of designs.
+        project: The project.
+    """
+    texts = [(line.text, line.events) for line in lines]
+    key = (*map(id, sessions), *texts, project)
+    return _kept(key, sessions, project, lambda: _Content(sessions, lines))
+
+
+def _kept(
+    key: tuple[object, ...],
+    sessions: Sequence[Session],
+    project: str,
+    content: Callable[[], _Content],
+) -> sqlite3.Connection:
+    """Return the last index of this thread where it has this key, else a new one."""
+    if getattr(_last_index, "key", None) != key:
+        index = sqlite3.connect(":memory:", isolation_level=None)
+        _fill(index, project, content())
+        _last_index.index = index
+        # The sessions live as long as their ids are compared.
+        _last_index.sessions = list(sessions)
+        _last_index.key = key
+    kept: sqlite3.Connection = _last_index.index
+    return kept
+
+
+def index_of(
+    sessions: Sequence[Session],
+    lines: Sequence[Candidate] = (),
+    project: str = "",
+) -> sqlite3.Connection:
+    """Return an index in memory of the sessions of one project.
+
+    Args:
+        sessions: The sessions.
+        lines: Further lines: of notes, and of designs.
+        project: The project.
+    """
+    index = sqlite3.connect(":memory:", isolation_level=None)
+    _fill(index, project, _Content(sessions, lines))
+    return index
+
+
+def _fill(index: sqlite3.Connection, project: str, content: _Content) -> None:
+    """Make the tables of an index in memory, and put a project into them."""
+    index.executescript(_SCHEMA)
+    index.execute("BEGIN")
+    _insert_project(index, project, 0, content)
+    index.execute("COMMIT")
+
+
+def _remove(path: Path) -> None:
+    """Remove the index's files."""
+    with told(f"cannot remove {path}"):
+        for name in (path.name, _OLDER_FILE):
+            for end in ("", "-wal", "-shm", "-journal"):
+                path.with_name(name + end).unlink(missing_ok=True)
+
+
+def _write(
+    path: Path,
+    home: Home,
+    projects: Iterable[str],
+) -> int:
+    """Write each project that changed in a transaction of its own.
+
+    Returns:
+        How many were written.
+    """
+    is_new = not path.exists()
+    if is_new:
+        make_file(str(path))
+    n_written = 0
+    with closing(sqlite3.connect(path, isolation_level=None)) as index:
+        if is_new:
+            index.executescript(f"PRAGMA journal_mode = WAL;\nBEGIN;{_SCHEMA}COMMIT;")
+        elif index.execute("PRAGMA user_version").fetchone()[0] != INDEX_LAYOUT:
+            raise sqlite3.DatabaseError("another layout")
+        for project in projects:
+            n_written += _write_project(index, home, project)
+        oldest = home.clock.now() - _GIVEN_DAYS * MICROSECONDS_PER_DAY
+        index.execute("DELETE FROM given WHERE at < ?", (oldest,))
+    return n_written
+
+
+def _write_project(
+    index: sqlite3.Connection,
+    home: Home,
+    project: str,
+) -> bool:
+    """Write a project, unless nothing was recorded of it since.
+
+    Returns:
+        Whether it was written.
+    """
+    last_seq = home.journal.last_seq()
+    row = index.execute(
+        "SELECT head FROM projects WHERE name = ?", (project,)
+    ).fetchone()
+    if row is not None and not _has_changed(home, project, row[0]):
+        index.execute(
+            "UPDATE projects SET head = ? WHERE name = ? AND head < ?",
+            (last_seq, project, last_seq),
+        )
+        return False
+    content = _recorded_content(home.in_project(project or NO_PROJECT))
+    index.execute("BEGIN IMMEDIATE")
+    _insert_project(index, project, last_seq, content)
+    index.execute("COMMIT")
+    return True
+
+
+def _has_changed(
+    home: Home,
+    project: str,
+    head: int,
+) -> bool:
+    """Return whether something was recorded behind a seq that changes a project."""
+    if head > home.journal.last_seq():
+        return True
+    projects = (project, "") if project else ("",)
+    for event in home.journal.tail(head, projects=projects):
+        if event.kind not in _UNCHANGING:
+            return True
+    return False
+
+
+def _recorded_content(home: Home) -> _Content:
+    """Return what the sessions of the home's project and its other lines say now."""
+    now = home.clock.now()
+    lines = [*note_candidates(home, now), *design_candidates(home, now)]
+    return _Content(recorded_sessions(home, now), lines, line_marks(home, now))
+
+
+@dataclass
+class _Postings:
+    """Where a term is.
+
+    Attributes:
+        holders: The numbers of the passages that have it.
+        sessions: The numbers of the sessions that are about it.
+    """
+
+    holders: array[int] = field(default_factory=lambda: array(NUMBERS))
+    sessions: array[int] = field(default_factory=lambda: array(NUMBERS))
+
+
+class _Content:
+    """What the index holds of a project.
+
+    Attributes:
+        sessions: Its sessions, the latest first.
+        profiles: What each session was about.
+        passages: What they said, session by session, then further lines.
+        ids: The id of each passage.
+        first_passages: The number of each session's first passage, and of how many
+            passages there are.
+        words: By passage its words, and the parts of its names.
+        postings: By term where it is.
+    """
+
+    def __init__(
+        self,
+        sessions: Sequence[Session],
+        lines: Sequence[Candidate] = (),
+        marks: Sequence[LineMark] = (),
+    ) -> None:
+        """Take in what sessions and further lines say.
+
+        Args:
+            sessions: The sessions.
+            lines: Further lines: of notes, and of designs.
+            marks: What a person says of lines and items.
+        """
+        self._marks = MarkLookup(marks)
+        if lines and not sessions:
+            # Lines are searched as if the latest session had said them.
+            latest = max(line.at for line in lines)
+            sessions = [Session("", latest, latest, ())]
+        self.sessions = latest_first(sessions)
+        self.profiles = [profile_of(session) for session in self.sessions]
+        self.passages: list[Passage] = []
+        self.ids: list[str] = []
+        self.first_passages = array(NUMBERS)
+        self.words: list[tuple[set[str], set[str]]] = []
+        self.postings: dict[str, _Postings] = defaultdict(_Postings)
+        for session in self.sessions:
+            self.first_passages.append(len(self.passages))
+            for passage in passages_of(session):
+                self._add_as_marked(passage, line_id(passage.line))
+        self.first_passages.append(len(self.passages))
+        for line in lines:
+            self._add_as_marked(_passage_of(line), line.id)
+        for number, profile in enumerate(self.profiles):
+            for term in profile.index_terms():
+                self.postings[term].sessions.append(number)
+
+    def _add_as_marked(self, passage: Passage, own_id: str) -> None:
+        """Add a passage as a person wants it, unless it was dismissed."""
+        mark = self._marks.mark_of(own_id, passage.line)
+        if mark is not None:
+            if mark.is_dismissed:
+                return
+            own_id = mark.id
+            if mark.correction:
+                passage = _corrected(passage, mark)
+        if fits_a_line(passage.line):
+            self._add(passage, own_id)
+
+    def _add(self, passage: Passage, own_id: str) -> None:
+        number = len(self.passages)
+        self.ids.append(own_id)
+        words, _ = words_in(passage.text)
+        terms, parts = words_in(f"{passage.text} {passage.heading}")
+        self.passages.append(passage)
+        self.words.append((words, (terms | parts) - words))
+        for term in terms | parts:
+            self.postings[term].holders.append(number)
+
+    def rarity(self, term: str) -> float:
+        """Return how informative a term is: BM25's inverse document frequency."""
+        postings = self.postings.get(term)
+        if postings is None or not postings.holders:
+            return 0.0
+        return _rarity(len(postings.holders), len(self.passages))
+
+    def qualities(self) -> array[float]:
+        """Return what each passage's shared words are multiplied by."""
+        lengths = [len(words) + len(parts) for words, parts in self.words]
+        mean_length = max(1.0, sum(lengths) / max(1, len(lengths)))
+        qualities = array(WEIGHTS_OF_TERMS)
+        for passage, length in zip(self.passages, lengths, strict=True):
+            relative = length / mean_length
+            norm = 1 - _LENGTH_NORMALIZATION + _LENGTH_NORMALIZATION * relative
+            qualities.append(math.exp(quality_of(passage)) / norm)
+        return qualities
+
+    def session_numbers(self) -> array[int]:
+        """Return the number of each passage's session; a note's is the latest one."""
+        numbers = array(NUMBERS, [0]) * len(self.passages)
+        for session in range(len(self.sessions)):
+            first = self.first_passages[session]
+            for number in range(first, self.first_passages[session + 1]):
+                numbers[number] = session
+        return numbers
+
+
+def _passage_of(line: Candidate) -> Passage:
+    """Return a line of a note or of a design as a passage."""
+    return Passage(
+        text=line.text,
+        heading="",
+        line=line.text,
+        at=line.at,
+        session=line.session,
+        event=line.events[0] if line.events else "",
+        features={"note": 1.0},
+        is_users=False,
+    )
+
+
+def _corrected(passage: Passage, mark: LineMark) -> Passage:
+    """Return a passage in the words by which a person corrected it."""
+    text = folded(mark.correction)
+    return replace(
+        passage,
+        text=text,
+        line=dated(text, mark.corrected_at),
+        at=mark.corrected_at,
+        event=mark.event,
+    )
+
+
+def _rarity(n_holders: int, n_passages: int) -> float:
+    """Return how informative a term is that so many of the passages have."""
+    return math.log(1 + (n_passages - n_holders + 0.5) / (n_holders + 0.5))
+
+
+def _insert_project(
+    index: sqlite3.Connection,
+    name: str,
+    head: int,
+    content: _Content,
+) -> None:
+    """Put a project in the place of what the index has of it."""
+    index.execute(
+        "INSERT OR IGNORE INTO projects VALUES (NULL, ?, 0, 0, '', '', '', '', '')",
+        (name,),
+    )
+    query = "SELECT number FROM projects WHERE name = ?"
+    project: int = index.execute(query, (name,)).fetchone()[0]
+    first = project << PROJECT_BITS
+    index.execute(
+        "DELETE FROM passages WHERE number >= ? AND number < ?",
+        (first, first + (1 << PROJECT_BITS)),
+    )
+    for table in ("terms", "sessions", "cards"):
+        index.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
+    times = array(TIMES, [passage.at for passage in content.passages])
+    ends = array(TIMES, [session.end for session in content.sessions])
+    index.execute(
+        "UPDATE projects SET head = ?, top_rarity = ?, times = ?, qualities = ?,"
+        " session_numbers = ?, ends = ?, first_passages = ? WHERE number = ?",
+        (
+            head,
+            _rarity(1, max(1, len(content.passages))),
+            times.tobytes(),
+            content.qualities().tobytes(),
+            content.session_numbers().tobytes(),
+            ends.tobytes(),
+            content.first_passages.tobytes(),
+            project,
+        ),
+    )
+    index.executemany(
+        "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        _passage_rows(content, first),
+    )
+    index.executemany(
+        "INSERT INTO terms VALUES (?, ?, ?, ?, ?)", _term_rows(content, project)
+    )
+    index.executemany(
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", _session_rows(content, project)
+    )
+    index.executemany(
+        "INSERT INTO cards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        _card_rows(content, project),
+    )
+
+
+def _passage_rows(content: _Content, first: int) -> Iterator[tuple[object, ...]]:
+    for number, passage in enumerate(content.passages):
+        words, parts = content.words[number]
+        yield (
+            first + number,
+            content.ids[number],
+            passage.line,
+            passage.at,
+            passage.session,
+            passage.event,
+            passage.is_users,
+            _joined(words),
+            _joined(parts),
+        )
+
+
+def _term_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
+    for term in sorted(content.postings):
+        postings = content.postings[term]
+        yield (
+            project,
+            term,
+            content.rarity(term),
+            postings.holders.tobytes(),
+            postings.sessions.tobytes(),
+        )
+
+
+def _session_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
+    for number, profile in enumerate(content.profiles):
+        terms = [term for term in sorted(profile.terms) if content.rarity(term)]
+        rarities = array(WEIGHTS_OF_TERMS, [content.rarity(term) for term in terms])
+        yield (project, number, profile.branch, " ".join(terms), rarities.tobytes())
+
+
+def _card_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
+    for number, card in enumerate(cards_of(content.sessions, ASKED)):
+        for place, line in enumerate(card[:_LINES_OF_A_CARD]):
+            yield (
+                project,
+                number,
+                place,
+                line.id,
+                line.text,
+                line.at,
+                line.session,
+                line.events[0],
+                line.why,
+                _joined(words_of_line(line.text)),
+            )
+
+
+def _joined(words: Iterable[str]) -> str:
+    return " ".join(sorted(words))

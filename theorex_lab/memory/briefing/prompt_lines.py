@@ -1,0 +1,828 @@
+"""Choose the lines of earlier sessions that a prompt should be answered with.
+
+They come from an index that `memory.briefing.prompt_index` writes. What was said is
+searched with BM25 by the prompt's words and, with less weight, by the words of the
+sessions that are nearest to it. A passage weighs more if it is recent, of a session like
+the prompt, and a statement of the kind that helps; what the kind adds stands in the
+index.
+
+An agent's hook does this at every prompt, in a process of its own: standard library
+only, and paths are texts. A prompt reaches SQLite as bound parameters alone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from contextlib import contextmanager
+from time import gmtime
+
+from theorex_lab.memory.briefing.prompt_words import (
+    FILE_MARK,
+    LONGEST_READ,
+    NUMBER_MARK,
+    is_file_name,
+    numbers_after_command,
+    own_and_pasted,
+    stem_of,
+    words_in,
+)
+
+# what type checkers take for true; importing `typing` for it would cost every prompt 5 ms
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    Similarity = Callable[[Sequence[str]], Sequence[float]]
+    Words = frozenset[str]
+
+INDEX_FILE = "briefing.db"
+INDEX_LAYOUT = 1  # of the index; one of another layout is rebuilt
+SECTION = "About this prompt"
+# A passage's number is its project's, shifted by these bits, and its own.
+PROJECT_BITS = 32
+# The types of the numbers that stand in one text of bytes: as `memoryview.cast` has them.
+NUMBERS = "I"
+TIMES = "q"
+WEIGHTS_OF_TERMS = "d"
+
+# What a choice of lines is made of. Everything that was measured stands here.
+TUNING = {
+    # How much a word of the prompt counts, and one that was pasted into it.
+    "own_word": 1.0,
+    "pasted_word": 0.3,
+    # A word that only the nearest sessions have, and where the prompt itself says little.
+    "widening_word": 0.2,
+    "widening_word_of_short": 0.4,
+    # What makes a session like a prompt: shared words, the same number, the same files,
+    # and being the last one.
+    "like_words": 6.0,
+    "like_number": 4.0,
+    "like_file": 1.0,
+    "like_last": 1.0,
+    "like_last_if_bare": 4.0,
+    "likeness_half_life_days": 30.0,
+    # Score times (floor + long recency + short recency).
+    "recency_floor": 0.4,
+    "recency_long": 0.25,
+    "recency_short": 0.35,
+    "long_half_life_days": 45.0,
+    "short_half_life_days": 7.0,
+    # Score times (floor + how like the passage's session is).
+    "session_floor": 0.6,
+    "session_like": 0.6,
+    # How much the meaning of the best passages moves them.
+    "similarity": 2.0,
+    # A prompt's words that a passage shares have to be informative: in all as much as
+    # this many words that nothing else has; and as much of a sure fit.
+    "least_information": 0.6,
+    "strong_information": 2.0,
+    # A line that is twice as long must be worth 2 ** this as much.
+    "length_power": 0.4,
+    # A candidate of less weight is not shown.
+    "least_weight": 0.05,
+}
+# A prompt of so few own words says nothing by itself; it means the last session.
+_SHORT_PROMPT_WORDS = 4
+_BARE_PROMPT_WORDS = 3
+_FEWEST_WORDS_OF_A_SUBJECT = 2
+_NEAREST_SESSIONS = 3
+_MOST_LIKE_FILES = 3
+_LINES_OF_THE_NEAREST_CARD = 2
+_MOST_OWN_WORDS = 150
+_MOST_PASTED_WORDS = 150
+_MOST_POSTINGS = 60_000  # passages that are looked at for a prompt's words
+_MOST_READ = 300  # best passages that are read whole
+_MOST_COMPARED = 150  # passages that `similarity` is asked for
+_MOST_CANDIDATES = 120
+_SAME_OVERLAP = 0.62
+_SAME_WORDS = 3
+_WORDS_IN_A_REASON = 3
+# The budgets (tokens) that a larger one is filled through, in this order.
+_BUDGET_STEPS = (150, 500, 2_000)
+_BYTES_PER_TOKEN = 4
+_LINE_MARK = "- "
+_MICROSECONDS_PER_DAY = 86_400_000_000
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_LONGEST_LOOKED_AT = 1_500  # characters in which a branch and a continuation are sought
+# Says that the prompt goes on with what was done before. English.
+_CONTINUING = re.compile(
+    r"^\W*(?:(?:ok|okay|so|now|please|let['’]?s)\W+)*"
+    r"(?:continue|proceed|resume|go on|carry on|keep going|pick up|finish)\b"
+    r"|\b(?:where (?:we|you|i) (?:left|stopped)|previous session|last (?:session|time)"
+    r"|earlier session|still (?:open|failing|broken))\b",
+    re.I,
+)
+
+
+class PromptLine:
+    """A line that a prompt brings.
+
+    Attributes:
+        section: The title of its section.
+        text: The line, without its mark.
+        why: Why it is there, in words a person understands.
+        at: When what it says was last said or done (µs UTC).
+        events: The ids of the events that it rests on.
+        id: What names it, so that a session is given it once.
+        session: The session that it is of.
+        words: Its content words, by which lines that say the same are told.
+        weight: How much it is worth, 0..1.
+    """
+
+    __slots__ = (
+        "at",
+        "events",
+        "id",
+        "section",
+        "session",
+        "text",
+        "weight",
+        "why",
+        "words",
+    )
+
+    def __init__(self, row: _PassageRow, weight: float, why: str) -> None:
+        self.section = SECTION
+        self.text = row.text
+        self.why = why
+        self.at = row.at
+        self.events = (row.event,)
+        self.id = row.id
+        self.session = row.session
+        self.words = row.words
+        self.weight = weight
+
+
+class _PassageRow:
+    """A passage, or a line of a card, as the index holds it."""
+
+    __slots__ = (
+        "at",
+        "event",
+        "id",
+        "is_users",
+        "number",
+        "session",
+        "terms",
+        "text",
+        "why",
+        "words",
+    )
+
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        self.number: int = row[0]
+        self.id: str = row[1]
+        self.text: str = row[2]
+        self.at: int = row[3]
+        self.session: str = row[4]
+        self.event: str = row[5]
+        self.is_users = bool(row[6])
+        self.why: str = row[7]
+        self.words = frozenset(row[8].split(" "))
+        self.terms = self.words.union(row[9].split(" "))
+
+
+class _Project:
+    """A project of the index: what is known of all its passages and sessions."""
+
+    __slots__ = (
+        "ends",
+        "first_number",
+        "first_passages",
+        "number",
+        "qualities",
+        "session_numbers",
+        "times",
+        "top_rarity",
+    )
+
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        self.number: int = row[0]
+        self.first_number = self.number << PROJECT_BITS
+        self.top_rarity: float = row[1]
+        self.times = memoryview(row[2]).cast(TIMES)
+        self.qualities = memoryview(row[3]).cast(WEIGHTS_OF_TERMS)
+        self.session_numbers = memoryview(row[4]).cast(NUMBERS)
+        self.ends = memoryview(row[5]).cast(TIMES)
+        self.first_passages = memoryview(row[6]).cast(NUMBERS)
+
+    def passages_of(self, session: int) -> range:
+        """Return the numbers of a session's passages."""
+        first = self.first_passages[session]
+        return range(first, self.first_passages[session + 1])
+
+
+class _Term:
+    """A term of the prompt that the project's index has."""
+
+    __slots__ = ("holders", "rarity", "sessions", "term", "weight")
+
+    def __init__(self, row: tuple[Any, ...], weight: float) -> None:
+        self.term: str = row[0]
+        self.rarity: float = row[1]
+        self.holders = memoryview(row[2]).cast(NUMBERS)
+        self.sessions = memoryview(row[3]).cast(NUMBERS)
+        self.weight = weight
+
+
+class _Query:
+    """What is searched for a prompt.
+
+    Attributes:
+        weights: Its terms, and how much each counts.
+        n_own_words: How many of them the user wrote.
+        text: The prompt, as far as it is read.
+        terms: Those of its terms that the index has.
+    """
+
+    __slots__ = ("n_own_words", "terms", "text", "weights")
+
+    def __init__(self, prompt: str) -> None:
+        own_text, pasted_text = own_and_pasted(prompt)
+        own_words, own_parts = words_in(own_text)
+        pasted_words, pasted_parts = words_in(pasted_text)
+        own_terms = own_words | own_parts
+        for number in numbers_after_command(prompt):
+            own_terms.add(f"{NUMBER_MARK}{number}")
+        weights = dict.fromkeys(sorted(own_terms)[:_MOST_OWN_WORDS], TUNING["own_word"])
+        pasted_terms = sorted(pasted_words | pasted_parts)[:_MOST_PASTED_WORDS]
+        for term in pasted_terms:
+            weights.setdefault(term, TUNING["pasted_word"])
+        for term in [*weights]:
+            if is_file_name(term):
+                weights[f"{FILE_MARK}{term}"] = 0.0
+        self.weights = weights
+        self.n_own_words = sum(map(str.isalpha, (term[0] for term in own_terms)))
+        self.text = prompt[:LONGEST_READ]
+        self.terms: list[_Term] = []
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the prompt says little by itself."""
+        return self.n_own_words <= _BARE_PROMPT_WORDS
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the prompt has no subject but the last session."""
+        return self.n_own_words < _FEWEST_WORDS_OF_A_SUBJECT
+
+
+@contextmanager
+def prompt_index_at(path: str) -> Iterator[sqlite3.Connection]:
+    """Open the index at a path, and close it at the end.
+
+    Raises:
+        sqlite3.Error: It is missing, broken, locked or of another layout.
+    """
+    connection = sqlite3.connect(path, timeout=0.1, isolation_level=None)
+    try:
+        # What is lost with the power is rebuilt.
+        connection.execute("PRAGMA synchronous = OFF")
+        layout = connection.execute("PRAGMA user_version").fetchone()[0]
+        if layout != INDEX_LAYOUT:
+            raise sqlite3.DatabaseError("it has another layout")
+        yield connection
+    finally:
+        connection.close()
+
+
+def lines_for_prompt(
+    index: sqlite3.Connection,
+    project: str,
+    prompt: str,
+    now: int,
+    *,
+    tokens: int,
+    session: str = "",
+    shown: Iterable[Words] = (),
+    similarity: Similarity | None = None,
+) -> list[PromptLine]:
+    """Return what a prompt brings, within a budget; nothing where nothing fits.
+
+    Args:
+        index: The index.
+        project: The project; '' for what is of none.
+        prompt: What the user asks.
+        now: The time of the prompt (µs UTC).
+        tokens: The budget; what the lines and their title take counts.
+        session: The session; what `note_lines_given` noted of it is left out. '' for
+            none.
+        shown: The words of further lines that the reader has already.
+        similarity: Tells how like texts are to the prompt in meaning: the cosine of
+            each. None counts words alone.
+
+    Returns:
+        The lines, those that are worth most for their length first.
+
+    Raises:
+        sqlite3.Error: The index cannot be read.
+    """
+    ids, given = _given_to(index, session)
+    candidates = candidates_for_prompt(
+        index,
+        project,
+        prompt,
+        now,
+        similarity=similarity,
+    )
+    waiting = [line for line in candidates if line.id not in ids]
+    return _chosen(waiting, tokens, [*shown, *given])
+
+
+def candidates_for_prompt(
+    index: sqlite3.Connection,
+    project: str,
+    prompt: str,
+    now: int,
+    *,
+    similarity: Similarity | None = None,
+) -> list[PromptLine]:
+    """Return the lines that fit a prompt, best first, whatever room there is.
+
+    Args:
+        index: The index.
+        project: The project; '' for what is of none.
+        prompt: What the user asks.
+        now: The time of the prompt (µs UTC).
+        similarity: As `lines_for_prompt` has it.
+
+    Raises:
+        sqlite3.Error: The index cannot be read.
+    """
+    found = _project(index, project)
+    if found is None or not len(found.ends):
+        return []
+    query = _Query(prompt)
+    query.terms = _terms(index, found, query)
+    likeness = _likeness(found, query, now)
+    nearest = sorted(range(len(likeness)), key=lambda number: -likeness[number])
+    nearest = nearest[:_NEAREST_SESSIONS]
+    card = _card_lines(index, found, query, nearest[0])
+    search = _Search(found, query, likeness, nearest, now)
+    passages = search.passages(index, similarity, card)
+    return [*card, *passages][:_MOST_CANDIDATES]
+
+
+def words_of_line(text: str) -> Words:
+    """Return the content words of a line, by which lines that say the same are told."""
+    words, _ = words_in(text)
+    return frozenset(words)
+
+
+def note_lines_given(
+    index: sqlite3.Connection,
+    session: str,
+    lines: Mapping[str, Words],
+    at: int,
+    *,
+    afresh: bool = False,
+) -> None:
+    """Note that a session was given these lines, so that no prompt gives them again.
+
+    Args:
+        index: The index.
+        session: The session; '' is none, of which nothing is noted.
+        lines: The words of each line by its id.
+        at: The time (µs UTC).
+        afresh: Whether what the session was given before is forgotten.
+    """
+    if not session or not (lines or afresh):
+        return
+    rows: list[tuple[str, str, str, int]] = []
+    for line_id, words in lines.items():
+        rows.append((session, line_id, " ".join(sorted(words)), at))
+    index.execute("BEGIN IMMEDIATE")
+    if afresh:
+        index.execute("DELETE FROM given WHERE session = ?", (session,))
+    index.executemany("INSERT OR REPLACE INTO given VALUES (?, ?, ?, ?)", rows)
+    index.execute("COMMIT")
+
+
+def note_text_given(
+    index: sqlite3.Connection,
+    session: str,
+    text: str,
+    at: int,
+    *,
+    afresh: bool = False,
+) -> None:
+    """Note that a session was given a rendered briefing, so that nothing comes twice.
+
+    Args:
+        index: The index.
+        session: The session; '' is none, of which nothing is noted.
+        text: The briefing; each line that begins with "- " is one.
+        at: The time (µs UTC).
+        afresh: Whether what the session was given before is forgotten.
+    """
+    lines: dict[str, Words] = {}
+    for line in text.splitlines():
+        if line.startswith(_LINE_MARK):
+            lines[line] = words_of_line(line)
+    note_lines_given(index, session, lines, at, afresh=afresh)
+
+
+def _given_to(
+    index: sqlite3.Connection, session: str
+) -> tuple[frozenset[str], list[Words]]:
+    """Return the ids and the words of the lines that a session was given."""
+    if not session:
+        return frozenset(), []
+    query = "SELECT line, words FROM given WHERE session = ?"
+    rows = index.execute(query, (session,)).fetchall()
+    words = [frozenset(row[1].split(" ")) for row in rows]
+    return frozenset(row[0] for row in rows), words
+
+
+def _project(index: sqlite3.Connection, name: str) -> _Project | None:
+    """Return a project of the index, None where it has nothing of it."""
+    query = (
+        "SELECT number, top_rarity, times, qualities, session_numbers, ends,"
+        " first_passages FROM projects WHERE name = ?"
+    )
+    row = index.execute(query, (name,)).fetchone()
+    return None if row is None else _Project(row)
+
+
+def _terms(
+    index: sqlite3.Connection,
+    project: _Project,
+    query: _Query,
+) -> list[_Term]:
+    """Return the terms of a prompt that the project has, the rarest first."""
+    marks = ",".join("?" * len(query.weights))
+    sql = (
+        "SELECT term, rarity, holders, sessions FROM terms WHERE project = ?"
+        f" AND term IN ({marks})"
+    )
+    rows = index.execute(sql, (project.number, *query.weights)).fetchall()
+    terms = [_Term(row, query.weights[row[0]]) for row in rows]
+    terms.sort(key=lambda term: (-term.rarity, term.term))
+    return terms
+
+
+def _likeness(
+    project: _Project,
+    query: _Query,
+    now: int,
+) -> list[float]:
+    """Return how like each session is to a prompt; the latest session is first."""
+    shared = [0.0] * len(project.ends)
+    n_files = [0] * len(project.ends)
+    numbered: set[int] = set()
+    total = 0.0
+    for term in query.terms:
+        if term.term.startswith(NUMBER_MARK):
+            numbered.update(term.sessions)
+            continue
+        if term.term.startswith(FILE_MARK):
+            for number in term.sessions:
+                n_files[number] += 1
+            continue
+        information = term.rarity * term.weight
+        total += information
+        for number in term.sessions:
+            shared[number] += information
+    likeness: list[float] = []
+    for number, end in enumerate(project.ends):
+        value = TUNING["like_words"] * shared[number] / (total or 1.0)
+        value += TUNING["like_file"] * min(_MOST_LIKE_FILES, n_files[number])
+        if number in numbered:
+            value += TUNING["like_number"]
+        age_days = (now - end) / _MICROSECONDS_PER_DAY
+        recency = 0.5 ** (age_days / TUNING["likeness_half_life_days"])
+        likeness.append(value * (0.5 + 0.5 * recency))
+    likeness[0] += TUNING["like_last_if_bare" if query.is_bare else "like_last"]
+    return likeness
+
+
+def _card_lines(
+    index: sqlite3.Connection,
+    project: _Project,
+    query: _Query,
+    session: int,
+) -> list[PromptLine]:
+    """Return the first lines on the session that a prompt goes on with, if any."""
+    branch = _branch(index, project, session)
+    reason = _continuation(query, branch, session)
+    if not reason:
+        return []
+    sql = (
+        "SELECT number, id, text, at, session, event, 0, why, words, '' FROM cards"
+        " WHERE project = ? AND number = ? ORDER BY place LIMIT ?"
+    )
+    parameters = (project.number, session, _LINES_OF_THE_NEAREST_CARD)
+    lines: list[PromptLine] = []
+    for row in map(_PassageRow, index.execute(sql, parameters)):
+        weight = 1.0 - 0.02 * len(lines)
+        lines.append(PromptLine(row, weight, f"{row.why}; {reason}"))
+    return lines
+
+
+def _branch(
+    index: sqlite3.Connection,
+    project: _Project,
+    session: int,
+) -> str:
+    """Return the branch of a session, '' for a usual one."""
+    sql = "SELECT branch FROM sessions WHERE project = ? AND number = ?"
+    branch: str = index.execute(sql, (project.number, session)).fetchone()[0]
+    return branch
+
+
+def _continuation(
+    query: _Query,
+    branch: str,
+    session: int,
+) -> str:
+    """Return why a prompt goes on with a session, in plain words; '' if it does not."""
+    for term in query.terms:
+        if term.term.startswith(NUMBER_MARK) and session in term.sessions:
+            return f"the prompt is about {term.term} too"
+    if branch and branch in query.text:
+        return f"the prompt is about the branch {branch} too"
+    if _CONTINUING.search(query.text[:_LONGEST_LOOKED_AT]):
+        return "the prompt goes on with earlier work"
+    return ""
+
+
+class _Search:
+    """Ranks the passages of a project for one prompt."""
+
+    def __init__(
+        self,
+        project: _Project,
+        query: _Query,
+        likeness: Sequence[float],
+        nearest: Sequence[int],
+        now: int,
+    ) -> None:
+        self._project = project
+        self._query = query
+        self._nearest = nearest
+        self._now = now
+        most = max(likeness) or 1.0
+        self._likes = [
+            TUNING["session_floor"] + TUNING["session_like"] * value / most
+            for value in likeness
+        ]
+        self._recencies: dict[int, float] = {}
+        self._rarity = {term.term: term.rarity for term in query.terms}
+        self._information: dict[int, float] = {}
+
+    def passages(
+        self,
+        index: sqlite3.Connection,
+        similarity: Similarity | None,
+        earlier: Sequence[PromptLine],
+    ) -> list[PromptLine]:
+        """Return the passages that fit, best first, each matter once.
+
+        Args:
+            index: The index.
+            similarity: Texts -> how like each is to the prompt, its cosine.
+            earlier: The lines that are there already.
+        """
+        numbers = self._best_by_words()
+        rows = self._read(index, numbers)
+        widening = self._widening(index)
+        scores: dict[int, float] = {}
+        for row in rows:
+            scores[row.number] = self._score(row, widening)
+        rows = [row for row in rows if scores[row.number] > 0]
+        rows.sort(key=lambda row: (-scores[row.number], row.number))
+        rows = rows[:_MOST_COMPARED]
+        if similarity is not None and rows:
+            cosines = similarity([row.text for row in rows])
+            for row, cosine in zip(rows, cosines, strict=True):
+                boost = math.exp(TUNING["similarity"] * float(cosine))
+                scores[row.number] *= boost
+            rows.sort(key=lambda row: (-scores[row.number], row.number))
+        return self._lines(rows, scores, earlier)
+
+    def _best_by_words(self) -> list[int]:
+        """Return the numbers of passages that may fit, best first by shared words."""
+        information = self._shared_information()
+        least = TUNING["least_information"] * self._project.top_rarity
+        candidates = [
+            number for number, value in enumerate(information) if value >= least
+        ]
+        fitting = set(candidates)
+        of_the_subject = self._of_the_subject(has_fits=bool(fitting))
+        n_near = len(of_the_subject)
+        scores: dict[int, float] = {}
+        for number in candidates:
+            scores[number] = information[number] * self._factor(number)
+        for number in of_the_subject:
+            # It may be found by the words of its session alone.
+            value = information[number] + self._project.top_rarity / 10
+            scores[number] = value * self._factor(number)
+        self._information = {number: information[number] for number in scores}
+        best = sorted(scores, key=lambda number: (-scores[number], number))
+        return best[: _MOST_READ + min(n_near, _MOST_READ)]
+
+    def _shared_information(self) -> list[float]:
+        """Return the summed rarity of the prompt's words in every passage."""
+        information = [0.0] * len(self._project.qualities)
+        n_left = _MOST_POSTINGS
+        for term in self._query.terms:
+            n_left -= len(term.holders)
+            if n_left < 0:
+                break
+            value = term.rarity * term.weight
+            for number in term.holders:
+                information[number] += value
+        return information
+
+    def _of_the_subject(self, *, has_fits: bool) -> list[int]:
+        """Return passages that need no word of the prompt, since their session fits.
+
+        Args:
+            has_fits: Whether any passage shares enough words. Without one a prompt that
+                says little means the last session.
+        """
+        query = self._query
+        sessions: list[int] = []
+        if query.says_nothing or (query.is_bare and not has_fits):
+            sessions.append(self._nearest[0])
+        for term in query.terms:
+            if term.term.startswith(NUMBER_MARK):
+                same = set(term.sessions)
+                sessions.extend(number for number in self._nearest if number in same)
+        numbers: list[int] = []
+        for session in dict.fromkeys(sessions):
+            numbers.extend(self._project.passages_of(session))
+        return numbers
+
+    def _factor(self, number: int) -> float:
+        """Return what a passage's shared words are multiplied by."""
+        project = self._project
+        like = self._likes[project.session_numbers[number]]
+        return project.qualities[number] * self._recency(project.times[number]) * like
+
+    def _recency(self, at: int) -> float:
+        """Return how recent a time is, by the hour."""
+        age_days = (self._now - at) // (_MICROSECONDS_PER_DAY // 24) / 24
+        recency = self._recencies.get(age_days)
+        if recency is None:
+            long_part = 0.5 ** (age_days / TUNING["long_half_life_days"])
+            short_part = 0.5 ** (age_days / TUNING["short_half_life_days"])
+            recency = TUNING["recency_floor"] + TUNING["recency_long"] * long_part
+            recency += TUNING["recency_short"] * short_part
+            self._recencies[age_days] = recency
+        return recency
+
+    def _read(
+        self,
+        index: sqlite3.Connection,
+        numbers: Sequence[int],
+    ) -> list[_PassageRow]:
+        """Return the passages of these numbers."""
+        first = self._project.first_number
+        marks = ",".join("?" * len(numbers))
+        sql = (
+            f"SELECT number - {first}, id, text, at, session, event, is_users, '',"
+            f" words, parts FROM passages WHERE number IN ({marks})"
+        )
+        parameters = [first + number for number in numbers]
+        return [_PassageRow(row) for row in index.execute(sql, parameters)]
+
+    def _widening(self, index: sqlite3.Connection) -> dict[str, float]:
+        """Return the words of the nearest sessions that a prompt has not, weighed."""
+        weight = TUNING["widening_word"]
+        if self._query.n_own_words <= _SHORT_PROMPT_WORDS:
+            weight = TUNING["widening_word_of_short"]
+        marks = ",".join("?" * len(self._nearest))
+        sql = (
+            "SELECT terms, rarities FROM sessions WHERE project = ?"
+            f" AND number IN ({marks})"
+        )
+        parameters = (self._project.number, *self._nearest)
+        widening: dict[str, float] = {}
+        for terms, rarities in index.execute(sql, parameters):
+            values = memoryview(rarities).cast(WEIGHTS_OF_TERMS)
+            for term, rarity in zip(terms.split(), values, strict=True):
+                if term not in self._query.weights:
+                    widening[term] = widening.get(term, 0.0) + weight * rarity
+        return widening
+
+    def _score(self, row: _PassageRow, widening: Mapping[str, float]) -> float:
+        """Return how much a passage is worth at this prompt."""
+        matches = self._information[row.number]
+        for term in row.terms:
+            value = widening.get(term)
+            if value is not None:
+                matches += value
+        return matches * self._factor(row.number)
+
+    def _lines(
+        self,
+        rows: Sequence[_PassageRow],
+        scores: Mapping[int, float],
+        earlier: Sequence[PromptLine],
+    ) -> list[PromptLine]:
+        """Return passages as lines, each matter once."""
+        if not rows:
+            return []
+        shown = [line.words for line in earlier]
+        best = scores[rows[0].number]
+        most = max(self._information[row.number] for row in rows)
+        shared = most / self._project.top_rarity
+        # How sure it is that the best line is about what the prompt is about.
+        sure = max(TUNING["least_information"], shared) / TUNING["strong_information"]
+        fit = min(1.0, sure)
+        lines: list[PromptLine] = []
+        spellings: dict[str, str] = {}
+        for row in rows:
+            if _is_said(row.words, shown):
+                continue
+            shown.append(row.words)
+            weight = scores[row.number] / best * fit
+            lines.append(PromptLine(row, weight, self._why(row, spellings)))
+        return lines
+
+    def _why(self, row: _PassageRow, spellings: dict[str, str]) -> str:
+        """Return in plain words why a passage fits a prompt."""
+        speaker = "the user" if row.is_users else "the agent"
+        source = f"{speaker} said it in the session of {_short_day(row.at)}"
+        shared = [term for term in self._query.terms if term.term in row.terms]
+        if not shared:
+            return f"{source}, which is about the same"
+        shared.sort(key=lambda term: -term.rarity * term.weight)
+        if not spellings:
+            spellings.update(_spellings(self._query))
+        named: list[str] = []
+        for term in shared[:_WORDS_IN_A_REASON]:
+            word = spellings.get(term.term, term.term.lstrip(FILE_MARK))
+            named.append(f'"{word}"')
+        return f"{source}; like the prompt, it speaks of {', '.join(named)}"
+
+
+def _spellings(query: _Query) -> dict[str, str]:
+    """Return the words of a prompt as they are spelt in it, by their terms."""
+    spellings: dict[str, str] = {}
+    for run in re.findall(r"[^\W_]+", query.text):
+        spellings.setdefault(stem_of(run.lower()), run)
+    return spellings
+
+
+def _short_day(at: int) -> str:
+    """Return the day and month of a time (µs UTC)."""
+    moment = gmtime(at // 1_000_000)
+    return f"{moment.tm_mday} {_MONTHS[moment.tm_mon - 1]}"
+
+
+def _is_said(words: Words, lines: Iterable[Words]) -> bool:
+    """Return whether one of these lines says the same already."""
+    for others in lines:
+        n_common = len(words & others)
+        if n_common < _SAME_WORDS:
+            continue
+        if n_common > _SAME_OVERLAP * min(len(words), len(others)):
+            return True
+    return False
+
+
+def _line_bytes(line: PromptLine) -> int:
+    return len(f"{_LINE_MARK}{line.text}\n".encode())
+
+
+def _worth(line: PromptLine) -> float:
+    """Return what a line is worth for the room that it takes."""
+    length_cost: float = _line_bytes(line) ** TUNING["length_power"]
+    return line.weight / length_cost
+
+
+def _chosen(
+    candidates: Iterable[PromptLine],
+    tokens: int,
+    shown: Iterable[Words],
+) -> list[PromptLine]:
+    """Return the lines that a budget has room for, as `selection.choose` chooses them.
+
+    What stands in a briefing of 150 tokens also stands in one of 500, and what stands
+    there in one of 2,000.
+    """
+    waiting = [line for line in candidates if line.weight >= TUNING["least_weight"]]
+    waiting.sort(key=_worth, reverse=True)
+    chosen: list[PromptLine] = []
+    said = list(shown)
+    size = 0
+    steps = [step for step in _BUDGET_STEPS if step < tokens]
+    for budget in [*steps, tokens]:
+        too_long: list[PromptLine] = []
+        for line in waiting:
+            cost = _line_bytes(line)
+            if not chosen:
+                cost += len(f"{line.section}:\n".encode())
+            if size + cost > _BYTES_PER_TOKEN * budget:
+                too_long.append(line)
+            elif not _is_said(line.words, said):
+                size += cost
+                chosen.append(line)
+                said.append(line.words)
+        waiting = too_long
+    return chosen

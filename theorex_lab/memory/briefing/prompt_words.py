@@ -1,0 +1,250 @@
+"""The words by which a prompt and what was said earlier are compared.
+
+An agent's hook reads every prompt with this module, in a process of its own: standard
+library only, and few patterns. English: its stop words and endings are those of
+`text.wording`.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Words that say nothing of what a text is about, as `text.wording` has them, and what is
+# left of a contraction.
+_STOP_WORDS = frozenset(
+    """
+    a an the and or but if then else of to in on at by for with from as is are was were
+    be been being it its this that these those there here i you he she we they me my
+    your our their his her them us do does did done have has had not no so just can
+    could should would will may might must shall what which who when where why how all
+    any some each than too very also into over under out up down about after before
+    again more most other only own same such now let lets please ok okay yes yeah
+    hi hello thanks thank one make sure get got go going want need like use using used
+    isn aren wasn weren doesn didn don hasn haven hadn won wouldn couldn shouldn mustn
+    ain ll ve re
+    """.split()
+)
+_WORD = re.compile(r"[^\W\d][\w.\-/#]*\w|\w")
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+# The number of an issue or a pull request.
+_NUMBER = re.compile(
+    r"(?:\b(?:PR|pull request|issue|task|ticket|bug)s?\s*|pull/|issues/)#?(\d{1,5})\b"
+    r"|(?<![\w/])#(\d{1,5})\b",
+    re.I,
+)
+_BARE_NUMBER = re.compile(r"(?<![\w.#/-])#?(\d{1,5})\b(?![.\w])")
+NUMBER_MARK = "#"  # how the term of such a number begins
+FILE_MARK = "/"  # how the term of a file's name begins
+_SHORTEST_PART = 3
+_SHORTEST_STEM = 3
+_LONGEST_WITH_E = 4  # letters of a word whose final e stays
+_LONGEST_ENDING = 6  # letters after the dot of a file's name
+_LONGEST_WORD = 120
+# Consonants that are doubled before an ending, as in "running".
+_DOUBLED = frozenset("bdgmnprt")
+
+# Of a prompt nothing behind these many characters is read.
+LONGEST_READ = 16_000
+# Of a prompt with more characters all but the first lines are taken for pasted.
+_LONG_PROMPT = 1_500
+_TYPED_LINES = 4
+_LONGEST_TYPED_LINE = 1_200
+_LEAST_LETTERS = 0.62
+_CODE_ENDS = (";", "{", "}", "=>", "\\", "</")
+_PASTED_STARTS = (
+    *(">", "|", "+++", "---", "@@", "diff ", "$ ", 'File "', "Traceback", "<"),
+    *("//", "/*", "import ", "def ", "func ", "const ", "class ", "["),
+)
+# Words before a colon at a line's end that announce what another wrote. English.
+_ANNOUNCING = frozenset(
+    """
+    issue ticket page doc docs document documentation readme spec article error errors
+    output log logs message messages email review reviews comment comments template
+    terminal response website blog transcript says said shows returned prints wrote
+    following below result results trace stack
+    """.split()
+)
+_USERS_WORDS = frozenset(
+    "my our i we suggestions rules requirements tasks steps".split()
+)
+
+
+def stem_of(word: str) -> str:
+    """Return a word in lower case without its English ending.
+
+    >>> stem_of("tests"), stem_of("running"), stem_of("queries"), stem_of("cache")
+    ('test', 'run', 'query', 'cach')
+    """
+    stemmed = _without_ending(word)
+    if len(stemmed) > _LONGEST_WITH_E and stemmed.endswith("e"):
+        return stemmed[:-1]
+    return stemmed
+
+
+def _without_ending(word: str) -> str:
+    last = word[-1:]
+    if last == "s":
+        return _without_s(word)
+    if last == "g" and word.endswith("ing"):
+        return _undoubled(word, 3)
+    if last == "d":
+        if word.endswith("edly"):
+            return _undoubled(word, 4)
+        if word.endswith("ed"):
+            return _undoubled(word, 2)
+    if last == "y" and word.endswith("ly"):
+        return _undoubled(word, 2)
+    return word
+
+
+def _without_s(word: str) -> str:
+    """Return a word without the s of a plural or of a verb."""
+    if word.endswith("ies") and len(word) - 3 >= _SHORTEST_STEM:
+        return f"{word[:-3]}y"
+    if word.endswith("es") and len(word) - 2 >= _SHORTEST_STEM:
+        return _undoubled(word, 2)
+    return _undoubled(word, 1)
+
+
+def _undoubled(word: str, n_letters: int) -> str:
+    """Return a word without its last letters, and without what they doubled."""
+    n_left = len(word) - n_letters
+    if n_left < _SHORTEST_STEM:
+        return word
+    beginning = word[:n_left]
+    is_doubled = n_left > _SHORTEST_STEM and beginning[-1] == beginning[-2]
+    if is_doubled and beginning[-1] in _DOUBLED:
+        return beginning[:-1]
+    return beginning
+
+
+def words_in(text: str) -> tuple[set[str], set[str]]:
+    """Return the words of a text, and the words that its names are made of.
+
+    Args:
+        text: The text.
+
+    Returns:
+        The stems of words that say what it is about, with names as a whole and files
+        without their folders; and beside them the stems of the parts of names, and
+        numbers of issues after "#".
+
+    >>> words, parts = words_in("Set `maxRetries` in net/client.py, see PR 12")
+    >>> sorted(words)
+    ['client.py', 'maxretry', 'pr', 'see', 'set']
+    >>> sorted(parts)
+    ['#12', 'client', 'max', 'net', 'retry']
+    """
+    words: set[str] = set()
+    parts: set[str] = set()
+    for word in _WORD.findall(text):
+        if not 1 < len(word) < _LONGEST_WORD:
+            continue
+        lower = word.lower()
+        if lower in _STOP_WORDS:
+            continue
+        if word.isalpha() and (word.islower() or word.istitle()):
+            words.add(stem_of(lower))
+            continue
+        words.add(stem_of(_file_in(lower) or lower))
+        _add_parts(word, parts)
+    for number in numbers_in(text):
+        parts.add(f"{NUMBER_MARK}{number}")
+    return words, parts - words
+
+
+def _add_parts(word: str, parts: set[str]) -> None:
+    """Add the words that a name is made of."""
+    for piece in _PART.findall(word):
+        lower_piece = piece.lower()
+        if len(piece) >= _SHORTEST_PART and lower_piece not in _STOP_WORDS:
+            parts.add(stem_of(lower_piece))
+
+
+def _file_in(word: str) -> str:
+    """Return the file that a word in lower case names, without its folders."""
+    name = word.rpartition("/")[2]
+    return name if is_file_name(name) else ""
+
+
+def is_file_name(word: str) -> bool:
+    """Return whether a word names a file, by its ending.
+
+    >>> is_file_name("client.py"), is_file_name("client"), is_file_name("1.5")
+    (True, False, False)
+    """
+    beginning, dot, ending = word.rpartition(".")
+    if not beginning or not dot:
+        return False
+    return ending.isalnum() and ending[0].isalpha() and len(ending) <= _LONGEST_ENDING
+
+
+def numbers_in(text: str) -> list[str]:
+    """Return the numbers of issues and pull requests; a single digit counts steps.
+
+    >>> numbers_in("PR 168 closes #12; see step 3")
+    ['168', '12']
+    """
+    numbers: list[str] = []
+    for after_word, after_sign in _NUMBER.findall(text):
+        number = after_word or after_sign
+        if len(number) > 1:
+            numbers.append(number)
+    return numbers
+
+
+def numbers_after_command(text: str) -> list[str]:
+    """Return the numbers that a slash command is given, as in "/review 177"."""
+    if not text.startswith("/"):
+        return []
+    line = text.partition("\n")[0]
+    arguments = line.partition(" ")[2]
+    return [number for number in _BARE_NUMBER.findall(arguments) if len(number) > 1]
+
+
+def own_and_pasted(prompt: str) -> tuple[str, str]:
+    r"""Return what a user wrote in a prompt, and what seems to be pasted into it.
+
+    Text in fences, quotations, logs and code are pasted, what follows a line that
+    announces another's words, and what stands far down in a long prompt.
+
+    >>> own_and_pasted("It fails with this error:\nKeyError in load")
+    ('It fails with this error:', 'KeyError in load')
+    """
+    own: list[str] = []
+    pasted: list[str] = []
+    is_fenced = False
+    is_announced = False
+    is_long = len(prompt) > _LONG_PROMPT
+    for number, line in enumerate(prompt[:LONGEST_READ].splitlines()):
+        bare = line.strip()
+        if bare.startswith(("```", "~~~")):
+            is_fenced = not is_fenced
+            continue
+        is_far_down = is_long and number >= _TYPED_LINES
+        if is_fenced or is_announced or is_far_down or _looks_pasted(bare):
+            pasted.append(bare)
+            continue
+        own.append(bare)
+        is_announced = _announces(bare)
+    return "\n".join(own), "\n".join(pasted)
+
+
+def _looks_pasted(line: str) -> bool:
+    """Return whether a line is a quotation, a log or code by its form."""
+    if not line:
+        return False
+    if line.startswith(_PASTED_STARTS) or line.endswith(_CODE_ENDS):
+        return True
+    if len(line) > _LONGEST_TYPED_LINE:
+        return True
+    n_letters = sum(map(str.isalpha, line)) + line.count(" ")
+    return n_letters <= _LEAST_LETTERS * len(line)
+
+
+def _announces(line: str) -> bool:
+    """Return whether a line ends in a colon, and what follows is another's."""
+    if not line.endswith(":"):
+        return False
+    words = frozenset(line[:-1].lower().split())
+    return not words.isdisjoint(_ANNOUNCING) and words.isdisjoint(_USERS_WORDS)
