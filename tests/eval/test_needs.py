@@ -25,7 +25,7 @@ from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.eval import NeedsScore, load_session_needs, score_needs
 from theorex_lab.eval.datasets import sources
 from theorex_lab.eval.datasets.dataset_table import SESSION_NEEDS
-from theorex_lab.eval.datasets.session_needs import Need, ProjectNeeds, read_needs
+from theorex_lab.eval.datasets.needs_rows import Need, ProjectNeeds, read_needs
 from theorex_lab.eval.metrics.needs import (
     ContextTexts,
     is_wall,

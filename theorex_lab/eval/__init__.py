@@ -13,12 +13,10 @@ if TYPE_CHECKING:
         SessionLine,
     )
     from theorex_lab.eval.datasets.logs import load_logs
+    from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
     from theorex_lab.eval.datasets.recorded_runs import load_local_runs
     from theorex_lab.eval.datasets.routing_sets import RoutingSet, load_routing_set
-    from theorex_lab.eval.datasets.session_needs import (
-        ProjectNeeds,
-        load_session_needs,
-    )
+    from theorex_lab.eval.datasets.session_needs import load_session_needs
     from theorex_lab.eval.datasets.sources import data_folder, packaged
     from theorex_lab.eval.metrics.access import tune
     from theorex_lab.eval.metrics.access_log import AccessLog, shares_in_context
@@ -54,7 +52,7 @@ _MODULES = {
     "RoutingSet": "datasets.routing_sets",
     "ModelRuns": "metrics.costs",
     "NeedsScore": "replay.needs",
-    "ProjectNeeds": "datasets.session_needs",
+    "ProjectNeeds": "datasets.needs_rows",
     "SessionLine": "adapters.protocol",
     "SessionReplay": "replay.sessions",
     "compare": "metrics.compare",

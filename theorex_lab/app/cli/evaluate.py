@@ -16,7 +16,7 @@ from theorex_lab.files.command_line.options import PICTURE, SEED, parse_budgets
 if TYPE_CHECKING:
     import pandas as pd
 
-    from theorex_lab.eval.datasets.session_needs import ProjectNeeds
+    from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
     from theorex_lab.eval.metrics.needs import SessionMean
     from theorex_lab.eval.metrics.routing import PolicyScore, RoutingScore
     from theorex_lab.eval.replay.needs import NeedsScore

@@ -21,6 +21,8 @@ from theorex_lab.files.command_line import (
 from theorex_lab.files.command_line.options import PICTURE, SEED, parse_budgets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from theorex_lab.eval.metrics.compare import Comparison
     from theorex_lab.memory.decay import Law
 
@@ -314,9 +316,11 @@ def compare(
     """Each design lives through each log in a home of its own.
 
     It is asked at every session's start (inject) and at every question or first prompt
-    (retrieve). Your own home is not touched.
+    (retrieve). Your own home is not touched. Where it is known what the sessions of a
+    log needed to know, a table says first how much of that the briefing, each published
+    design and baselines cover; `theorex eval needs` says more of it.
 
-    JSON: {logs, designs, paired, trials}
+    JSON: {needs, logs, designs, paired, trials}
     """
     from contextlib import nullcontext
 
@@ -351,8 +355,36 @@ def compare(
     write_picture(picture, compared.plot)
     emit(
         compared.to_dict(against),
-        "\n".join([_scores(compared, against), *_problems(compared)]),
+        "\n".join(
+            [
+                *_needs_tables(compared),
+                _scores(compared, against),
+                *_problems(compared),
+            ]
+        ),
     )
+
+
+def _needs_tables(compared: Comparison) -> Iterator[str]:
+    """Yield a table for each log of which the needs are known: a row a system."""
+    from theorex_lab.eval.replay.needs import NEEDS_COLUMNS
+
+    frame = compared.needs_frame
+    for log, rows in frame.groupby("log", sort=False):
+        texts = rows.apply(_value_with_interval, axis=1)
+        table = rows.assign(text=texts).pivot_table(
+            index="system", columns="column", values="text", aggfunc="first", sort=False
+        )
+        table = table.reindex(columns=list(NEEDS_COLUMNS), fill_value="").fillna("")
+        title = f"{log}: what sessions needed to know, share covered"
+        yield f"{title}\n{table.rename_axis(None, axis=1).to_string()}\n"
+    if not frame.empty:
+        yield "Recall of names, words and evidence, for diagnosis:"
+
+
+def _value_with_interval(row: Any) -> str:
+    """Return a mean and its interval as text."""
+    return f"{row.value:.2f} [{row.ci_low:.2f}, {row.ci_high:.2f}]"
 
 
 def _check_out(out: str) -> None:

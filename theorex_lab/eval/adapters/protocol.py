@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from theorex_lab.memory.contract import Item
 
 if TYPE_CHECKING:
+    from theorex_lab.eval.datasets.needs_rows import LogNeeds
     from theorex_lab.journal.event import Event
 
 
@@ -65,12 +66,14 @@ class EvalLog:
         probes: The questions that are asked.
         lines: The full lines of coding sessions, which a score of contexts is read
             from.
+        needs: What its sessions needed to know, where readers wrote that down.
     """
 
     name: str
     events: Sequence[Event]
     probes: Sequence[EvalQuery] = ()
     lines: Sequence[SessionLine] = ()
+    needs: LogNeeds | None = None
 
 
 class MemoryDesign(Protocol):

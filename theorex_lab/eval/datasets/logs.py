@@ -5,6 +5,7 @@ They hold the events that a memory lives through, as they would have been captur
 
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import session_of
 from theorex_lab.eval.adapters.protocol import EvalLog, SessionLine
 from theorex_lab.eval.datasets.dataset_files import read_files
-from theorex_lab.eval.datasets.dataset_table import DATASETS
+from theorex_lab.eval.datasets.dataset_table import DATASETS, SESSION_NEEDS
 from theorex_lab.eval.datasets.log_sets.runs import (
     git,
     reflexion_alfworld,
@@ -27,8 +28,18 @@ from theorex_lab.eval.datasets.log_sets.said import (
     precisionmembench,
     qmsum,
 )
+from theorex_lab.eval.datasets.needs_rows import (
+    LogNeeds,
+    read_needs,
+    touched_files_of,
+)
 from theorex_lab.eval.datasets.recorder import Parts, session_line
-from theorex_lab.eval.datasets.sources import damaged, packaged, read_header
+from theorex_lab.eval.datasets.sources import (
+    damaged,
+    data_folder,
+    packaged,
+    read_header,
+)
 from theorex_lab.files.transcripts.captures import (
     Captures,
     TimedCapture,
@@ -89,7 +100,27 @@ def _parts(name: str) -> tuple[Parts, str]:
 def _coding_sessions() -> Parts:
     """Return a year of a coding agent's sessions on one project."""
     file = read_files(DATASETS["coding_sessions"])["getspecstory.jsonl"].place
-    yield "coding_sessions", partial(hook_form_log, "coding_sessions", Path(file))
+    yield "coding_sessions", partial(_log_with_needs, "coding_sessions", Path(file))
+
+
+def _log_with_needs(name: str, path: Path) -> EvalLog:
+    """Return the log of a project, with what its sessions needed where that is known.
+
+    The needs are those of the same project in the folder that THEOREX_DATA names.
+
+    Raises:
+        InvalidInput: Lines cannot be read, or rows of needs are damaged.
+    """
+    log = hook_form_log(name, path)
+    folder = data_folder()
+    if folder is None:
+        return log
+    project = path.name.partition(".")[0]
+    needs_file = folder / SESSION_NEEDS.name / f"{project}.jsonl"
+    if not needs_file.is_file():
+        return log
+    needs = LogNeeds(read_needs(needs_file), touched_files_of(path))
+    return replace(log, needs=needs)
 
 
 def _simulated_sessions() -> Parts:

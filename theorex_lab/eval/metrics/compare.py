@@ -39,7 +39,10 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.files import told, write_atomically, writing
 from theorex_lab.core.progress import bar
 from theorex_lab.eval.adapters.protocol import EvalLog
+from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
 from theorex_lab.eval.replay.baselines import Memory, ReplayAdapterMaker, names_of
+from theorex_lab.eval.replay.needs import score_needs
+from theorex_lab.eval.replay.needs_systems import needs_systems
 from theorex_lab.eval.replay.trials import (
     INJECT,
     LOWER_IS_BETTER,
@@ -78,6 +81,28 @@ class MeanInterval(NamedTuple):
     n: int = 0
 
 
+class NeedsRow(NamedTuple):
+    """How much of what the sessions of a log needed to know a system's contexts cover.
+
+    Attributes:
+        log: The name of the log.
+        system: The name of the system, one of `eval.replay.needs_systems`.
+        column: What is shown, one of `eval.replay.needs.NEEDS_COLUMNS`.
+        value: The mean over sessions.
+        ci_low: The lower end of its 95 % bootstrap interval.
+        ci_high: The upper end.
+        n: The sessions.
+    """
+
+    log: str
+    system: str
+    column: str
+    value: float
+    ci_low: float
+    ci_high: float
+    n: int
+
+
 class ScoreDifference(NamedTuple):
     """How much more a design scored than another, and what that says.
 
@@ -104,7 +129,9 @@ def compare(
 ) -> Comparison:
     """Let each design live through each log, and score what it gives.
 
-    It is asked at every session's start and at every probe.
+    It is asked at every session's start and at every probe. Where readers wrote down
+    what the sessions of a log needed to know, the systems of `eval.replay.needs_systems`
+    are scored by that too: the briefing, each published design by itself, and baselines.
 
     Args:
         logs: The logs, as `load_logs` gives them.
@@ -139,13 +166,46 @@ def compare(
             jobs.append((log, name, maker, plan))
     run = map if executor is None else executor.map
     trials: list[Trial] = []
-    progress_bar = bar(len(jobs), unit="trials", what="compare", progress=progress)
+    needs_jobs = _needs_jobs(logs, seed)
+    n_jobs = len(needs_jobs) + len(jobs)
+    needs: list[NeedsRow] = []
+    progress_bar = bar(n_jobs, unit="trials", what="compare", progress=progress)
     with closing(progress_bar):
+        for rows in run(_needs_rows, needs_jobs):
+            needs += rows
+            progress_bar.update(1)
         # Of an executor, what has not begun is cancelled where one fails.
         for trial in run(_tried, jobs):
             trials.append(trial)
             progress_bar.update(1)
-    return Comparison(tuple(trials), plan)
+    return Comparison(tuple(trials), plan, tuple(needs))
+
+
+def _needs_jobs(
+    logs: Sequence[EvalLog], seed: int
+) -> list[tuple[ProjectNeeds, str, int]]:
+    """Return what is scored by needs: a project, a system, and the seed."""
+    jobs: list[tuple[ProjectNeeds, str, int]] = []
+    for log in logs:
+        if log.needs is None:
+            continue
+        project = ProjectNeeds(
+            log.name, log.needs.sessions, log, log.needs.touched_files
+        )
+        for system in needs_systems():
+            jobs.append((project, system, seed))
+    return jobs
+
+
+def _needs_rows(job: tuple[ProjectNeeds, str, int]) -> list[NeedsRow]:
+    """Return what one system covers of the needs of one project."""
+    project, system, seed = job
+    score = score_needs([project], [system], seed=seed, progress=False)
+    columns = score.columns(system, project=project.name)
+    return [
+        NeedsRow(project.name, system, column, *mean)
+        for column, mean in columns.items()
+    ]
 
 
 def _tried(job: tuple[EvalLog, str, ReplayAdapterMaker, Plan]) -> Trial:
@@ -210,10 +270,13 @@ class Comparison:
     Attributes:
         trials: How each design did on each log.
         plan: How they were tried.
+        needs: How much of what sessions needed to know systems cover, of the logs of
+            which that is known.
     """
 
     trials: tuple[Trial, ...]
     plan: Plan
+    needs: tuple[NeedsRow, ...] = ()
 
     @property
     def logs(self) -> list[str]:
@@ -274,6 +337,14 @@ class Comparison:
         )
 
     @property
+    def needs_frame(self) -> pd.DataFrame:
+        """Return columns log, system, column, value, ci_low, ci_high, n.
+
+        There is a row for each of `eval.replay.needs.NEEDS_COLUMNS`.
+        """
+        return pd.DataFrame(self.needs, columns=list(NeedsRow._fields))
+
+    @property
     def costs(self) -> pd.DataFrame:
         """Return what each design cost on each log.
 
@@ -321,6 +392,7 @@ class Comparison:
                 trial for trial in self.trials if trial.log.partition("/")[0] == dataset
             ),
             self.plan,
+            tuple(row for row in self.needs if row.log.partition("/")[0] == dataset),
         )
 
     def value(
@@ -447,8 +519,8 @@ class Comparison:
     def to_dict(self, baseline: str = "") -> dict[str, Any]:
         """Return the figures as values for JSON.
 
-        They are logs, designs (name → budget → mode → score → value, low, high),
-        paired, and trials.
+        They are needs (log → system → column → value, ci_low, ci_high, n), logs,
+        designs (name → budget → mode → score → value, low, high), paired, and trials.
 
         Args:
             baseline: The name with which the others are compared; '' for none.
@@ -474,11 +546,26 @@ class Comparison:
         ]
         paired = self._paired_dict(baseline) if baseline else {}
         return {
+            "needs": self._needs_dict(),
             "logs": self.logs,
             "designs": designs,
             "paired": paired,
             "trials": trials,
         }
+
+    def _needs_dict(self) -> dict[str, Any]:
+        """Return `needs` as JSON values: log → system → column → figures."""
+        logs: dict[str, Any] = {}
+        for row in self.needs:
+            systems = logs.setdefault(row.log, {})
+            columns = systems.setdefault(row.system, {})
+            columns[row.column] = {
+                "value": row.value,
+                "ci_low": row.ci_low,
+                "ci_high": row.ci_high,
+                "n": row.n,
+            }
+        return logs
 
     def _paired_dict(self, baseline: str) -> dict[str, Any]:
         """Return `paired` as JSON values: design → budget → mode → score → figures."""

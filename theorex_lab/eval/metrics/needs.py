@@ -43,7 +43,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from theorex_lab.eval.datasets.session_needs import START, Need
+from theorex_lab.eval.datasets.needs_rows import START, Need
 from theorex_lab.text.line import BYTES_PER_TOKEN
 
 LINE_BYTES = 240

@@ -17,9 +17,12 @@ import pandas as pd
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.progress import bar
-from theorex_lab.eval.datasets.session_needs import ProjectNeeds, SessionNeeds
+from theorex_lab.eval.datasets.needs_rows import ProjectNeeds, SessionNeeds
 from theorex_lab.eval.metrics.needs import (
+    ALL_COVERED,
     FIGURES,
+    START_COVERED,
+    USEFUL,
     WALL,
     ContextScore,
     ContextTexts,
@@ -31,6 +34,15 @@ from theorex_lab.eval.metrics.needs import (
 from theorex_lab.eval.replay.needs_systems import NeedsSystem, needs_systems
 
 BUDGETS = (150, 500, 2_000)
+# What a comparison shows of a system, in the order of its columns: a figure of the
+# contexts of a budget. With a prompt a system has the budget twice.
+NEEDS_COLUMNS: dict[str, tuple[str, int]] = {
+    "start@150": (START_COVERED, 150),
+    "start@500": (START_COVERED, 500),
+    "start@2000": (START_COVERED, 2_000),
+    "all@500+500": (ALL_COVERED, 500),
+    "useful@500": (USEFUL, 500),
+}
 # Names of figures for a kind of need.
 START_KIND = "start_kind"
 ALL_KIND = "all_kind"
@@ -121,6 +133,22 @@ class NeedsScore:
         if project:
             return mean_interval(groups[0], seed=self.seed)
         return mean_of_groups(groups, seed=self.seed)
+
+    def columns(self, system: str, *, project: str = "") -> dict[str, SessionMean]:
+        """Return what a comparison shows of a system, by NEEDS_COLUMNS.
+
+        Budgets that were not scored, and what no session needs, are left out.
+
+        Args:
+            system: The name of the system.
+            project: The project; '' for the mean of the projects' means.
+        """
+        means: dict[str, SessionMean] = {}
+        for column, (figure, budget) in NEEDS_COLUMNS.items():
+            mean = self.value(system, budget, figure, project=project)
+            if mean.n:
+                means[column] = mean
+        return means
 
     def longest_wall(self, system: str, budget: int, *, project: str = "") -> int:
         """Return the most names of files in one line of any context.

@@ -10,17 +10,15 @@ what is new. `close`, where it has one, is called at the end.
 from __future__ import annotations
 
 import re
-import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from theorex_lab.core.clock import FixedClock
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.eval.datasets.session_needs import START, Need, SessionNeeds
+from theorex_lab.eval.datasets.needs_rows import START, Need, SessionNeeds
 from theorex_lab.eval.metrics.needs import (
     LINE_BYTES,
     NEEDS_A_LINE,
@@ -32,10 +30,14 @@ from theorex_lab.eval.metrics.needs import (
 )
 from theorex_lab.eval.replay.baselines import Bm25, Files
 from theorex_lab.eval.replay.baselines import text_of as event_text
+from theorex_lab.eval.replay.design_systems import (
+    ALL_DESIGNS,
+    PUBLISHED,
+    DesignLines,
+    LivedHome,
+)
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import Item
-from theorex_lab.search.embed import HashedNgramEmbedder
-from theorex_lab.store.lab import Lab
 from theorex_lab.text.line import BYTES_PER_TOKEN
 
 BRIEFING = "briefing"
@@ -147,55 +149,24 @@ class _StatementBm25(Bm25):
 class CurrentContext:
     """Gives what a home gives that lived through the log: `Lab.context`.
 
-    The home remembers what the hooks captured. At the end of each session the designs
-    take it in, as `store.lifecycle.end_session` lets them; the files of briefings, which
-    nobody reads here, are not written. No maintenance is run.
+    No maintenance is run.
     """
 
     def __init__(self) -> None:
-        self._clock = FixedClock(0)
-        self._folder = tempfile.TemporaryDirectory(
-            prefix="theorex-needs-", ignore_cleanup_errors=True
-        )
-        # A start asks nothing, and the quick embedder saves the time of a model's.
-        self._lab = Lab(
-            Path(self._folder.name) / "home",
-            clock=self._clock,
-            embedder=HashedNgramEmbedder(),
-        )
-        self._n_observed = 0
+        self._home = LivedHome()
 
     def __call__(
         self, events: Sequence[Event], now: int, prompt: str, tokens: int
     ) -> str:
         """See `NeedsSystem`."""
-        self._observe(events[self._n_observed :])
-        self._n_observed = len(events)
-        self._clock.microseconds = now
-        self._lab.searcher.vectors.embed_pending()
-        return self._lab.context(prompt, tokens=tokens).text
-
-    def _observe(self, events: Sequence[Event]) -> None:
-        """Let the home live through events."""
-        pending: list[Event] = []
-        for event in events:
-            pending.append(event)
-            if event.kind == "session_ended":
-                self._append(pending)
-                self._lab.home.flush(event.agent, [event.session])
-                pending = []
-        self._append(pending)
-
-    def _append(self, events: Sequence[Event]) -> None:
-        """Append events at the time of the last."""
-        if events:
-            self._clock.microseconds = events[-1].at
-            self._lab.journal.append(events, allow_future=True)
+        self._home.live(events, now)
+        lab = self._home.lab
+        lab.searcher.vectors.embed_pending()
+        return lab.context(prompt, tokens=tokens).text
 
     def close(self) -> None:
         """Close the home and remove it."""
-        self._lab.close()
-        self._folder.cleanup()
+        self._home.close()
 
 
 class HistoryLine(NamedTuple):
@@ -475,6 +446,9 @@ def needs_systems() -> dict[str, Callable[[], NeedsSystem]]:
         "bm25": MessageSearch,
         "context": CurrentContext,
     }
+    for name in PUBLISHED:
+        systems[name] = partial(DesignLines, name)
+    systems[ALL_DESIGNS] = partial(DesignLines, *PUBLISHED)
     if _compose_function() is not None:
         systems[BRIEFING] = _function(composed_briefing)
     systems[BEST_LINES] = BestLines
