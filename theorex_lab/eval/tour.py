@@ -349,8 +349,10 @@ def _remembered(
     alone, and notes would stand in the context beside the captures that say the same.
     """
     lab.journal.append(log.events, allow_future=True)
-    for step in (step for design in lab.home.shown for step in design.steps):
-        step.run(lab.home, None)
+    for design in lab.home.designs:
+        if design.reads_sessions:
+            for step in design.steps:
+                step.run(lab.home, None)
     texts = (
         (
             line.at,

@@ -8,7 +8,7 @@ default, so that a small one stays small.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -72,8 +72,6 @@ class ContextLine(NamedTuple):
         events: Ids of the events that it rests on, where those are others than the
             items.
         why: Why it is shown, for a reader who asks.
-        longer: A text that says more, shown in the place of `text` where a section has
-            a fraction of the budget and room is left over; '' without one.
         statement: What it says as one whole statement, its subject first, without marks
             and age; '' where it is no statement, as a label.
         at: When that was last said or done (µs UTC); 0 where it is not known.
@@ -88,7 +86,6 @@ class ContextLine(NamedTuple):
     items: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     why: str = ""
-    longer: str = ""
     statement: str = ""
     at: int = 0
     automatic: bool = False
@@ -132,29 +129,19 @@ class BriefingPart(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """Lines of the briefing, of the home's project or of none, what matters most first.
+    """Lines that a design offers a briefing, of the home's project or of none.
 
     Attributes:
-        lines: Gives the lines.
-        titles: By kind of line, the title above it. A line without one is listed under
-            its owner.
-        budget_fraction: Gives, by the budget's size in tokens, the fraction of it that
-            the section has for itself. What the section leaves goes to the sections
-            with the greatest fractions. A section without this has what others leave.
-        inline: Kinds of lines that are words of one paragraph.
-        always: Whether it is shown whichever designs are.
-        by_event: Whether lines that rest on the same events are shown together.
+        lines: Gives the lines, what matters most first.
         briefing: By kind of line, where its statements stand in a briefing. Kinds that
             are not named offer it nothing.
+        always: Whether it is offered whichever designs the setting contextDesigns
+            names.
     """
 
     lines: Callable[[Home, ContextRequest], Iterable[ContextLine]]
-    titles: Mapping[str, str] = field(default_factory=dict)
-    budget_fraction: Callable[[int], float] | None = None
-    inline: Container[str] = ()
+    briefing: Mapping[str, BriefingPart]
     always: bool = False
-    by_event: bool = False
-    briefing: Mapping[str, BriefingPart] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -538,7 +525,8 @@ class Design:
         items: Its kinds of items.
         search: What search asks it.
         sections: Its sections of a briefing.
-        default: Whether its sections are shown where no setting names others.
+        reads_sessions: Whether what it gives is what a briefing makes of recorded
+            sessions.
         captures: What it does with captures before a flush.
         flush: What is done for an agent's session that ended or is about to be
             summarized. Where it gives a `FlushResult`, that is reported.
@@ -577,7 +565,7 @@ class Design:
     items: tuple[ItemKind, ...] = ()
     search: SearchPart = SearchPart()
     sections: tuple[Section, ...] = ()
-    default: bool = True
+    reads_sessions: bool = False
     captures: CapturesPart = CapturesPart()
     flush: Callable[[Home, str, str], Any] | None = None
     retrieve: Callable[[Home, Any, str, int, int], Sequence[Item]] | None = None
@@ -705,12 +693,10 @@ class Home:
 
     @property
     def shown(self) -> tuple[Design, ...]:
-        """The designs whose sections a briefing has.
+        """The designs whose lines a briefing may have.
 
-        These are those that the setting contextDesigns names.
-
-        Where it names none, they are those with `default`, which all of other packages
-        have. Where none of these has a section, they are all.
+        These are those that the setting contextDesigns names; where it names none, they
+        are all.
 
         Raises:
             InvalidInput: No design has a name.
@@ -723,12 +709,9 @@ class Home:
                     f"got the design {name!r} in contextDesigns; allowed are"
                     f" {', '.join(by_name)}"
                 )
-        chosen = [by_name[name] for name in names]
-        if not chosen:
-            chosen = [design for design in self.designs if design.default]
-        if any(design.sections for design in chosen):
-            return tuple(chosen)
-        return self.designs
+        if not names:
+            return self.designs
+        return tuple(by_name[name] for name in names)
 
     @property
     def closed_projects(self) -> frozenset[str]:

@@ -423,16 +423,9 @@ def _line(
 
 SUMMARY = Section(
     summary_lines,
-    {_SUMMARY: "How the last session summed itself up"},
-    lambda tokens: 0.1 if tokens >= 400 else 0.0,
-    briefing={
-        _SUMMARY: BriefingPart(WORK, 0.6, "the last session summed itself up so", 14)
-    },
+    {_SUMMARY: BriefingPart(WORK, 0.6, "the last session summed itself up so", 14)},
 )
-# What is trusted of it has what others leave; what was heard comes first of that.
 DOCUMENTS = Section(
     document_lines,
-    {_DOCUMENT: "Documents and code"},
-    lambda _: 0.0,
-    briefing={_DOCUMENT: BriefingPart(PLACES, 0.25, "a file that you ingested")},
+    {_DOCUMENT: BriefingPart(PLACES, 0.25, "a file that you ingested")},
 )

@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from theorex_lab.memory.contract import ContextLine, ContextRequest, DesignApi, Home
 
 
-_TITLES = {
-    "banned": "What did not help before",
-    "gene": "What helped with errors like these",
-}
 _BRIEFING = {
     "banned": BriefingPart(PITFALLS, 0.5, "it was tried and failed too often"),
     "gene": BriefingPart(PITFALLS, 0.5, "it was tried and helped"),
@@ -94,11 +90,10 @@ DESIGN = Design(
     api=_face,
     kinds=KINDS,
     settings=CausalSettings,
-    default=False,
     views=_views,
     items=(OBSERVATION, GENE, CAPSULE, ATTEMPT),
     evidence={"attempt_closed": runs_of},
-    sections=(Section(_advice_lines, _TITLES, lambda _: 0.6, briefing=_BRIEFING),),
+    sections=(Section(_advice_lines, _BRIEFING),),
     flush=_fill,
     steps=(NightStep("attempts", _fill_at_night), NightStep("genes", _tend_at_night)),
     audit=AuditPart(READ_FROM, audit_telling("state", "why", "asset", "external")),

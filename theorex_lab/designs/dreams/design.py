@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     )
 
 
-_TITLES = {"avoid": "What failed before", "strategy": "What worked before"}
 _BRIEFING = {
     "avoid": BriefingPart(PITFALLS, 0.5, "a run like this failed by it"),
     "strategy": BriefingPart(COMMANDS, 0.35, "a run like this succeeded so"),
@@ -107,10 +106,9 @@ DESIGN = Design(
     api=_face,
     kinds=KINDS,
     settings=DreamSettings,
-    default=False,
     views=_views,
     items=(OBSERVATION, STRATEGY, CONSTRAINT),
-    sections=(Section(_strategy_lines, _TITLES, lambda _: 0.6, briefing=_BRIEFING),),
+    sections=(Section(_strategy_lines, _BRIEFING),),
     retrieve=_retrieve_strategies,
     steps=(NightStep("dream", _dream_at_night),),
     audit=AuditPart(

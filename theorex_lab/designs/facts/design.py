@@ -113,16 +113,11 @@ DESIGN = Design(
     name="facts",
     api=_face,
     kinds=KINDS,
-    default=False,
     settings=FactSettings,
     files=(TREES,),
     views=_views,
     items=(OBSERVATION, FACT),
-    sections=(
-        Section(
-            _fact_lines, {"known": "What is known"}, lambda _: 0.5, briefing=_KNOWN
-        ),
-    ),
+    sections=(Section(_fact_lines, _KNOWN),),
     retrieve=_retrieve_facts,
     flush=_extract_new,
     steps=(NightStep("heartbeat", _night_step),),

@@ -44,13 +44,6 @@ if TYPE_CHECKING:
     from theorex_lab.memory.contract import ContextLine, ContextRequest, DesignApi, Home
 
 
-_TITLES = {
-    "domain_knowledge": "What was found out",
-    "pitfalls": "What failed, and why",
-    "proof_strategy": "What worked before",
-    "open_problems": "What is open",
-    "skill": "Skills",
-}
 _BRIEFING = {
     "domain_knowledge": BriefingPart(DECISIONS, 0.4, "it was found out"),
     "pitfalls": BriefingPart(PITFALLS, 0.5, "it failed"),
@@ -166,12 +159,11 @@ DESIGN = Design(
     api=_face,
     kinds=KINDS,
     settings=ResearchSettings,
-    default=False,
     views=_views,
     items=(OBSERVATION, INSIGHT, THEOREM, RECORD, SKILL),
     evidence={"skill_outcome": skill_runs},
     files=(FILES,),
-    sections=(Section(_insight_lines, _TITLES, lambda _: 0.6, briefing=_BRIEFING),),
+    sections=(Section(_insight_lines, _BRIEFING),),
     flush=_learn_of_session,
     steps=(NightStep("learn", _learn_at_night),),
     audit=AuditPart(

@@ -67,5 +67,6 @@ DESIGN = Design(
     steps=(NightStep("digest", _digest_idle),),
     flush=_keep_digest,
     retrieve=_retrieve,
+    reads_sessions=True,
     agents=_agents_of,
 )

@@ -9,10 +9,8 @@ from theorex_lab.designs.theorex.declarations import MEMORY_SETTINGS, READ_FROM
 from theorex_lab.designs.theorex.items import (
     CONCEPT,
     FAILED,
-    FAILURES,
     MOMENT,
     SENTENCES,
-    TITLES,
 )
 from theorex_lab.memory.contract import (
     AuditPart,
@@ -64,12 +62,6 @@ def _failure_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]
     from theorex_lab.evolution.briefing import what_failed
 
     return what_failed(home, request)
-
-
-def _concept_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
-    from theorex_lab.designs.theorex.sections import concept_lines
-
-    return concept_lines(home, request)
 
 
 def _waiting_sessions(home: Home, agent: str) -> Sequence[str]:
@@ -280,15 +272,13 @@ DESIGN = Design(
     tools=_tools,
     kinds=KINDS,
     upcasters=UPCASTERS,
-    default=False,
     events=EventsPart(settled=_settled),
     views=_views,
     items=(OBSERVATION, CONCEPT, MOMENT),
     search=SearchPart(asleep=_asleep, visible=_shared_documents, related=_related),
     sections=(
-        Section(_sentence_lines, TITLES, always=True, briefing=SENTENCES),
-        Section(_failure_lines, FAILURES, always=True, briefing=FAILED),
-        Section(_concept_lines),
+        Section(_sentence_lines, SENTENCES, always=True),
+        Section(_failure_lines, FAILED, always=True),
     ),
     captures=CapturesPart(waiting=_waiting_sessions, check=_check_session),
     flush=_flush,

@@ -16,7 +16,6 @@ from theorex_lab.search.items import MOMENT_TYPE, observed_text
 _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]+|\n+")
 # Kinds of sentences of a context, and the titles that they stand under.
 TITLES = {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}
-FAILURES = {"failure": "What failed"}
 # Where these sentences stand in a briefing.
 SENTENCES = {
     FIX_TYPE: BriefingPart(PITFALLS, 0.6, "it was written down as a fix"),

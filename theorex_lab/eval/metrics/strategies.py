@@ -40,6 +40,7 @@ from theorex_lab.eval.metrics.retrieval import kept_embedder
 from theorex_lab.eval.metrics.sessions import Scene, scenes, share
 from theorex_lab.eval.replay.baselines import Baseline, Bm25, Files, ReplayAdapter
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.intervals import bootstrap_mean, bootstrap_means
 from theorex_lab.search.embed import Embedder
 from theorex_lab.text.line import BYTES_PER_TOKEN, count_tokens
@@ -606,8 +607,11 @@ def score_constraints(
         task_of = _tasks_of_constraints(memory)
         shown_tasks = []
         for _, text in queries:
-            items = memory.lab.context(text).items
-            shown_tasks.append({task_of.get(item) for item in items})
+            home = memory.lab.home
+            lines = design_candidates(
+                home, home.clock.now(), query=text, automatic=True
+            )
+            shown_tasks.append({task_of.get(line.id) for line in lines})
     constrained_tasks = sorted(set(task_of.values()))
     pairs: list[tuple[float, ...]] = []
     are_shown: list[bool] = []

@@ -32,7 +32,11 @@ from theorex_lab.eval.metrics.sessions import (
     words,
 )
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.briefing.context import render
+from theorex_lab.memory.briefing.compose import start_candidates
+from theorex_lab.memory.briefing.design_lines import design_candidates
+from theorex_lab.memory.briefing.notes import note_candidates
+from theorex_lab.memory.briefing.selection import choose
+from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.memory.briefing.token_budget import items_within
 from theorex_lab.memory.contract import Design, Item
 from theorex_lab.search.embed import Embedder
@@ -473,15 +477,18 @@ class ReplayAdapter:
             self.lab.searcher.vectors.embed_pending()
 
     def inject(self, now: int, tokens: int) -> list[Item]:
-        """Return the lines of the context at `now` (µs UTC) within `tokens`."""
+        """Return what the designs offer a session at `now` (µs UTC) within `tokens`.
+
+        A design that retrieves from sessions offers what a briefing makes of them.
+        """
         self._clock.microseconds = now
-        context = render(
-            self.lab.home,
-            now,
-            tokens=tokens,
-            query="",
-        )
-        return self._given(context.parts, tokens)
+        home = self.lab.home
+        candidates = design_candidates(home, now, automatic=True)
+        if any(design.reads_sessions for design in home.designs):
+            candidates += start_candidates(recorded_sessions(home, now), now)
+            candidates += note_candidates(home, now)
+        lines = choose(candidates, tokens)
+        return self._given([(line.text, line.events) for line in lines], tokens)
 
     def retrieve(
         self,

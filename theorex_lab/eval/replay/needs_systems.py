@@ -34,7 +34,6 @@ from theorex_lab.eval.replay.design_systems import (
     ALL_DESIGNS,
     PUBLISHED,
     DesignLines,
-    LivedHome,
 )
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import Item
@@ -144,29 +143,6 @@ class _StatementBm25(Bm25):
             for statement in statements(event_text(event)):
                 self.texts.pop(statement, None)
                 self.texts[statement] = Item(statement, (event.id,))
-
-
-class CurrentContext:
-    """Gives what a home gives that lived through the log: `Lab.context`.
-
-    No maintenance is run.
-    """
-
-    def __init__(self) -> None:
-        self._home = LivedHome()
-
-    def __call__(
-        self, events: Sequence[Event], now: int, prompt: str, tokens: int
-    ) -> str:
-        """See `NeedsSystem`."""
-        self._home.live(events, now)
-        lab = self._home.lab
-        lab.searcher.vectors.embed_pending()
-        return lab.context(prompt, tokens=tokens).text
-
-    def close(self) -> None:
-        """Close the home and remove it."""
-        self._home.close()
 
 
 class HistoryLine(NamedTuple):
@@ -444,7 +420,6 @@ def needs_systems() -> dict[str, Callable[[], NeedsSystem]]:
         "last_message": _function(last_message),
         "recent_files": RecentFiles,
         "bm25": MessageSearch,
-        "context": CurrentContext,
     }
     for name in PUBLISHED:
         systems[name] = partial(DesignLines, name)

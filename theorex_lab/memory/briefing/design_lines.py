@@ -87,9 +87,10 @@ def _sections(home: Home) -> Iterator[Section]:
     """Yield the sections that offer a briefing something."""
     yield SUMMARY
     yield DOCUMENTS
+    shown = home.shown
     for design in home.designs:
         for section in design.sections:
-            if section.briefing:
+            if section.always or design in shown:
                 yield section
 
 
