@@ -29,7 +29,7 @@ from theorex_lab.memory.briefing.marked_lines import (
     marked_candidates,
     wording_of,
 )
-from theorex_lab.memory.briefing.marking import line_marks
+from theorex_lab.memory.briefing.recorded_marks import line_marks
 from theorex_lab.text.wording import content_words
 
 START = "2026-03-02T09:00:00+00:00"

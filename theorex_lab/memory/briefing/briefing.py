@@ -12,7 +12,6 @@ from theorex_lab.memory.briefing.candidates import Candidate
 from theorex_lab.memory.briefing.compose import start_candidates
 from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.briefing.marked_lines import marked_candidates
-from theorex_lab.memory.briefing.marking import line_marks
 from theorex_lab.memory.briefing.notes import note_candidates
 from theorex_lab.memory.briefing.prompt_index import fresh_prompt_index
 from theorex_lab.memory.briefing.prompt_lines import (
@@ -20,6 +19,7 @@ from theorex_lab.memory.briefing.prompt_lines import (
     lines_for_prompt,
     words_of_line,
 )
+from theorex_lab.memory.briefing.recorded_marks import line_marks
 from theorex_lab.memory.briefing.rendered_text import (
     HINT_TEXT,
     heading_of,

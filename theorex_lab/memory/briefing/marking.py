@@ -28,13 +28,12 @@ from theorex_lab.memory.briefing.candidates import (
 )
 from theorex_lab.memory.briefing.cards import cards_of
 from theorex_lab.memory.briefing.compose import start_candidates
-from theorex_lab.memory.briefing.marked_lines import LineMark, line_marks_of
 from theorex_lab.memory.briefing.passages import passages_of
+from theorex_lab.memory.briefing.recorded_marks import line_marks, mark_events
 from theorex_lab.memory.briefing.session_log import Session, recorded_sessions
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import check_text
 from theorex_lab.memory.projects import known_projects
-from theorex_lab.search.items import MARKS
 from theorex_lab.text.line import folded
 from theorex_lab.text.redact.redaction_scope import kept_text
 from theorex_lab.text.wording import content_words
@@ -42,25 +41,6 @@ from theorex_lab.text.wording import content_words
 # Sections of lines that are put together from what several events tell.
 _COMPUTED = (COMMANDS, PITFALLS, PLACES)
 _LINE_ID = re.compile(r"[0-9a-f]{12}")
-
-
-def line_marks(home: Home, now: int) -> list[LineMark]:
-    """Return what a person says of lines and items of the home's project, or of none.
-
-    Args:
-        home: The home.
-        now: Up to when (µs UTC).
-    """
-    return line_marks_of(_mark_events(home, now))
-
-
-def _mark_events(home: Home, now: int) -> Iterator[Event]:
-    projects = None
-    if home.projects is not None:
-        projects = [*home.projects, ""]
-    for event in home.journal.tail(0, kinds=MARKS, projects=projects):
-        if event.at <= now:
-            yield event
 
 
 def mark_by_id(
@@ -135,7 +115,7 @@ def _known_lines(home: Home) -> dict[str, Candidate]:
     if home.projects is None:
         homes += [home.in_project(project) for project in known_projects(home)]
     lines: dict[str, Candidate] = {}
-    for mark_event in _mark_events(home, now):
+    for mark_event in mark_events(home, now):
         line = _marked_line(mark_event)
         if line is not None:
             lines[line.own_id] = line

@@ -32,7 +32,6 @@ from theorex_lab.memory.briefing.candidates import (
 from theorex_lab.memory.briefing.cards import cards_of, latest_first
 from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.briefing.marked_lines import LineMark, MarkLookup
-from theorex_lab.memory.briefing.marking import line_marks
 from theorex_lab.memory.briefing.notes import note_candidates
 from theorex_lab.memory.briefing.passages import (
     Passage,
@@ -53,6 +52,7 @@ from theorex_lab.memory.briefing.prompt_lines import (
 from theorex_lab.memory.briefing.prompt_words import (
     words_in,
 )
+from theorex_lab.memory.briefing.recorded_marks import line_marks
 from theorex_lab.memory.briefing.session_log import (
     Session,
     recorded_sessions,
