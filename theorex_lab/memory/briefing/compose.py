@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from operator import is_
 from threading import local
+from typing import TYPE_CHECKING
 
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
@@ -15,13 +16,15 @@ from theorex_lab.memory.briefing.places import place_candidates
 from theorex_lab.memory.briefing.prompt_index import kept_index_of
 from theorex_lab.memory.briefing.prompt_lines import (
     PromptLine,
-    Similarity,
     lines_for_prompt,
     words_of_line,
 )
 from theorex_lab.memory.briefing.rules import rule_candidates
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.briefing.session_log import Session, sessions_of
+
+if TYPE_CHECKING:
+    from theorex_lab.memory.briefing.prompt_lines import Similarity
 
 # The last log that was composed, of each thread: it is asked at many prompts.
 _last = local()

@@ -11,7 +11,7 @@ import math
 import sqlite3
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -57,8 +57,10 @@ from theorex_lab.memory.briefing.session_log import (
     Session,
     recorded_sessions,
 )
+from theorex_lab.memory.claims import read_claim
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.projects import known_projects
+from theorex_lab.memory.superseding import DatedStatement, superseded
 from theorex_lab.text.line import folded
 
 # The last index in memory, of each thread.
@@ -71,6 +73,7 @@ _LINES_OF_A_CARD = 6
 # parameter.
 _LENGTH_NORMALIZATION = 0.5
 _ID_CHARACTERS = 16
+_LONGEST_CLAIM = 14  # words of a passage of which a newer one may take the place
 # Events that change nothing of what a prompt may bring.
 _UNCHANGING = ("recalled", "lease", "nightly")
 # Stands for a project that nothing is of: its home has what is of no project.
@@ -400,10 +403,13 @@ class _Content:
         self.first_passages = array(NUMBERS)
         self.words: list[tuple[set[str], set[str]]] = []
         self.postings: dict[str, _Postings] = defaultdict(_Postings)
-        for session in self.sessions:
+        said = [list(passages_of(session)) for session in self.sessions]
+        replaced = _replaced(said)
+        for passages in said:
             self.first_passages.append(len(self.passages))
-            for passage in passages_of(session):
-                self._add_as_marked(passage, line_id(passage.line))
+            for passage in passages:
+                if id(passage) not in replaced:
+                    self._add_as_marked(passage, line_id(passage.line))
         self.first_passages.append(len(self.passages))
         for line in lines:
             self._add_as_marked(_passage_of(line), line.id)
@@ -459,6 +465,32 @@ class _Content:
             for number in range(first, self.first_passages[session + 1]):
                 numbers[number] = session
         return numbers
+
+
+def _replaced(said: Iterable[Sequence[Passage]]) -> set[int]:
+    """Return the ids of passages that a newer one replaces.
+
+    Compared are those in the same words, and short ones that claim something of the
+    same attribute of one subject.
+    """
+    alike: dict[Hashable, list[Passage]] = defaultdict(list)
+    for passages in said:
+        for passage in passages:
+            alike[passage.text].append(passage)
+            if len(passage.text.split()) > _LONGEST_CLAIM:
+                continue
+            claim = read_claim(passage.text, "")
+            if claim is not None:
+                alike[claim.subject, claim.attribute].append(passage)
+    replaced: set[int] = set()
+    for group in alike.values():
+        if len(group) == 1:
+            continue
+        statements = [DatedStatement(passage.text, passage.at) for passage in group]
+        for passage, newer in zip(group, superseded(statements), strict=True):
+            if newer is not None:
+                replaced.add(id(passage))
+    return replaced
 
 
 def _passage_of(line: Candidate) -> Passage:

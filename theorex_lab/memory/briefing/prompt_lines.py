@@ -144,7 +144,7 @@ class PromptLine:
         "words",
     )
 
-    def __init__(self, row: _PassageRow, weight: float, why: str) -> None:
+    def __init__(self, row: _PassageRow, why: str) -> None:
         self.section = SECTION
         self.text = row.text
         self.why = why
@@ -153,7 +153,7 @@ class PromptLine:
         self.id = row.id
         self.session = row.session
         self.words = row.words
-        self.weight = weight
+        self.weight = row.weight
 
 
 class _PassageRow:
@@ -168,6 +168,7 @@ class _PassageRow:
         "session",
         "terms",
         "text",
+        "weight",
         "why",
         "words",
     )
@@ -183,6 +184,7 @@ class _PassageRow:
         self.why: str = row[7]
         self.words = frozenset(row[8].split(" "))
         self.terms = self.words.union(row[9].split(" "))
+        self.weight = 0.0
 
 
 class _Project:
@@ -320,50 +322,22 @@ def lines_for_prompt(
     Raises:
         sqlite3.Error: The index cannot be read.
     """
-    ids, given = _given_to(index, session)
-    candidates = candidates_for_prompt(
-        index,
-        project,
-        prompt,
-        now,
-        similarity=similarity,
-    )
-    waiting = [line for line in candidates if line.id not in ids]
-    return _chosen(waiting, tokens, [*shown, *given])
-
-
-def candidates_for_prompt(
-    index: sqlite3.Connection,
-    project: str,
-    prompt: str,
-    now: int,
-    *,
-    similarity: Similarity | None = None,
-) -> list[PromptLine]:
-    """Return the lines that fit a prompt, best first, whatever room there is.
-
-    Args:
-        index: The index.
-        project: The project; '' for what is of none.
-        prompt: What the user asks.
-        now: The time of the prompt (µs UTC).
-        similarity: As `lines_for_prompt` has it.
-
-    Raises:
-        sqlite3.Error: The index cannot be read.
-    """
     found = _project(index, project)
-    if found is None or not len(found.ends):
+    if found is None or not len(found.qualities):
         return []
     query = _Query(prompt)
     query.terms = _terms(index, found, query)
     likeness = _likeness(found, query, now)
     nearest = sorted(range(len(likeness)), key=lambda number: -likeness[number])
     nearest = nearest[:_NEAREST_SESSIONS]
-    card = _card_lines(index, found, query, nearest[0])
     search = _Search(found, query, likeness, nearest, now)
-    passages = search.passages(index, similarity, card)
-    return [*card, *passages][:_MOST_CANDIDATES]
+    ids, given = _given_to(index, session)
+    card = _card_rows(index, found, query, nearest[0])
+    candidates = [*card, *search.passages(index, similarity)]
+    waiting = [row for row in candidates[:_MOST_CANDIDATES] if row.id not in ids]
+    chosen = _chosen(waiting, tokens, [*shown, *given])
+    spellings = _spellings(query) if chosen else {}
+    return [PromptLine(row, row.why or _why(query, row, spellings)) for row in chosen]
 
 
 def words_of_line(text: str) -> Words:
@@ -499,12 +473,12 @@ def _likeness(
     return likeness
 
 
-def _card_lines(
+def _card_rows(
     index: sqlite3.Connection,
     project: _Project,
     query: _Query,
     session: int,
-) -> list[PromptLine]:
+) -> list[_PassageRow]:
     """Return the first lines on the session that a prompt goes on with, if any."""
     branch = _branch(index, project, session)
     reason = _continuation(query, branch, session)
@@ -515,11 +489,11 @@ def _card_lines(
         " WHERE project = ? AND number = ? ORDER BY place LIMIT ?"
     )
     parameters = (project.number, session, _LINES_OF_THE_NEAREST_CARD)
-    lines: list[PromptLine] = []
-    for row in map(_PassageRow, index.execute(sql, parameters)):
-        weight = 1.0 - 0.02 * len(lines)
-        lines.append(PromptLine(row, weight, f"{row.why}; {reason}"))
-    return lines
+    rows = [_PassageRow(row) for row in index.execute(sql, parameters)]
+    for place, row in enumerate(rows):
+        row.weight = 1.0 - 0.02 * place
+        row.why = f"{row.why}; {reason}"
+    return rows
 
 
 def _branch(
@@ -577,31 +551,34 @@ class _Search:
         self,
         index: sqlite3.Connection,
         similarity: Similarity | None,
-        earlier: Sequence[PromptLine],
-    ) -> list[PromptLine]:
-        """Return the passages that fit, best first, each matter once.
+    ) -> list[_PassageRow]:
+        """Return the passages that fit, each with its weight, best first.
 
         Args:
             index: The index.
             similarity: Texts -> how like each is to the prompt, its cosine.
-            earlier: The lines that are there already.
         """
-        numbers = self._best_by_words()
-        rows = self._read(index, numbers)
+        rows = self._read(index, self._best_by_words())
         widening = self._widening(index)
-        scores: dict[int, float] = {}
         for row in rows:
-            scores[row.number] = self._score(row, widening)
-        rows = [row for row in rows if scores[row.number] > 0]
-        rows.sort(key=lambda row: (-scores[row.number], row.number))
+            row.weight = self._score(row, widening)
+        rows.sort(key=_best_first)
         rows = rows[:_MOST_COMPARED]
-        if similarity is not None and rows:
+        if not rows:
+            return []
+        if similarity is not None:
             cosines = similarity([row.text for row in rows])
             for row, cosine in zip(rows, cosines, strict=True):
-                boost = math.exp(TUNING["similarity"] * float(cosine))
-                scores[row.number] *= boost
-            rows.sort(key=lambda row: (-scores[row.number], row.number))
-        return self._lines(rows, scores, earlier)
+                row.weight *= math.exp(TUNING["similarity"] * float(cosine))
+            rows.sort(key=_best_first)
+        most = max(self._information[row.number] for row in rows)
+        shared = most / self._project.top_rarity
+        # How sure it is that the best line is about what the prompt is about.
+        sure = max(TUNING["least_information"], shared) / TUNING["strong_information"]
+        unit = min(1.0, sure) / (rows[0].weight or 1.0)
+        for row in rows:
+            row.weight *= unit
+        return rows
 
     def _best_by_words(self) -> list[int]:
         """Return the numbers of passages that may fit, best first by shared words."""
@@ -718,47 +695,28 @@ class _Search:
                 matches += value
         return matches * self._factor(row.number)
 
-    def _lines(
-        self,
-        rows: Sequence[_PassageRow],
-        scores: Mapping[int, float],
-        earlier: Sequence[PromptLine],
-    ) -> list[PromptLine]:
-        """Return passages as lines, each matter once."""
-        if not rows:
-            return []
-        shown = [line.words for line in earlier]
-        best = scores[rows[0].number]
-        most = max(self._information[row.number] for row in rows)
-        shared = most / self._project.top_rarity
-        # How sure it is that the best line is about what the prompt is about.
-        sure = max(TUNING["least_information"], shared) / TUNING["strong_information"]
-        fit = min(1.0, sure)
-        lines: list[PromptLine] = []
-        spellings: dict[str, str] = {}
-        for row in rows:
-            if _is_said(row.words, shown):
-                continue
-            shown.append(row.words)
-            weight = scores[row.number] / best * fit
-            lines.append(PromptLine(row, weight, self._why(row, spellings)))
-        return lines
 
-    def _why(self, row: _PassageRow, spellings: dict[str, str]) -> str:
-        """Return in plain words why a passage fits a prompt."""
-        speaker = "the user" if row.is_users else "the agent"
-        source = f"{speaker} said it in the session of {_short_day(row.at)}"
-        shared = [term for term in self._query.terms if term.term in row.terms]
-        if not shared:
-            return f"{source}, which is about the same"
-        shared.sort(key=lambda term: -term.rarity * term.weight)
-        if not spellings:
-            spellings.update(_spellings(self._query))
-        named: list[str] = []
-        for term in shared[:_WORDS_IN_A_REASON]:
-            word = spellings.get(term.term, term.term.lstrip(FILE_MARK))
-            named.append(f'"{word}"')
-        return f"{source}; like the prompt, it speaks of {', '.join(named)}"
+def _best_first(row: _PassageRow) -> tuple[float, int]:
+    return -row.weight, row.number
+
+
+def _why(
+    query: _Query,
+    row: _PassageRow,
+    spellings: Mapping[str, str],
+) -> str:
+    """Return in plain words why a passage fits a prompt."""
+    speaker = "the user" if row.is_users else "the agent"
+    source = f"{speaker} said it in the session of {_short_day(row.at)}"
+    shared = [term for term in query.terms if term.term in row.terms]
+    if not shared:
+        return f"{source}, which is about the same"
+    shared.sort(key=lambda term: -term.rarity * term.weight)
+    named: list[str] = []
+    for term in shared[:_WORDS_IN_A_REASON]:
+        word = spellings.get(term.term, term.term)
+        named.append(f'"{word}"')
+    return f"{source}; like the prompt, it speaks of {', '.join(named)}"
 
 
 def _spellings(query: _Query) -> dict[str, str]:
@@ -786,43 +744,43 @@ def _is_said(words: Words, lines: Iterable[Words]) -> bool:
     return False
 
 
-def _line_bytes(line: PromptLine) -> int:
-    return len(f"{_LINE_MARK}{line.text}\n".encode())
+def _line_bytes(text: str) -> int:
+    return len(f"{_LINE_MARK}{text}\n".encode())
 
 
-def _worth(line: PromptLine) -> float:
+def _worth(row: _PassageRow) -> float:
     """Return what a line is worth for the room that it takes."""
-    length_cost: float = _line_bytes(line) ** TUNING["length_power"]
-    return line.weight / length_cost
+    length_cost: float = _line_bytes(row.text) ** TUNING["length_power"]
+    return row.weight / length_cost
 
 
 def _chosen(
-    candidates: Iterable[PromptLine],
+    candidates: Iterable[_PassageRow],
     tokens: int,
     shown: Iterable[Words],
-) -> list[PromptLine]:
+) -> list[_PassageRow]:
     """Return the lines that a budget has room for, as `selection.choose` chooses them.
 
     What stands in a briefing of 150 tokens also stands in one of 500, and what stands
     there in one of 2,000.
     """
-    waiting = [line for line in candidates if line.weight >= TUNING["least_weight"]]
+    waiting = [row for row in candidates if row.weight >= TUNING["least_weight"]]
     waiting.sort(key=_worth, reverse=True)
-    chosen: list[PromptLine] = []
+    chosen: list[_PassageRow] = []
     said = list(shown)
     size = 0
     steps = [step for step in _BUDGET_STEPS if step < tokens]
     for budget in [*steps, tokens]:
-        too_long: list[PromptLine] = []
-        for line in waiting:
-            cost = _line_bytes(line)
+        too_long: list[_PassageRow] = []
+        for row in waiting:
+            cost = _line_bytes(row.text)
             if not chosen:
-                cost += len(f"{line.section}:\n".encode())
+                cost += len(f"{SECTION}:\n".encode())
             if size + cost > _BYTES_PER_TOKEN * budget:
-                too_long.append(line)
-            elif not _is_said(line.words, said):
+                too_long.append(row)
+            elif not _is_said(row.words, said):
                 size += cost
-                chosen.append(line)
-                said.append(line.words)
+                chosen.append(row)
+                said.append(row.words)
         waiting = too_long
     return chosen

@@ -32,6 +32,7 @@ _NUMBER = re.compile(
     r"|(?<![\w/])#(\d{1,5})\b",
     re.I,
 )
+_DIGITS = re.compile(r"\d\d")
 _BARE_NUMBER = re.compile(r"(?<![\w.#/-])#?(\d{1,5})\b(?![.\w])")
 NUMBER_MARK = "#"  # how the term of such a number begins
 FILE_MARK = "/"  # how the term of a file's name begins
@@ -186,6 +187,8 @@ def numbers_in(text: str) -> list[str]:
     ['168', '12']
     """
     numbers: list[str] = []
+    if not _DIGITS.search(text):
+        return numbers
     for after_word, after_sign in _NUMBER.findall(text):
         number = after_word or after_sign
         if len(number) > 1:
