@@ -50,6 +50,7 @@ KINDS = (
     "pin",
     "dismiss",
     "correct",
+    "trust",
 )
 
 
@@ -74,6 +75,7 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     lab.pin(kept)
     lab.dismiss(kept)
     lab.correct(kept, "the session cache is\nwonderful again")
+    lab.trust(kept)
     main.write("the session cache crashed and lost data, a terrible failure")
     main.write("We moved the scheduler", observation_type="moment")
     for town, source in (("Bath", "user"), ("York", "user"), ("Rome", "tool")):

@@ -17,6 +17,7 @@ from theorex_lab.memory.briefing.candidates import (
     ASKED,
     COMMANDS,
     DECISIONS,
+    PITFALLS,
     RULES,
     WORK,
     Candidate,
@@ -98,6 +99,21 @@ def shop(lab: Lab) -> Shop:
     shop.rule("one")
     shop.rule("two")
     return shop
+
+
+def line(text: str, section: str) -> Candidate:
+    """Return a line of a section."""
+    return Candidate(
+        section=section,
+        kind="made up",
+        text=text,
+        weight=0.5,
+        at=0,
+        session="",
+        words=content_words(text),
+        events=(),
+        why="",
+    )
 
 
 def pushing(shop: Shop) -> BriefingLine:
@@ -224,6 +240,32 @@ class TestDismissed:
         assert not is_said_again(lint, form)
         again = wording_of("Lint the code with `uv run ruff check src` (3 Mar).")
         assert is_said_again(lint, again)
+
+    def test_a_pitfall_of_a_command_outlives_the_line_that_gives_the_command(
+        self,
+    ) -> None:
+        text = "Review with `gh pr diff` and the whole log (2 Mar)."
+        mark = LineMark(
+            id=line_id(text),
+            event="e1",
+            at=0,
+            section=COMMANDS,
+            text=text,
+            is_line=True,
+            is_dismissed=True,
+            wordings=(wording_of(text),),
+        )
+        said = line("`gh pr diff` reviews the whole log with a pager", PITFALLS)
+        assert marked_candidates([said], [mark], 0) == [said]
+        again = line("Review the whole log with `gh pr diff`", COMMANDS)
+        assert marked_candidates([again], [mark], 0) == []
+
+    def test_what_became_of_a_request_is_no_part_of_what_it_says(self) -> None:
+        asked = "Asked: Paint the oak shelf (2 Mar)."
+        waiting = "Asked last, not answered: Paint the oak shelf (2 Mar)."
+        assert line_id(asked) == line_id(waiting)
+        other = wording_of("Asked last, not answered: Mend the lamp (2 Mar).")
+        assert not is_said_again(wording_of(waiting), other)
 
 
 class TestPinned:
@@ -428,19 +470,9 @@ class TestRows:
         marks = line_marks(shop.here.home, shop.lab.clock.now())
         rows = json.loads(json.dumps([mark.as_row() for mark in marks]))
         assert [LineMark.from_row(row) for row in rows] == marks
-        line = Candidate(
-            section=ASKED,
-            kind="passage",
-            text="Never push the main branch before a second review (1 Mar).",
-            weight=0.5,
-            at=0,
-            session="",
-            words=content_words("Never push the main branch before a second review"),
-            events=(),
-            why="",
-        )
+        passage = line("Never push the main branch before a second review", ASKED)
         read = [LineMark.from_row(row) for row in rows]
-        assert marked_candidates([line], read, 0, is_start=False) == []
+        assert marked_candidates([passage], read, 0, is_start=False) == []
 
     def test_a_mark_of_an_older_release_holds_by_its_id(self) -> None:
         event = new_event("dismissed", {"item": "e1", "undo": False}, agent="a", at=5)

@@ -17,6 +17,8 @@ DECISIONS = "Decisions"
 PLACES = "Where things are"
 ASKED = "About this prompt"
 SECTIONS = (RULES, COMMANDS, WORK, PITFALLS, DECISIONS, PLACES, ASKED)
+# Those whose lines are put together from what several events tell.
+COMPUTED_SECTIONS = frozenset({COMMANDS, PITFALLS, PLACES})
 
 LONGEST_LINE = 240  # bytes of a line, with its mark
 LINE_MARK = "- "
@@ -33,8 +35,8 @@ _NOTE = re.compile(
 )
 # The full stop of a sentence, not the last one of `./...`.
 _LAST_STOP = re.compile(r"(?<=[\w`\"')])\.$")
-# How a line begins that holds a user's request.
-_LABEL = re.compile(r"asked:\s+", re.I)
+# How a line begins that holds a user's request: what became of it says no more of it.
+_LABEL = re.compile(r"asked(?:\ [\w, ]{1,40}|,\ [\w, ]{1,40})?:\s+", re.I)
 # What a word of a line may have around it that says nothing.
 _AROUND_A_WORD = "`\"'“”‘’,;:!?()[]"
 _ID_BYTES = 6
@@ -108,7 +110,10 @@ def bare_text(text: str) -> str:
     >>> bare_text("`app/till.py`: edited in 4 sessions, last 2 Mar.")
     '`app/till.py`'
     """
-    unlabelled = _LABEL.sub("", text.strip(), count=1)
+    unlabelled = text.strip()
+    label = _LABEL.match(unlabelled)
+    if label is not None:
+        unlabelled = unlabelled[label.end() :]
     return _LAST_STOP.sub("", _NOTE.sub("", unlabelled))
 
 

@@ -15,6 +15,7 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.candidates import (
     ASKED,
+    COMPUTED_SECTIONS,
     DECISIONS,
     RULES,
     SECTIONS,
@@ -35,6 +36,7 @@ _TRUSTED_WORTH = 0.9
 # How much a correction is worth on its day, where nothing else says it any more.
 _CORRECTION_WORTH = 0.5
 _HALF_LIFE_DAYS = 60.0
+_FEWEST_SHARED = 2  # words, from which on two lines are compared
 _SIGNS_OF_CODE = '`"'
 
 
@@ -137,6 +139,20 @@ class LineMark:
     def is_known_by_words(self) -> bool:
         """Whether a line that says the same is meant as well."""
         return self.is_dismissed or bool(self.correction)
+
+    def may_be_of(self, section: str, words: frozenset[str]) -> bool:
+        """Return whether a line is worth comparing with the marked one.
+
+        A command, a pitfall and a place that have the same words are still three things.
+
+        Args:
+            section: The section of the line.
+            words: Its content words.
+        """
+        sections = {self.section, section}
+        if len(sections) > 1 and not sections.isdisjoint(COMPUTED_SECTIONS):
+            return False
+        return any(_shares_words(words, wording) for wording in self.wordings)
 
     def is_of(self, wording: Wording) -> bool:
         """Return whether a text says the same as the marked one."""
@@ -249,7 +265,7 @@ def marked_candidates(
     lines: list[Candidate] = []
     shown_ids: set[str] = set()
     for candidate in candidates:
-        mark = lookup.mark_of(candidate.id, candidate.text)
+        mark = lookup.mark_of(candidate.id, candidate.section, candidate.text)
         if mark is None:
             lines.append(candidate)
         elif mark.id not in shown_ids and _may_stand(mark, is_start=is_start):
@@ -269,16 +285,24 @@ class MarkLookup:
         # The dismissed ones first: what says the same as one of them stays away.
         self._by_words.sort(key=_is_not_dismissed)
 
-    def mark_of(self, line_id: str, text: str) -> LineMark | None:
+    def mark_of(self, line_id: str, section: str, text: str) -> LineMark | None:
         """Return the mark of a line by its id, else the first by what it says."""
         mark = self._by_id.get(line_id)
         if mark is not None or not self._by_words:
             return mark
+        words = content_words(text)
+        likely = [other for other in self._by_words if other.may_be_of(section, words)]
+        if not likely:
+            return None
         wording = wording_of(text)
-        for other in self._by_words:
+        for other in likely:
             if other.is_of(wording):
                 return other
         return None
+
+
+def _shares_words(words: frozenset[str], wording: Wording) -> bool:
+    return len(words & wording.words) >= _FEWEST_SHARED
 
 
 def _is_not_dismissed(mark: LineMark) -> bool:

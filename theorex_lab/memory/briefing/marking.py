@@ -16,11 +16,9 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.annotations import ItemState, known_item, mark, whole_id
 from theorex_lab.memory.briefing.candidates import (
     ASKED,
-    COMMANDS,
+    COMPUTED_SECTIONS,
     LINE_MARK,
     LONGEST_LINE,
-    PITFALLS,
-    PLACES,
     Candidate,
     bare_text,
     dated,
@@ -38,8 +36,6 @@ from theorex_lab.text.line import folded
 from theorex_lab.text.redact.redaction_scope import kept_text
 from theorex_lab.text.wording import content_words
 
-# Sections of lines that are put together from what several events tell.
-_COMPUTED = (COMMANDS, PITFALLS, PLACES)
 _LINE_ID = re.compile(r"[0-9a-f]{12}")
 
 
@@ -212,7 +208,7 @@ def _events_that_say(line: Candidate, sources: list[Event]) -> list[Event]:
     a statement the one that says it best. That a rule was said once more elsewhere does
     not end a mark.
     """
-    if line.section in _COMPUTED or not sources:
+    if line.section in COMPUTED_SECTIONS or not sources:
         return sources
     words = content_words(bare_text(line.text))
 

@@ -419,7 +419,7 @@ class _Content:
 
     def _add_as_marked(self, passage: Passage, own_id: str) -> None:
         """Add a passage as a person wants it, unless it was dismissed."""
-        mark = self._marks.mark_of(own_id, passage.line)
+        mark = self._marks.mark_of(own_id, ASKED, passage.line)
         if mark is not None:
             if mark.is_dismissed:
                 return
