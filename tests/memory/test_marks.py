@@ -234,12 +234,12 @@ def test_an_id_may_be_shortened_and_an_unknown_one_names_the_nearest(
 
 
 def test_a_correction_is_of_the_items_project(lab: Lab) -> None:
-    there = lab.in_project("shop-11111111")
+    there = lab.in_project("shop-11111111", new=True)
     fix = there.agent("main").write(FIX, observation_type="trace_fix").event_id
     lab.correct(fix, NEW)
     lab.pin(fix)
     assert NEW in there.context().text
-    other = lab.in_project("bank-22222222")
+    other = lab.in_project("bank-22222222", new=True)
     assert NEW not in other.context().text
     assert [*other.search("pool size")] == []
     assert [hit.text for hit in there.search("pool size")] == [NEW]
@@ -277,7 +277,7 @@ def test_an_erased_correction_gives_the_text_back(lab: Lab, fix: str) -> None:
 
 
 def test_contexts_that_lie_there_are_rendered_again(lab: Lab, fix: str) -> None:
-    there = lab.in_project("shop-11111111")
+    there = lab.in_project("shop-11111111", new=True)
     there.boot_inject()
     files = [
         lab.context_file,
