@@ -137,5 +137,5 @@ def test_the_command_takes_the_same_names(lab: Lab, tmp_path: Path) -> None:
     refused = CliRunner().invoke(
         theorex, [*home, "search", "till", "--project", "shap"]
     )
-    assert refused.exit_code != 0
-    assert "the nearest that is known is 'shop'" in refused.output
+    assert isinstance(refused.exception, InvalidInput)
+    assert "the nearest that is known is 'shop'" in str(refused.exception)
