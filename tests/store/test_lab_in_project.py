@@ -71,7 +71,7 @@ def test_an_unknown_project_is_refused_with_the_nearest(
     ):
         lab.in_project("shap")
     outside = checkout(tmp_path / "mill")
-    with pytest.raises(InvalidInput, match=r"mill', of which nothing is recorded"):
+    with pytest.raises(InvalidInput, match=r"mill', where nothing is recorded"):
         lab.in_project(outside)
 
 

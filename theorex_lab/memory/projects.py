@@ -240,7 +240,7 @@ def _project_of_folder(
     if bind or project in _all_projects(home):
         return project
     raise UnseenFolder(
-        f"got the folder {given!r:.200}, of which nothing is recorded;"
+        f"got the folder {given!r:.200}, where nothing is recorded;"
         f" {_help(home, given, advice)}",
         project or unseen_project(repository),
     )

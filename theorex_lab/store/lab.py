@@ -236,7 +236,7 @@ class Lab:
         Args:
             project: The project: its id, its name where only one has it, or a folder in
                 it. `Lab.projects` lists them.
-            new: Whether it may be one of which nothing is known yet.
+            new: Whether it may be one that is not known yet.
 
         Raises:
             InvalidInput: No project is called so, or several are; or the name of a new

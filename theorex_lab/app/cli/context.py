@@ -58,8 +58,9 @@ def project_folder() -> str | None:
         folder = Path(named).expanduser() if named else Path.cwd()
     except OSError:
         return None
-    is_folder = folder.is_dir() and (not named or folder.name != named)
-    return str(folder) if is_folder else None
+    if not folder.is_dir() or folder.name == named:
+        return None
+    return str(folder)
 
 
 def write_picture(picture: str | None, plot: Callable[..., Any]) -> None:

@@ -18,7 +18,6 @@ from theorex_lab.core.git_repository import (
     Change,
     GitRepository,
     StoredCommit,
-    children_first,
     read_changes,
 )
 from theorex_lab.core.processes import ProgramTimeout
@@ -118,8 +117,9 @@ def read_history(folder: str | Path, now: int) -> RepositoryHistory:
         "ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"
     )
     files = frozenset(_name(path) for path in listing.split(b"\0") if path)
-    ordered = [commit for commit in children_first(commits) if not commit.is_merge]
-    read = _read_in_time(repository, ordered, deadline)
+    # The newest come first, so that what is left out is older.
+    single = [commit for commit in commits if not commit.is_merge]
+    read = _read_in_time(repository, single, deadline)
     touches: list[Touch] = []
     moves: list[FolderMove] = []
     names = _PresentNames(files)
@@ -131,13 +131,26 @@ def read_history(folder: str | Path, now: int) -> RepositoryHistory:
             moves += _folder_moves(commit, changes)
     touches.sort(key=lambda touch: -touch.at)
     moves.sort(key=lambda move: -move.at)
-    is_whole = len(read) == len(ordered) and not _is_cut_off(commits)
+    is_whole = len(read) == len(single) and not _is_cut_off(commits)
     return RepositoryHistory(
         tuple(touches),
         tuple(moves),
         files,
         is_whole,
     )
+
+
+def _files_of(repository: GitRepository) -> frozenset[str]:
+    """Return the files that the newest commit has."""
+    options = [
+        "-r",
+        "-z",
+        "--name-only",
+        "--full-tree",
+    ]
+    listing = repository.run("ls-tree", *options, "HEAD")
+    paths = listing.split(b"\0")
+    return frozenset(_name(path) for path in paths if path)
 
 
 def _is_cut_off(commits: Sequence[StoredCommit]) -> bool:
