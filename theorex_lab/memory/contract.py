@@ -756,6 +756,10 @@ class Home:
 
         It shares journal, views and clock with this one.
 
+        Args:
+            project: The id of the project; `memory.projects.find_project` gives it for
+                a name or folder.
+
         Raises:
             InvalidInput: The project is outside the rule.
         """
