@@ -292,7 +292,7 @@ def test_a_large_history_is_read_as_far_as_there_is_time(
 ) -> None:
     work(shop)
     monkeypatch.setattr(repository_history, "_SECONDS", -1.0)
-    monkeypatch.setattr(repository_history, "_COMMITS_AT_ONCE", 10)
+    monkeypatch.setattr(repository_history, "_FIRST_COMMITS", 10)
     history = read_history(shop.folder, NOW)
     assert (len(history.touches), history.is_whole) == (10, False)
     candidates = repository_candidates(shop.folder, NOW)

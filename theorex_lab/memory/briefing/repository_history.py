@@ -24,8 +24,8 @@ from theorex_lab.core.processes import ProgramTimeout
 
 MOST_COMMITS = 2_000
 _SECONDS = 0.5  # for reading; what was read by then is what there is
-_SECONDS_OF_ONE_RUN = 1.0
-_COMMITS_AT_ONCE = 100
+_SECONDS_OF_ONE_RUN = 1.5
+_FIRST_COMMITS = 100  # that are read at once, then twice as many each time
 
 # A commit that changes more files than this says of none of them when it changes.
 MOST_FILES_OF_A_COMMIT = 30
@@ -166,10 +166,11 @@ def _read_in_time(
 ) -> list[StoredCommit]:
     """Return the first of these commits with their changes, as many as there is time for."""
     read: list[StoredCommit] = []
-    for start in range(0, len(commits), _COMMITS_AT_ONCE):
+    n_at_once = _FIRST_COMMITS
+    while len(read) < len(commits):
         if read and time.monotonic() > deadline:
             break
-        part = commits[start : start + _COMMITS_AT_ONCE]
+        part = commits[len(read) : len(read) + n_at_once]
         try:
             read_changes(repository, part, by_content=False)
         except ProgramTimeout:
@@ -177,6 +178,7 @@ def _read_in_time(
                 raise
             break
         read += part
+        n_at_once *= 2
     return read
 
 
