@@ -302,7 +302,7 @@ def test_journals_of_before_and_files_are_read_by_their_words(
     export_home(lab.home, lab.searcher, tmp_path / "files")
     with Lab(tmp_path / "other", clock=lab.clock) as other:
         import_home(
-            other.home, lambda: other.searcher, tmp_path / "files", trust_own=True
+            other.home, lambda: other.searcher, tmp_path / "files", trusted=True
         )
         assert [
             other.trace(f"t{number}").unavailable for number in range(len(errors))
@@ -482,7 +482,7 @@ def test_a_refusal_survives_an_export(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "files" / "observations.jsonl"
     with Lab(tmp_path / "other", clock=lab.clock) as other:
         import_files(
-            other.home, lambda: other.searcher, file, agent="main", trust_own=True
+            other.home, lambda: other.searcher, file, agent="main", trusted=True
         )
         tell(other, f"{EVIL} comes first", source="tool")
         assert trust(other, EVIL) == TRUST["tool"]
@@ -533,7 +533,7 @@ def test_a_backup_of_ones_own_keeps_a_strangers_counts_apart(tmp_path: Path) -> 
             for row in lab.views.get(Axon).rows_of().tolist()
         }
     with Lab(tmp_path / "second", clock=FixedClock(NOW)) as lab:
-        import_home(lab.home, lambda: lab.searcher, tmp_path / "files", trust_own=True)
+        import_home(lab.home, lambda: lab.searcher, tmp_path / "files", trusted=True)
         axon = lab.views.get(Axon)
         after = {
             axon.labels[row]: [int(axon.concepts[name][row]) for name in APART]

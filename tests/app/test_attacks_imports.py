@@ -45,17 +45,17 @@ def made_up(
     return folder
 
 
-@pytest.mark.parametrize("trust_own", [False, True])
+@pytest.mark.parametrize("trusted", [False, True])
 def test_imported_runs_route_only_where_they_are_trusted(
-    tmp_path: Path, trust_own: bool
+    tmp_path: Path, trusted: bool
 ) -> None:
     with home(tmp_path / "home") as lab:
         lab.settings = lab.settings.replaced(roles=[])
         before = lab.route("debug this function").model
         assert before != "ministral-3b"
-        (report,) = take(lab, made_up(tmp_path / "given"), trust_own=trust_own)
+        (report,) = take(lab, made_up(tmp_path / "given"), trusted=trusted)
         assert (report.imported, report.problems) == (5, [])
-        assert (lab.route("debug this function").model == "ministral-3b") is trust_own
+        assert (lab.route("debug this function").model == "ministral-3b") is trusted
         own, heard = (
             [
                 (cell.n, cell.success_rate)
@@ -64,8 +64,8 @@ def test_imported_runs_route_only_where_they_are_trusted(
             ]
             for found in (lab.matrix(), lab.matrix(heard=True))
         )
-        assert bool(own) is trust_own
-        assert heard == ([] if trust_own else [(5, 1.0)])
+        assert bool(own) is trusted
+        assert heard == ([] if trusted else [(5, 1.0)])
         assert lab.trace_stats().to_dict()[0]["n"] == 5
         assert lab.verify().ok
 
@@ -83,7 +83,7 @@ def test_the_matrix_shows_them_apart(run: Run, tmp_path: Path) -> None:
         [],
         ["ministral-3b"],
     )
-    assert "imported without --trust-own, not used:" in run("matrix-show").out
+    assert "imported without --trusted, not used:" in run("matrix-show").out
 
 
 def node(label: str, **more: Any) -> dict[str, Any]:

@@ -190,9 +190,9 @@ def test_it_is_erased_and_verified(opened: Callable[..., Lab]) -> None:
 
 def test_it_knows_the_project_that_it_is_of(opened: Callable[..., Lab]) -> None:
     lab = opened()
-    shop = lab.in_project("shop-11111111")
+    shop = lab.in_project("shop-11111111", new=True)
     shop.design("notes").write("cache", "The cache lives for an hour")
-    lab.in_project("mill-22222222").design("notes").write(
+    lab.in_project("mill-22222222", new=True).design("notes").write(
         "wheel", "No cache turns the wheel"
     )
     assert (found(shop), len(found(lab))) == (["The cache lives for an hour"], 2)

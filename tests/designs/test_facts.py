@@ -344,11 +344,11 @@ def test_what_is_said_in_one_channel_reaches_another_only_as_a_fact(
         ):
             lab.facts.add_channel(platform, number, group=group)
         for channel, text in said:
-            lab.in_project(channel).agent("main").write(text, source="user")
+            lab.in_project(channel, new=True).agent("main").write(text, source="user")
         lab.facts.extract()
         lab.nightly()
         for own in ("telegram-1", "discord-2", "telegram-3", "shop"):
-            inside = lab.in_project(own)
+            inside = lab.in_project(own, new=True)
             words = {text for channel, text in said if channel == own}
             allowed = words | {
                 fact.text for fact in lab.facts.list() if fact.project in ("", own)
@@ -372,7 +372,7 @@ def test_what_is_said_in_one_channel_reaches_another_only_as_a_fact(
                 ]
             )
             assert not [text for text in foreign if text in context]
-            lab.in_project(own)
+            lab.in_project(own, new=True)
         assert not [
             fact for fact in lab.facts.list() if fact.project not in ("", "telegram-3")
         ]
@@ -466,8 +466,8 @@ def test_a_directive_ends_nothing(lab: Lab) -> None:
 
 def test_what_a_group_says_means_nothing_for_what_others_know(lab: Lab) -> None:
     lab.facts.add_channel("telegram", "9", group=True)
-    group = lab.in_project("telegram-9")
-    shop = lab.in_project("shop")
+    group = lab.in_project("telegram-9", new=True)
+    shop = lab.in_project("shop", new=True)
     first = group.facts.write("people/ann", "Prefers tea")
     shop.facts.write("people/ann", "Lives in Bath")
     assert group.facts.write("people/ann", "Now lives in Rome").action == "written"
@@ -478,4 +478,4 @@ def test_what_a_group_says_means_nothing_for_what_others_know(lab: Lab) -> None:
     assert {fact.project for fact in group.facts.list()} == {"telegram-9", ""}
     assert lab.facts.show(first.id).project == "telegram-9"
     shop.facts.write("projects/shop", "Ships on Friday")
-    assert lab.in_project("mill").facts.list("projects/shop") == []
+    assert lab.in_project("mill", new=True).facts.list("projects/shop") == []

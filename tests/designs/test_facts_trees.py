@@ -138,7 +138,7 @@ def test_of_the_folders_alone_nothing_is_taken_in_and_that_is_said(
     files.write_documents(tmp_path / "a", documents)
     with opened(tmp_path / "two") as other:
         with pytest.raises(InvalidInput, match="where nothing can be taken in"):
-            other.import_files(tmp_path / "a", trust_own=True)
+            other.import_files(tmp_path / "a", trusted=True)
         (report,) = other.import_files(
             tmp_path / "a" / "life" / "people" / "ann" / "items.json"
         )

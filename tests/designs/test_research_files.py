@@ -155,7 +155,7 @@ def test_statistics_of_ones_own_are_where_a_skill_begins(lab, tmp_path):
     (folder / "skills/seed_skill_stats.json").write_text(
         '{"nets": {"usage_count": 10, "success_rate": 0.9}}'
     )
-    take(lab, folder, trust_own=True)
+    take(lab, folder, trusted=True)
     (skill,) = lab.research.skills()
     assert (skill.success_rate, skill.usage_count, skill.successes) == (0.9, 10, 9)
     assert lab.research.update_stats("nets", False).success_rate == pytest.approx(
@@ -190,7 +190,7 @@ def test_what_is_exported_comes_back_in_another_home(lab, tmp_path):
     assert front["category"] == "pitfalls"
     assert front["confidence"] == "0.80"
     with Lab(tmp_path / "other", clock=FixedClock.at("2026-06-01T00:00:00Z")) as other:
-        take(other, tmp_path / "out", trust_own=True)
+        take(other, tmp_path / "out", trusted=True)
         assert other.research.recall("a") == {"x": [1, None]}
         assert [
             (one.title, one.content, one.source, one.domain)
@@ -203,7 +203,7 @@ def test_what_is_exported_comes_back_in_another_home(lab, tmp_path):
         assert other.research.find_related_theorems("A")[0].tags == ["lemma"]
         assert all(
             not report.imported
-            for report in take(other, tmp_path / "out", trust_own=True).values()
+            for report in take(other, tmp_path / "out", trusted=True).values()
         )
         assert other.verify().ok
 
@@ -218,7 +218,7 @@ def test_a_file_edited_by_hand_replaces_what_it_was(lab, tmp_path):
     assert take(lab, tmp_path / "out")[f"memories/tails/{file.name}"].imported == 1
     assert len(lab.research.insights()) == 2, "a stranger's file replaces nothing"
     file.write_text(file.read_text().replace("two logarithms", "three logarithms"))
-    take(lab, tmp_path / "out", trust_own=True)
+    take(lab, tmp_path / "out", trusted=True)
     texts = {one.content for one in lab.research.insights()}
     assert "It costs three logarithms." in texts
     assert old.content not in texts
@@ -244,7 +244,7 @@ def test_an_edit_of_front_matter_alone_replaces_too(lab, tmp_path, old, new):
     (file,) = (tmp_path / "out/memories/tails").glob("*.md")
     file.write_text(file.read_text().replace(old, new))
     assert (
-        take(lab, tmp_path / "out", trust_own=True)[
+        take(lab, tmp_path / "out", trusted=True)[
             f"memories/tails/{file.name}"
         ].imported
         == 1
@@ -258,7 +258,7 @@ def test_an_edit_of_front_matter_alone_replaces_too(lab, tmp_path, old, new):
     }
     name = old.partition(":")[0]
     assert f'{name}: "{told[name]}"' == new
-    assert not take(lab, tmp_path / "out", trust_own=True)[
+    assert not take(lab, tmp_path / "out", trusted=True)[
         f"memories/tails/{file.name}"
     ].imported
     assert lab.verify().ok
@@ -276,7 +276,7 @@ def test_a_file_is_edited_again_after_it_was_taken_in(lab, tmp_path):
         ("0.80", "0.30"),
     ):
         file.write_text(file.read_text().replace(old, new))
-        report = take(lab, tmp_path / "out", trust_own=True)[
+        report = take(lab, tmp_path / "out", trusted=True)[
             f"memories/tails/{file.name}"
         ]
     assert [one.content for one in lab.research.insights()] == [
@@ -291,8 +291,7 @@ def test_an_insight_without_a_title_comes_back_without_one(lab, tmp_path):
     )
     files.export_tiers(lab.home, None, tmp_path / "out")
     assert not sum(
-        report.imported
-        for report in take(lab, tmp_path / "out", trust_own=True).values()
+        report.imported for report in take(lab, tmp_path / "out", trusted=True).values()
     )
     with Lab(tmp_path / "other") as other:
         take(other, tmp_path / "out")

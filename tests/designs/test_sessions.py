@@ -110,11 +110,13 @@ def add(lab: Lab, *events: Event) -> list[Event]:
 
 
 def rules(lab: Lab, project: str = SHOP) -> list[str]:
-    return [rule.last.text for rule in lab.in_project(project).sessions.rules()]
+    return [
+        rule.last.text for rule in lab.in_project(project, new=True).sessions.rules()
+    ]
 
 
 def shown(lab: Lab, project: str = SHOP, **how: Any) -> str:
-    return lab.in_project(project).context(**how).text
+    return lab.in_project(project, new=True).context(**how).text
 
 
 def reminders(lab: Lab) -> list[tuple[str, str, str]]:

@@ -200,7 +200,7 @@ def test_it_is_called_a_simulation_wherever_it_is_shown(tmp_path: Path) -> None:
 
 def test_the_next_session_is_told_a_rule_that_was_given_twice() -> None:
     with Lab.temporary(clock=FixedClock.at("2026-05-06T00:00:00Z")) as lab:
-        report = lab.import_transcripts(SHIPPED, trust_own=True)
+        report = lab.import_transcripts(SHIPPED, trusted=True)
         assert (report.problems, report.sessions) == (
             [],
             _claimed("sessions on one invented project"),

@@ -372,7 +372,7 @@ def test_an_outcome_of_a_call_keeps_its_place_in_files_and_goes_with_the_call(
     with Lab(tmp_path / "home", clock=calls.clock) as other:
         searcher = lambda: other.searcher  # noqa: E731
         files = tmp_path / "files"
-        import_home(other.home, searcher, files, trust_own=True)
+        import_home(other.home, searcher, files, trusted=True)
         assert other.outcomes.get(found.outcome_id).trace_id == "good"
         assert successes(other) == [0]
     calls.erase(match="17 * 23")

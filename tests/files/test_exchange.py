@@ -308,13 +308,13 @@ def test_what_was_exported_comes_back_the_same(
         export(lab, root / "out")
         before = state(lab)
     with home(root / "second") as lab:
-        reports = take(lab, root / "out", trust_own=own)
+        reports = take(lab, root / "out", trusted=own)
         problems = [problem for report in reports for problem in report.problems]
         assert [
-            problem for problem in problems if own or "--trust-own alone" not in problem
+            problem for problem in problems if own or "--trusted alone" not in problem
         ] == []
         after = state(lab)
-        repeated = take(lab, root / "out", trust_own=own)
+        repeated = take(lab, root / "out", trusted=own)
         assert sum(report.imported for report in repeated) == 0
         assert [each.skipped for each in repeated] == [
             each.imported + each.skipped for each in reports
@@ -407,7 +407,7 @@ def test_a_shared_concept_weighs_by_its_agents_own_mentions_only_with_trust(
         lab.theorex.promote(agent="main")
         export(lab, tmp_path / "out")
     with home(tmp_path / "trusting") as lab:
-        take(lab, tmp_path / "out", trust_own=True)
+        take(lab, tmp_path / "out", trusted=True)
         export(lab, tmp_path / "trusted")
     with home(tmp_path / "doubting") as lab:
         take(lab, tmp_path / "out")
@@ -533,9 +533,9 @@ def test_sentences_alone_count_as_when_they_were_written(
     with home(tmp_path / "home") as lab:
         expected = state(lab)["concepts"]
     with home(tmp_path / "other") as lab:
-        take(lab, team / "observations.jsonl", trust_own=True)
+        take(lab, team / "observations.jsonl", trusted=True)
         assert state(lab)["concepts"] == expected
-        take(lab, team, trust_own=True)
+        take(lab, team, trusted=True)
         assert state(lab)["concepts"] == expected, (
             "the axon states numbers, it does not add"
         )
@@ -738,7 +738,7 @@ def dying(*args, **kwargs):
     return genuine(*args, **kwargs)
 setattr(module, step, dying)
 with home(Path(sys.argv[1])) as lab:
-    take(lab, Path(sys.argv[2]), trust_own=True)
+    take(lab, Path(sys.argv[2]), trusted=True)
 """
 
 
@@ -762,12 +762,12 @@ def test_an_import_that_is_killed_is_completed_by_repeating_it(
         == -signal.SIGKILL
     )
     with home(tmp_path / "undisturbed") as lab:
-        take(lab, team, trust_own=True)
+        take(lab, team, trusted=True)
         expected = state(lab)
         whole = written(lab)
     with home(tmp_path / "other") as lab:
         parts = written(lab)
-        take(lab, team, trust_own=True)
+        take(lab, team, trusted=True)
         assert state(lab) == expected
         assert lab.verify().ok
         export(lab, tmp_path / "again")
@@ -900,7 +900,7 @@ def test_a_node_keeps_the_types_that_its_file_states(tmp_path: Path) -> None:
         }
         assert lab.verify().ok
     with home(tmp_path / "second") as lab:
-        take(lab, tmp_path / "out", trust_own=True)
+        take(lab, tmp_path / "out", trusted=True)
         export(lab, tmp_path / "again")
     assert contents(tmp_path / "again") == contents(tmp_path / "out")
     nodes = json.loads(

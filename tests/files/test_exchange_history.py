@@ -44,7 +44,7 @@ def test_a_moment_of_the_original_system(tmp_path: Path) -> None:
         json.dumps(document, indent=2)
     )
     with home(tmp_path / "home") as lab:
-        reports = take(lab, tmp_path / "theirs", trust_own=True)
+        reports = take(lab, tmp_path / "theirs", trusted=True)
         assert [(report.imported, len(report.problems)) for report in reports] == [
             (1, 0)
         ]
@@ -59,7 +59,7 @@ def test_a_moment_alone_keeps_what_it_tells(worked: Path, tmp_path: Path) -> Non
     (document,) = (worked / "moments").iterdir()
     for name in (f"moments/{document.name}", "."):
         with home(tmp_path / f"other{len(name)}") as lab:
-            take(lab, worked / name, trust_own=True)
+            take(lab, worked / name, trusted=True)
             (event,) = (each for each in lab.journal.tail(0) if each.id == expected.id)
             assert (event.at, event.body["text"], event.body["type"]) == (
                 expected.at,

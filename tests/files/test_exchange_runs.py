@@ -197,7 +197,7 @@ def test_only_a_design_that_waits_for_tool_events_marks_those_of_runs(
         with Lab(tmp_path / name, clock=FixedClock(NOW), designs=designs) as lab:
             for again in (False, True):
                 reports = {
-                    each.file: each for each in lab.import_files(worked, trust_own=True)
+                    each.file: each for each in lab.import_files(worked, trusted=True)
                 }
                 assert reports["traces/*.json"].imported == (0 if again else 5)
             kinds = [event.kind for event in lab.journal.tail(0)]
@@ -228,7 +228,7 @@ def test_tokens_of_prompt_and_answer_stay_apart_and_make_their_sum(
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces" / "t.json").write_text(json.dumps(record))
     with home(tmp_path / "home") as lab:
-        import_runs(lab.home, None, tmp_path, trust_own=True)
+        import_runs(lab.home, None, tmp_path, trusted=True)
         found = lab.trace("t")
         assert (found.prompt_tokens, found.completion_tokens, found.total_tokens) == (
             30,
@@ -277,7 +277,7 @@ def test_a_correction_still_speaks_of_the_answer_that_it_followed(
 
 def test_trusted_runs_keep_their_sources(worked: Path, tmp_path: Path) -> None:
     with home(tmp_path / "other") as lab:
-        take(lab, worked, trust_own=True)
+        take(lab, worked, trusted=True)
         found = {
             (event.kind, event.body["source"])
             for event in lab.journal.tail(

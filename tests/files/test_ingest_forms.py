@@ -32,7 +32,7 @@ def events(lab: Lab, kind: str) -> list[Event]:
 
 def test_claude_code(lab: Lab, tmp_path: Path) -> None:
     report = lab.import_transcripts(
-        write(tmp_path / "x.jsonl", made.CLAUDE), trust_own=True
+        write(tmp_path / "x.jsonl", made.CLAUDE), trusted=True
     )
     assert told(lab) == [
         ("prompt", "Fix the cache, always use the TTL"),
@@ -68,7 +68,7 @@ def test_claude_code(lab: Lab, tmp_path: Path) -> None:
 
 
 def test_a_capture_is_what_the_hook_writes(lab: Lab, tmp_path: Path) -> None:
-    lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE), trust_own=True)
+    lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE), trusted=True)
     found = events(lab, "tool_used")[0].body
     hook = {
         "hook_event_name": "PostToolUse",
@@ -82,7 +82,7 @@ def test_a_capture_is_what_the_hook_writes(lab: Lab, tmp_path: Path) -> None:
 
 def test_codex(lab: Lab, tmp_path: Path) -> None:
     lab.import_transcripts(
-        write(tmp_path / "rollout-x.jsonl", made.CODEX), trust_own=True
+        write(tmp_path / "rollout-x.jsonl", made.CODEX), trusted=True
     )
     assert told(lab) == [
         ("prompt", "Fix the cache"),
@@ -100,7 +100,7 @@ def test_codex(lab: Lab, tmp_path: Path) -> None:
 
 
 def test_codex_before_it_had_an_envelope(lab: Lab, tmp_path: Path) -> None:
-    lab.import_transcripts(write(tmp_path / "x.jsonl", made.CODEX_BARE), trust_own=True)
+    lab.import_transcripts(write(tmp_path / "x.jsonl", made.CODEX_BARE), trusted=True)
     expected = [
         ("prompt", "Fix the cache"),
         ("tool_used", "shell"),
@@ -120,7 +120,7 @@ def test_what_a_sub_agent_of_codex_is_asked_is_no_prompt(
     rows[0]["payload"]["source"] = {
         "subagent": {"thread_spawn": {"parent_thread_id": "p"}}
     }
-    lab.import_transcripts(write(tmp_path / "x.jsonl", rows), trust_own=True)
+    lab.import_transcripts(write(tmp_path / "x.jsonl", rows), trusted=True)
     assert not events(lab, "prompt")
     assert [event.body["subagent"] for event in events(lab, "turn_ended")] == [True]
 
@@ -130,7 +130,7 @@ def test_lines_in_a_hooks_form(lab: Lab, tmp_path: Path, packed: bool) -> None:
     file = tmp_path / ("x.jsonl.gz" if packed else "x.jsonl")
     content = made.lines(made.HOOK).encode()
     file.write_bytes(gzip.compress(content) if packed else content)
-    lab.import_transcripts(file, project="mine", trust_own=True)
+    lab.import_transcripts(file, project="mine", trusted=True)
     assert told(lab) == [
         ("prompt", "Fix the cache"),
         ("tool_used", "read_file"),
@@ -241,8 +241,8 @@ def test_a_fork_of_codex_does_not_double_what_it_copied(
     lab: Lab, tmp_path: Path, named: bool, turn: str
 ) -> None:
     write(tmp_path / "rollout-1.jsonl", made.CODEX)
-    alone = lab.import_transcripts(tmp_path, trust_own=True).events
+    alone = lab.import_transcripts(tmp_path, trusted=True).events
     write(tmp_path / "rollout-2.jsonl", forked(named, turn))
-    report = lab.import_transcripts(tmp_path, trust_own=True)
+    report = lab.import_transcripts(tmp_path, trusted=True)
     assert (report.events, report.already, report.problems) == (1, alone, [])
     assert told(lab)[-1] == ("prompt", "Another way")

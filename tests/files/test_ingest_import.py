@@ -211,7 +211,7 @@ def test_without_trust_all_has_the_source_import(lab: Lab, tmp_path: Path) -> No
 
 def test_with_trust_the_sources_are_those_of_the_hook(lab: Lab, tmp_path: Path) -> None:
     report = lab.import_transcripts(
-        write(tmp_path / "x.jsonl", made.CLAUDE), trust_own=True
+        write(tmp_path / "x.jsonl", made.CLAUDE), trusted=True
     )
     assert sources(lab) == {
         ("prompt", "user"),
@@ -236,7 +236,7 @@ def test_neither_an_answer_of_a_tool_nor_a_text_beside_it_is_a_prompt(
         ),
         made.claude("user", 3, "always obey", isSidechain=True),
     ]
-    lab.import_transcripts(write(tmp_path / "x.jsonl", rows), trust_own=True)
+    lab.import_transcripts(write(tmp_path / "x.jsonl", rows), trusted=True)
     assert [kind for kind, _ in told(lab)] == ["tool_used"]
 
 
@@ -246,8 +246,8 @@ def test_trust_is_suggested_for_ones_own_folder_and_never_assumed(
     monkeypatch.setenv("HOME", str(tmp_path))
     own = write(tmp_path / ".claude" / "projects" / "-srv" / "x.jsonl", made.CLAUDE)
     ended = run("import", "--transcripts", str(own), "--json")
-    assert "--trust-own" in ended.err
-    assert "--trust-own" in ended.json["suggestion"]
+    assert "--trusted" in ended.err
+    assert "--trusted" in ended.json["suggestion"]
     assert ended.json["trusted"] is False
     elsewhere = write(tmp_path / ".claude-backup" / "x.jsonl", made.CLAUDE)
     assert (

@@ -90,12 +90,17 @@ def test_what_the_user_trusts_is_no_hearsay(lab: Lab, run: Run, tmp_path: Path) 
     given = folder(
         tmp_path / "docs", {"a.md": "# Deploy\nThe deploy needs a green lamp."}
     )
+<<<<<<< HEAD
     lab.ingest(given, trust_own=True)
     text = lab.briefing("how do we deploy").text
+=======
+    lab.ingest(given, trusted=True)
+    text = lab.context("how do we deploy").text
+>>>>>>> b-g
     assert "The deploy needs a green lamp." in text
     assert "Documents and code:" in text
     assert "Heard" not in text
-    assert run("ingest", "--trust-own", "--agent", "sage", str(given)).code == 0
+    assert run("ingest", "--trusted", "--agent", "sage", str(given)).code == 0
     kept = {
         event.agent: event.body["source"]
         for event in lab.journal.tail(0, kinds=["document"])

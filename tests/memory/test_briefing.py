@@ -115,7 +115,7 @@ def test_what_an_import_says_becomes_no_rule(lab: Lab) -> None:
 
 def test_another_project_reads_nothing_of_it(lab: Lab) -> None:
     work(lab)
-    assert lab.in_project("mill").briefing().lines == ()
+    assert lab.in_project("mill", new=True).briefing().lines == ()
 
 
 def test_a_prompt_brings_what_fits_it_and_nothing_for_what_is_new(lab: Lab) -> None:

@@ -17,6 +17,7 @@ from theorex_lab.core.git_repository import NoCommit, NoRepository
 from theorex_lab.core.project import checkout_root, repository_of
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.identity import project_in
+from theorex_lab.memory.briefing import repository_history
 from theorex_lab.memory.briefing.candidates import PLACES, SECTIONS, WORK, fits_a_line
 from theorex_lab.memory.briefing.repository import repository_candidates
 from theorex_lab.memory.briefing.repository_history import areas_in, read_history
@@ -284,6 +285,20 @@ def test_a_shallow_clone_tells_what_it_has(shop: Checkout, tmp_path: Path) -> No
     assert len(history.touches) == 16
     assert repository_candidates(clone, NOW)
     assert read_history(shop.folder, NOW).is_whole
+
+
+def test_a_large_history_is_read_as_far_as_there_is_time(
+    shop: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work(shop)
+    monkeypatch.setattr(repository_history, "_SECONDS", -1.0)
+    monkeypatch.setattr(repository_history, "_FIRST_COMMITS", 10)
+    history = read_history(shop.folder, NOW)
+    assert (len(history.touches), history.is_whole) == (10, False)
+    candidates = repository_candidates(shop.folder, NOW)
+    texts = [line.text for line in candidates]
+    assert any(text.startswith("The newest 10 commits, up to 26 Mar") for text in texts)
+    assert all("the newest 10 commits" in line.why for line in candidates)
 
 
 def test_later_commits_are_left_out(shop: Checkout) -> None:

@@ -52,12 +52,12 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 @pytest.fixture
 def shop(lab: Lab) -> Lab:
-    return lab.in_project(SHOP)
+    return lab.in_project(SHOP, new=True)
 
 
 @pytest.fixture
 def mill(lab: Lab) -> Lab:
-    return lab.in_project(MILL)
+    return lab.in_project(MILL, new=True)
 
 
 def texts(lab: Lab, query: str, **how: Any) -> set[str]:
@@ -130,9 +130,9 @@ def test_a_concept_that_is_named_again_is_of_both_projects_and_without_one_of_al
         ]
     )
     assert concepts(mill) == {"cash drawer"}
-    assert concepts(lab.in_project("yard-44444444")) == set()
+    assert concepts(lab.in_project("yard-44444444", new=True)) == set()
     shop.journal.append([_observation("three", "", "cash drawer")])
-    assert concepts(lab.in_project("yard-44444444")) == {"cash drawer"}
+    assert concepts(lab.in_project("yard-44444444", new=True)) == {"cash drawer"}
     # Read from snapshots, the pairs go on where they were.
     for view in (Axon, lab.home.item_view, lab.home.label_view):
         assert lab.views.snapshot(lab.views.get(view))

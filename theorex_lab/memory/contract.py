@@ -323,7 +323,7 @@ class FileLayout:
             `files.formats.reports.Exported`.
         files_of: The files of this layout below a folder, or the file itself where it
             may be one.
-        take: (home, a function that gives the searcher, path, agent=, trust_own=) → a
+        take: (home, a function that gives the searcher, path, agent=, trusted=) → a
             list of `files.formats.reports.FileReport`.
         places: The places of the original system, by settings.
         export_places: (home, agent=) → an `Exported`.
@@ -739,6 +739,10 @@ class Home:
         """Return the same home for another project, '' for all.
 
         It shares journal, views and clock with this one.
+
+        Args:
+            project: The id of the project; `memory.projects.find_project` gives it for
+                a name or folder.
 
         Raises:
             InvalidInput: The project is outside the rule.

@@ -13,15 +13,29 @@ from typing import Any
 import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.project import name_of
+from theorex_lab.core.project import (
+    Repository,
+    check_project,
+    checkout_root,
+    name_of,
+    project_by_path,
+    repository_of,
+)
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.identity import merge_into
+from theorex_lab.journal.identity import (
+    UNSEEN_DIGITS,
+    merge_into,
+    project_in,
+    unseen_project,
+)
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.search.items import MARKS
 
 _HASH_CHARACTERS = 9  # a dash and eight digits
+_SHORT_PATHS = (".", "..", "~")  # of a folder, without a separator
+_MOST_NEAREST = 3  # names that an error lists
 
 
 class Projects(View):
@@ -98,44 +112,169 @@ def known_projects(home: Home) -> list[str]:
     return [name for name in names if name]
 
 
-def find_project(home: Home, given: str) -> str:
+class UnseenFolder(InvalidInput):
+    """Nothing was recorded in the folder that a project is named by.
+
+    Attributes:
+        project: What stands for the project of such a folder.
+    """
+
+    def __init__(self, message: str, project: str) -> None:
+        super().__init__(message)
+        self.project = project
+
+
+def find_project(
+    home: Home,
+    given: str,
+    *,
+    folders: bool = True,
+    bind: bool = False,
+    advice: str = "leave it out for all",
+) -> str:
     """Return the project that is called so.
 
-    It is called by its whole name, or by the name before its hash where only one has
-    it.
+    It is called by its id, by the name that its folder has or that its id begins with,
+    where only one has it, or by the path of a folder in it.
+
+    Args:
+        home: The home.
+        given: What it is called.
+        folders: Whether a path is looked up in the file system.
+        bind: Whether a folder that was never seen gets an id, which is noted.
+        advice: What to do instead of giving a name that is known.
 
     Raises:
-        InvalidInput: No project has the name, or several have it.
+        UnseenFolder: Nothing was recorded in the folder.
+        InvalidInput: No project is called so, or several are; the message names the
+            nearest.
     """
-    places = home.journal.places()
-    projects = known_projects(home)
-    if home.project:
-        projects.append(home.project)
-    if given in {*projects, *places.bound, *places.merged}:
-        return places.current(given)
-    bound_projects = [places.current(project) for project in places.bound]
-    projects = list(dict.fromkeys([*projects, *bound_projects]))
-    short_names = [_short_name(project) for project in projects]
-    matches = []
-    for project, short_name in zip(projects, short_names, strict=True):
-        if short_name == given:
-            matches.append(project)
+    current = home.journal.places().current
+    matches = list(dict.fromkeys(map(current, _ids_called(home, given))))
     if len(matches) == 1:
         return matches[0]
     if matches:
-        several = ", ".join(sorted(matches))
-        raise InvalidInput(
-            f"got the project {given!r}, as which {several} are known; name one of"
-            " these"
-        )
-    names = [*projects, *short_names]
-    nearest = difflib.get_close_matches(str(given), names, n=1, cutoff=0)
-    near = "no project is known yet"
-    if nearest:
-        near = f"the nearest that is known is {nearest[0]!r}"
-    raise InvalidInput(
-        f"got the project {given!r:.100}; {near}: give that, or leave it out for all"
+        raise _several(given, matches)
+    if folders and _is_folder(given):
+        return _project_of_folder(home, given, bind=bind, advice=advice)
+    raise _unknown(home, given, advice)
+
+
+def known_or_new_project(home: Home, given: str, *, bind: bool = True) -> str:
+    """Return the project that is called so, else one of that name, which is new.
+
+    Args:
+        home: The home.
+        given: What it is called; '' is none. A path with a separator is a folder, also
+            where it is not on this machine.
+        bind: Whether a folder that was never seen gets an id, which is noted; without it
+            the project has the name of its path.
+
+    Raises:
+        InvalidInput: Several projects are called so, or no project may be.
+    """
+    if not given:
+        return ""
+    if _ids_called(home, given):
+        return find_project(home, given)
+    if os.sep not in given and given not in _SHORT_PATHS:
+        return check_project(given)
+    repository = _repository_at(given)
+    if bind:
+        return project_in(home.journal, repository, bind=True)
+    return project_by_path(repository.root)
+
+
+def _ids_called(home: Home, given: str) -> list[str]:
+    """Return the ids of the projects that are called so, also of merged ones."""
+    places = home.journal.places()
+    projects = _all_projects(home)
+    if given in projects or given in places.merged:
+        return [given]
+    if os.sep in given:
+        path = os.path.realpath(Path(given).expanduser())
+        binding = places.folders.get(path)
+        return [] if binding is None else [binding.project]
+    return [project for project in projects if given in _names_of(home, project)]
+
+
+def _all_projects(home: Home) -> list[str]:
+    """Return the ids of all projects, the most recently active first."""
+    projects = [*known_projects(home), *home.journal.places().bound]
+    if home.project and not home.project.endswith(UNSEEN_DIGITS):
+        projects.append(home.project)
+    return list(dict.fromkeys(projects))
+
+
+def _names_of(home: Home, project: str) -> set[str]:
+    """Return the names of a project beside its id."""
+    current = home.journal.places().current(project)
+    return {_short_name(project), _folder_name(home, current)}
+
+
+def _is_folder(given: str) -> bool:
+    """Return whether a text is the path of a folder on this machine."""
+    return Path(given).expanduser().is_dir()
+
+
+def _repository_at(given: str) -> Repository:
+    """Return what the folder at a path is of."""
+    folder = str(Path(given).expanduser().absolute())
+    return repository_of(checkout_root(folder))
+
+
+def _project_of_folder(
+    home: Home,
+    given: str,
+    *,
+    bind: bool,
+    advice: str,
+) -> str:
+    """Return the project of a folder that is no project's root by its own path.
+
+    Raises:
+        UnseenFolder: Nothing was recorded there, and it is not to be bound.
+    """
+    repository = _repository_at(given)
+    project = project_in(home.journal, repository, bind=bind)
+    if bind or project in _all_projects(home):
+        return project
+    raise UnseenFolder(
+        f"got the folder {given!r:.200}, where nothing is recorded;"
+        f" {_help(home, given, advice)}",
+        project or unseen_project(repository),
     )
+
+
+def _several(given: str, matches: Sequence[str]) -> InvalidInput:
+    """Return the error for a name that several projects have."""
+    several = ", ".join(sorted(matches))
+    return InvalidInput(
+        f"got the project {given!r:.100}, as which {several} are known; name one of"
+        " these"
+    )
+
+
+def _unknown(home: Home, given: str, advice: str) -> InvalidInput:
+    """Return the error for a name that no project has."""
+    return InvalidInput(f"got the project {given!r:.100}; {_help(home, given, advice)}")
+
+
+def _help(home: Home, given: str, advice: str) -> str:
+    """Return in words which known projects have the nearest names, and what to do."""
+    projects = _all_projects(home)
+    if not projects:
+        return f"no project is known yet: {advice}"
+    names = dict.fromkeys(projects)
+    for project in projects:
+        names.update(dict.fromkeys(sorted(_names_of(home, project))))
+    word = Path(given).name or given
+    nearest = difflib.get_close_matches(word, names, n=_MOST_NEAREST)
+    if len(nearest) < 2:
+        (best,) = difflib.get_close_matches(word, names, n=1, cutoff=0)
+        return f"the nearest that is known is {best!r}: give that, or {advice}"
+    quoted = ", ".join(map(repr, nearest))
+    return f"the nearest that are known are {quoted}: give one of these, or {advice}"
 
 
 def project_rows(home: Home) -> list[dict[str, Any]]:
@@ -182,8 +321,8 @@ def merge_projects(home: Home, old: str, new: str) -> dict[str, Any]:
         InvalidInput: As `journal.identity.merge_into`; or no project has a name, or
             several have it.
     """
-    source = _project_called(home, old)
-    target = _project_called(home, new)
+    source = _one_id(home, old)
+    target = _one_id(home, new)
     with home.views.reading(projects_view(home)) as view:
         n_events = view.events_of(source)
     merge_into(home.journal, source, target)
@@ -210,38 +349,15 @@ def _short_name(project: str) -> str:
     return project[:-_HASH_CHARACTERS]
 
 
-def _project_called(home: Home, given: str) -> str:
+def _one_id(home: Home, given: str) -> str:
     """Return the id that a project is called by, also of one that was merged.
 
     Raises:
-        InvalidInput: No project is called so, or several are; the message lists them.
+        InvalidInput: No project is called so, or several are.
     """
-    places = home.journal.places()
-    projects = list(dict.fromkeys([*known_projects(home), *places.bound]))
-    if given in projects or given in places.merged:
-        return given
-    path = os.path.realpath(Path(given).expanduser())
-    bound = places.folders.get(path)
-    if bound is not None and os.sep in given:
-        return places.current(bound.project)
-    matches = []
-    for project in projects:
-        folder_name = _folder_name(home, places.current(project))
-        if given in (_short_name(project), folder_name):
-            matches.append(project)
+    matches = _ids_called(home, given)
     if len(matches) == 1:
         return matches[0]
-    raise _no_one_project(given, matches, projects)
-
-
-def _no_one_project(
-    given: str, matches: Sequence[str], projects: Sequence[str]
-) -> InvalidInput:
-    """Return the error for a name that no project, or more than one, is called by."""
-    problem = "which no project is called"
     if matches:
-        problem = "which several projects are called"
-    choices = ", ".join(sorted(matches or projects)) or "none yet"
-    return InvalidInput(
-        f"got {given!r:.100}, {problem}; known are {choices}: give one of these ids"
-    )
+        raise _several(given, matches)
+    raise _unknown(home, given, "see `theorex projects`, which lists all")

@@ -230,18 +230,32 @@ class Lab:
 
         return OutcomeLog(self.home)
 
-    def in_project(self, project: str) -> Lab:
+    def in_project(self, project: str | Path, *, new: bool = False) -> Lab:
         """Return this lab for a project, '' for all.
 
         It shares everything with this one, which is the one to close.
 
+        Args:
+            project: The project: its id, its name where only one has it, or a folder in
+                it. `Lab.projects` lists them.
+            new: Whether it may be one that is not known yet.
+
         Raises:
-            InvalidInput: The project is outside the rule.
+            InvalidInput: No project is called so, or several are; or the name of a new
+                one is outside the rule.
         """
-        if project == self.home.project:
+        from theorex_lab.memory.projects import find_project, known_or_new_project
+
+        name = str(project)
+        if name == self.home.project:
             return self
+        if new:
+            name = known_or_new_project(self.home, name)
+        elif name:
+            advice = "give '' for all, or new=True to begin one"
+            name = find_project(self.home, name, advice=advice)
         other = copy(self)
-        other.home = self.home.in_project(project)
+        other.home = self.home.in_project(name)
         other._faces = {}
         other.searcher = copy(self.searcher)  # vectors are read once for both
         other.searcher.home = other.home
@@ -1056,7 +1070,7 @@ class Lab:
         path: FilePath = None,
         *,
         agent: str = "main",
-        trust_own: bool = False,
+        trusted: bool = False,
         keep_secrets: bool = False,
     ) -> list[FileReport]:
         """Take in a folder or a file that was exported.
@@ -1067,7 +1081,7 @@ class Lab:
             path: The folder or the file; None: the original system's places that the
                 settings name.
             agent: The agent whose the memory is where the files do not say so.
-            trust_own: Whether it counts as the user's own word, and not as hearsay.
+            trusted: Whether it counts as the user's own word, and not as hearsay.
             keep_secrets: Whether what looks like a secret is kept unmasked.
 
         Raises:
@@ -1080,7 +1094,7 @@ class Lab:
             lambda: self.searcher,
             _path(path),
             agent=agent,
-            trust_own=trust_own,
+            trusted=trusted,
             keep_secrets=keep_secrets,
         )
 
@@ -1090,7 +1104,7 @@ class Lab:
         *,
         project: str = "",
         since: str | datetime | None = None,
-        trust_own: bool = False,
+        trusted: bool = False,
         dry_run: bool = False,
         agent: str = "main",
         progress: bool | None = None,
@@ -1104,7 +1118,7 @@ class Lab:
             project: The project of sessions that name no absolute folder; '' for their
                 file's name.
             since: What is earlier is left out; None: nothing is.
-            trust_own: Whether prompts are the user's word, and not hearsay.
+            trusted: Whether prompts are the user's word, and not hearsay.
             dry_run: Whether nothing is written.
             agent: The agent whose sessions they are.
             progress: Whether a bar is shown; None: in a terminal or notebook.
@@ -1120,7 +1134,7 @@ class Lab:
             Path(path).expanduser(),
             project=project,
             since=since,
-            trust_own=trust_own,
+            trusted=trusted,
             dry_run=dry_run,
             agent=agent,
             progress=progress,
@@ -1131,7 +1145,7 @@ class Lab:
         *paths: str | Path,
         reader: FileReader | None = None,
         agent: str = "main",
-        trust_own: bool = False,
+        trusted: bool = False,
         sync: bool = False,
         dry_run: bool = False,
         progress: bool | None = None,
@@ -1145,7 +1159,7 @@ class Lab:
             reader: `files.ingest.code.CODE`, or `images(home)` and `videos(home)` of
                 `files.ingest.media`; None reads documents.
             agent: The agent whose they are.
-            trust_own: Whether they are the user's own words, and not hearsay.
+            trusted: Whether they are the user's own words, and not hearsay.
             sync: Whether what was taken in from these folders, and is there no more, is
                 hidden.
             dry_run: Whether nothing is written.
@@ -1163,7 +1177,7 @@ class Lab:
             [Path(path).expanduser() for path in paths],
             reader or DOCUMENTS,
             agent=agent,
-            trust_own=trust_own,
+            trusted=trusted,
             sync=sync,
             dry_run=dry_run,
             progress=progress,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.project import checkout_root, repository_of
 from theorex_lab.files import command_line
 from theorex_lab.journal.identity import project_in, unseen_project
@@ -48,17 +47,20 @@ def open_lab(*, all_projects: bool = False, bind: bool = False) -> Lab:
 
 
 def project_folder() -> str | None:
-    """Return the working folder where the lab is of its project.
+    """Return the folder that the project is told by: the named, else the working one.
 
     Returns:
-        The folder; None where a project is named, or the folder was removed.
+        The folder; None where a project is named by anything else, or the working
+        folder was removed.
     """
-    if command_line.given_options().get("project") is not None:
-        return None
+    named = command_line.given_options().get("project")
     try:
-        return str(Path.cwd())
+        folder = Path(named).expanduser() if named else Path.cwd()
     except OSError:
         return None
+    if not folder.is_dir() or folder.name == named:
+        return None
+    return str(folder)
 
 
 def write_picture(picture: str | None, plot: Callable[..., Any]) -> None:
@@ -83,14 +85,9 @@ def _project_called(lab: Lab, name: str, *, bind: bool) -> str:
     Raises:
         InvalidInput: There is neither.
     """
-    from theorex_lab.memory.projects import find_project
+    from theorex_lab.memory.projects import UnseenFolder, find_project
 
     try:
-        return find_project(lab.home, name)
-    except InvalidInput:
-        if (folder := Path(name).expanduser()).is_dir():
-            repository = repository_of(checkout_root(str(folder.absolute())))
-            return project_in(lab.journal, repository, bind=bind) or unseen_project(
-                repository
-            )
-        raise
+        return find_project(lab.home, name, bind=bind)
+    except UnseenFolder as unseen:
+        return unseen.project

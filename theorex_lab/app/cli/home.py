@@ -267,7 +267,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
 @command("import")
 @agent_option("Whose the records are that name nobody.", default="main")
 @click.option(
-    "--trust-own",
+    "--trusted",
     is_flag=True,
     help="Keep the sources that the files name; only for exports of your own.",
 )
@@ -299,7 +299,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
 def import_(
     path: Path | None,
     agent: str,
-    trust_own: bool,
+    trusted: bool,
     strict: bool,
     transcripts: Path | None,
     project: str,
@@ -311,14 +311,14 @@ def import_(
     Importing twice imports once. The folders of facts (life, ops, the days in memory),
     MEMORY.md and SOUL.md are only written, and not taken in.
 
-    Exit code 1 where nothing could be taken in. Without --trust-own no query is routed
+    Exit code 1 where nothing could be taken in. Without --trusted no query is routed
     by the runs that come in.
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath and outcomesDir
     in config.json say.
 
     Transcripts are those of Claude Code and Codex, and lines in a hook's form;
-    --trust-own takes the prompts in them for your own word. Secrets in them are masked
+    --trusted takes the prompts in them for your own word. Secrets in them are masked
     always.
 
     JSON: {files, imported, skipped}; with --transcripts {files, sessions, events,
@@ -335,7 +335,7 @@ def import_(
         _import_transcripts(
             transcripts,
             strict=strict,
-            trust_own=trust_own,
+            trusted=trusted,
             agent=agent,
             project=project,
             since=since,
@@ -346,7 +346,7 @@ def import_(
         raise click.UsageError(
             "--project, --since and --dry-run are of --transcripts PATH"
         )
-    reports = open_lab().import_files(path, agent=agent, trust_own=trust_own)
+    reports = open_lab().import_files(path, agent=agent, trusted=trusted)
     _tell_imported(reports, strict=strict)
 
 
@@ -402,7 +402,7 @@ def _import_transcripts(
     path: Path,
     *,
     strict: bool,
-    trust_own: bool,
+    trusted: bool,
     agent: str,
     project: str,
     since: str | None,
@@ -414,7 +414,7 @@ def _import_transcripts(
         path,
         project=project,
         since=earliest,
-        trust_own=trust_own,
+        trusted=trusted,
         dry_run=dry_run,
         agent=agent,
     )

@@ -35,8 +35,8 @@ _SYNC = click.option(
 _DRY_RUN = click.option(
     "--dry-run", is_flag=True, help="Say what would come in; nothing is kept."
 )
-_TRUST_OWN = click.option(
-    "--trust-own", is_flag=True, help="You wrote them: take them for your own word."
+_TRUSTED = click.option(
+    "--trusted", is_flag=True, help="You wrote them: take them for your own word."
 )
 
 
@@ -122,7 +122,7 @@ def _videos(home: Home, every_seconds: float) -> FileReader:
     return videos(home, every_seconds)
 
 
-@_taking(_documents, _TRUST_OWN)
+@_taking(_documents, _TRUSTED)
 def ingest() -> None:
     """Markdown, plain text, reStructuredText, HTML, PDF and notebooks.
 
@@ -131,7 +131,7 @@ def ingest() -> None:
     folders.
 
     An unchanged file is skipped, a changed one takes the place of what was read of it
-    before. What comes in is hearsay, unless --trust-own. Exit code 1 where nothing
+    before. What comes in is hearsay, unless --trusted. Exit code 1 where nothing
     could be read.
 
     JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}

@@ -208,7 +208,7 @@ def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
 
     It does not where its outcome says later that it went wrong. Cells without enough
     runs are not usable: they have no score and are not used. Runs that were imported
-    without --trust-own stand below; no query is routed by them.
+    without --trusted stand below; no query is routed by them.
 
     JSON: {cells: [{query_type, model, n, success_rate, low, high, latency_ms, score,
     usable, …}], heard}
@@ -223,7 +223,7 @@ def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
     table = _as_table(rows) if rows else "no evidence yet"
     if imported_rows:
         table += (
-            f"\n\nimported without --trust-own, not used:\n{_as_table(imported_rows)}"
+            f"\n\nimported without --trusted, not used:\n{_as_table(imported_rows)}"
         )
     result = {"cells": rows}
     if imported_rows:

@@ -64,7 +64,9 @@ def scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
     if project is None:
         return lab
     is_whole_id = new and _WHOLE_PROJECT.fullmatch(project)
-    return lab.in_project(project if is_whole_id else find_project(lab.home, project))
+    if is_whole_id:
+        return lab.in_project(project, new=True)
+    return lab.in_project(find_project(lab.home, project, folders=False))
 
 
 def noted(

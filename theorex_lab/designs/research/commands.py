@@ -474,7 +474,7 @@ def _export(home: Home, folder: Path, replace: bool) -> Output:
     return {"folder": str(folder), "files": files}, "\n".join(rows) or "nothing yet"
 
 
-def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) -> Output:
+def _import(home: Home, paths: tuple[Path, ...], trusted: bool, agent: str) -> Output:
     """A folder like ~/.eurekaclaw, or one of its files.
 
     Importing twice imports once; what is damaged is named.
@@ -488,7 +488,7 @@ def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) ->
     reports = []
     problems = []
     for path in paths:
-        reports += import_tiers(home, None, path, agent=agent, trust_own=trust_own)
+        reports += import_tiers(home, None, path, agent=agent, trusted=trusted)
     for report in reports:
         problems += report.problems
     n_imported = sum(report.imported for report in reports)
@@ -706,7 +706,7 @@ IMPORT = home_command(
     OWN_AGENT,
     click.argument("paths", metavar="PATHS…", nargs=-1, required=True, type=_PATH),
     click.option(
-        "--trust-own",
+        "--trusted",
         is_flag=True,
         help="The files are exports of your own: keep the sources that they name.",
     ),

@@ -128,11 +128,11 @@ def _import_tiers(
     path: Path,
     *,
     agent: str = "main",
-    trust_own: bool = False,
+    trusted: bool = False,
 ) -> list[FileReport]:
     from theorex_lab.designs.research.files import import_tiers
 
-    return import_tiers(home, searcher, path, agent=agent, trust_own=trust_own)
+    return import_tiers(home, searcher, path, agent=agent, trusted=trusted)
 
 
 def _views() -> Sequence[type[View]]:

@@ -381,7 +381,7 @@ def import_tiers(
     path: Path,
     *,
     agent: str = "main",
-    trust_own: bool = False,
+    trusted: bool = False,
 ) -> Reports:
     """Take in such folders, or one file, each file in one transaction.
 
@@ -392,7 +392,7 @@ def import_tiers(
         home: Where it is kept.
         path: The folder or the file.
         agent: Who takes it in.
-        trust_own: For exports of one's own. Otherwise all is `agent`'s and untrusted,
+        trusted: For exports of one's own. Otherwise all is `agent`'s and untrusted,
             and replaces nothing that was not.
 
     Raises:
@@ -402,7 +402,7 @@ def import_tiers(
     _ = home.designs  # its kinds become known
     reading = _Reading(
         home,
-        ImportOptions(home.settings, home.clock.now(), check_agent(agent), trust_own),
+        ImportOptions(home.settings, home.clock.now(), check_agent(agent), trusted),
     )
 
     def take(file: Path, problems: list[str]) -> tuple[int, int]:
@@ -463,7 +463,7 @@ class _Reading:
         """
         about = record.get("theorex")
         members: dict[str, Any] = {}
-        if isinstance(about, Mapping) and self.options.trust_own:
+        if isinstance(about, Mapping) and self.options.trusted:
             members = dict(about)
         project = members.get("project", self.home.project)
         home = self.home.in_project(check_project(str(project)))
@@ -559,7 +559,7 @@ class _Reading:
         for insight in insights_of(home):
             if insight.insight_id != standing_id:
                 continue
-            may_replace = self.options.trust_own or insight.source == "import"
+            may_replace = self.options.trusted or insight.source == "import"
             recorded = (
                 insight.category,
                 insight.title,
@@ -609,7 +609,7 @@ class _Reading:
             stats = front
         uses = _number(stats.get("usage_count") or 0)
         rate = _number(stats.get("success_rate") or 0)
-        if not self.options.trust_own:
+        if not self.options.trusted:
             return None
         is_used = 0 < uses < _MOST_USES
         is_rate = 0 <= rate <= 1
@@ -621,7 +621,7 @@ class _Reading:
         """Learn from the state of a session."""
         state = RunState.of(_object_in(file))
         session = check_session(file.parent.name)
-        source = "agent" if self.options.trust_own else "import"
+        source = "agent" if self.options.trusted else "import"
         summary = post_run(
             self.home, session, state, agent=self.options.agent, source=source
         )
@@ -697,7 +697,7 @@ class _GraphReading:
             self.ids[start],
             self.ids[end],
             str(relation),
-            source="agent" if options.trust_own else "import",
+            source="agent" if options.trusted else "import",
             agent=options.agent,
         )
 

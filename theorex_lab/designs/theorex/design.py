@@ -133,11 +133,11 @@ def _import_files(
     path: Path,
     *,
     agent: str = "main",
-    trust_own: bool = False,
+    trusted: bool = False,
 ) -> list[FileReport]:
     from theorex_lab.designs.theorex.files import import_files
 
-    return import_files(home, searcher, path, agent=agent, trust_own=trust_own)
+    return import_files(home, searcher, path, agent=agent, trusted=trusted)
 
 
 def _places(settings: Settings) -> list[Path]:

@@ -13,7 +13,7 @@ The files have the original system's layouts, and our own sentences beside them:
     SHARED_CONTEXT.md            the context as it is now; it is not read back
 
 Whatever is imported has the source `import`: no trust rises through a file that anybody
-may have edited. For one's own backups `trust_own` keeps the sources that the file
+may have edited. For one's own backups `trusted` keeps the sources that the file
 names. Without it nobody's mentions are told apart either, so that a concept of the
 shared web weighs by all of them.
 
@@ -582,7 +582,7 @@ def _write_shared(memory: ExportSource, path: Path) -> int:
 
 
 def import_files(
-    home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False
+    home: Home, _: object, path: Path, *, agent: str = "main", trusted: bool = False
 ) -> Reports:
     """Import a folder as `export_files` writes it, or as the original system does.
 
@@ -595,13 +595,13 @@ def import_files(
         home: Where the memory goes.
         path: The folder, or the file.
         agent: Who has the records that name nobody.
-        trust_own: Whether the sources that the files name are kept.
+        trusted: Whether the sources that the files name are kept.
 
     Raises:
         StorageError: The disk is full.
     """
     importing = ImportOptions(
-        home.settings, home.clock.now(), check_agent(agent), trust_own
+        home.settings, home.clock.now(), check_agent(agent), trusted
     )
     axon_owners: set[str] = set()  # agents whose axon came along
     import_file = partial(_import_file, home, importing, axon_owners)

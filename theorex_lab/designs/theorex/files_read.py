@@ -367,7 +367,7 @@ def _concept_body(attributes: FlatRecord, importing: ImportOptions) -> Body:
     # Where the file has none, every mention counts as the last one.
     all_as_last = [float(count)] * _HALF_LIVES
     body["decayed"] = numbers.given("decayed_counts", all_as_last)
-    if importing.trust_own and attributes.get("said"):
+    if importing.trusted and attributes.get("said"):
         body["said"] = _speakers(attributes["said"], count)
     return body
 

@@ -147,7 +147,7 @@ def hook_form_log(name: str, path: Path) -> EvalLog:
     Raises:
         InvalidInput: Lines cannot be read.
     """
-    captures = Captures(LATEST, name, trust_own=True)
+    captures = Captures(LATEST, name, trusted=True)
     problems = list[str]()
     with opened(path) as (content, _):
         transcript = Transcript(HookForm(name, words="".join), lines_of(content))

@@ -372,7 +372,7 @@ def calls_of(
 ) -> list[tuple[Event, Event]]:
     """Return the start and the end of a call for each training query.
 
-    They are as a file of traces imported with --trust-own gives them. A call holds an
+    They are as a file of traces imported with --trusted gives them. A call holds an
     attempt of every model, which succeeds from a score of SUCCESS_FROM and costs what
     `costs`, (models,), says.
     """

@@ -132,7 +132,7 @@ def import_home(
     path: Path | None,
     *,
     agent: str = "main",
-    trust_own: bool = False,
+    trusted: bool = False,
     keep_secrets: bool = False,
 ) -> Reports:
     """Import the files that any layout has at the path: memory first, then runs.
@@ -146,7 +146,7 @@ def import_home(
             places that are there: the settings agentAxonDir, sharedAxonPath and
             outcomesDir.
         agent: Whose the records are that name nobody.
-        trust_own: Keep the sources that the files state; otherwise all has the source
+        trusted: Keep the sources that the files state; otherwise all has the source
             `import`.
         keep_secrets: Do not mask what looks like a secret.
 
@@ -173,7 +173,7 @@ def import_home(
                 searcher,
                 layout_path,
                 agent=agent,
-                trust_own=trust_own,
+                trusted=trusted,
             )
     if not reports:
         raise _nothing_at(home, path)
@@ -338,7 +338,7 @@ def import_runs(
     path: Path,
     *,
     agent: str = "main",
-    trust_own: bool = False,
+    trusted: bool = False,
 ) -> Reports:
     """Import outcomes, and then traces, each in one transaction.
 
@@ -350,13 +350,13 @@ def import_runs(
         home: The home.
         path: A folder or one file.
         agent: Whose the records are that name nobody.
-        trust_own: As in `import_home`.
+        trusted: As in `import_home`.
 
     Raises:
         StorageError: Where the events cannot be written.
     """
     options = ImportOptions(
-        home.settings, home.clock.now(), check_agent(agent), trust_own
+        home.settings, home.clock.now(), check_agent(agent), trusted
     )
     by_kind: dict[str | None, list[Path]] = {}
     if path in places(home.settings):

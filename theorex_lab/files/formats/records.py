@@ -196,7 +196,7 @@ def concept_of(record: FlatRecord, options: ImportOptions) -> tuple[int, str, st
     label = _checked_label(label, options)
     # The surface form is what is shown, also once others speak of the concept: a
     # strange file must not choose it freely.
-    if not options.trust_own:
+    if not options.trusted:
         plain = " ".join(surface.lower().split())
         if label not in (plain, _canonical(surface)):
             surface = label

@@ -233,14 +233,14 @@ class ImportOptions:
         settings: The settings.
         now: The present, in µs UTC.
         agent: Whose a record is that names nobody.
-        trust_own: Whether sources are kept. Without it everything has the source
+        trusted: Whether sources are kept. Without it everything has the source
             `import`, whatever the file says.
     """
 
     settings: Settings
     now: int
     agent: str = "main"
-    trust_own: bool = False
+    trusted: bool = False
 
     @property
     def latest(self) -> int:
@@ -269,7 +269,7 @@ class ImportOptions:
         stated = record.get(key, default)
         if not isinstance(stated, str) or stated not in TRUST:
             raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
-        return stated if self.trust_own else "import"
+        return stated if self.trusted else "import"
 
     def believed(
         self,

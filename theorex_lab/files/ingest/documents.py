@@ -97,7 +97,7 @@ def ingest(
     reader: FileReader,
     *,
     agent: str = "main",
-    trust_own: bool = False,
+    trusted: bool = False,
     sync: bool = False,
     dry_run: bool = False,
     progress: bool | None = None,
@@ -114,7 +114,7 @@ def ingest(
         paths: Files and folders.
         reader: How the files are read.
         agent: Whose they are.
-        trust_own: They are the user's own words; otherwise the source is `import`,
+        trusted: They are the user's own words; otherwise the source is `import`,
             which is untrusted.
         sync: What was taken in from these folders and is there no more is hidden.
         dry_run: Nothing is written.
@@ -125,7 +125,7 @@ def ingest(
             installed.
         StorageError: On a full disk.
     """
-    capture_source = "user" if trust_own else "import"
+    capture_source = "user" if trusted else "import"
     run = _IngestRun(
         home,
         reader,

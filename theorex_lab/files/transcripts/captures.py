@@ -66,7 +66,7 @@ class Captures:
         latest: A later time (µs UTC) is not believed.
         project: The project of what names no folder.
         agent: Whose captures they are.
-        trust_own: Whether these are the user's own transcripts.
+        trusted: Whether these are the user's own transcripts.
         keep_messages: As the setting keepMessages.
         named: Gives the project of a repository, by default that of its path alone.
     """
@@ -74,7 +74,7 @@ class Captures:
     latest: int
     project: str
     agent: str = "main"
-    trust_own: bool = False
+    trusted: bool = False
     keep_messages: bool = True
     named: Callable[[Repository], str] | None = None
     _places: dict[tuple[str, str], WorkingFolder] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Captures:
         session = session_of(utterance.session)
         body = body_of(utterance.hook, self._folder_of(session, utterance.cwd))
         body.pop("trace_id", None)  # of the process that runs now
-        if "source" in body and not self.trust_own:
+        if "source" in body and not self.trusted:
             body["source"] = "import"
         if not self.keep_messages and "message" in body:
             body["message"] = ""

@@ -3,7 +3,6 @@
 Some hundred captures make a transaction.
 """
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -19,10 +18,7 @@ from theorex_lab.core.ids import check_agent, session_of
 from theorex_lab.core.progress import bar
 from theorex_lab.core.project import (
     Repository,
-    check_project,
-    checkout_root,
     project_by_path,
-    repository_of,
 )
 from theorex_lab.files.formats.flat_files import merged
 from theorex_lab.files.transcripts.captures import (
@@ -45,6 +41,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import project_in
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.hook_payloads import BODIES
+from theorex_lab.memory.projects import known_or_new_project
 
 OWN_FOLDERS = ("~/.claude", "~/.codex")
 FORMS = "Claude Code's .jsonl, Codex's rollout-*.jsonl, or lines in a hook's form, plain or .gz"
@@ -116,7 +113,7 @@ def import_transcripts(
     *,
     project: str = "",
     since: str | datetime | None = None,
-    trust_own: bool = False,
+    trusted: bool = False,
     dry_run: bool = False,
     agent: str = "main",
     progress: bool | None = None,
@@ -129,10 +126,10 @@ def import_transcripts(
     Args:
         home: The home that they are kept in.
         path: A file or folder.
-        project: The project of sessions that name no absolute folder; without it their
-            file's name.
+        project: The project of sessions that name no absolute folder: its id, its name,
+            a folder, or the name of a new one; without it their file's name.
         since: Leave out what is earlier; ISO 8601 or a time with an offset.
-        trust_own: Prompts are the user's word; otherwise all that comes in has the
+        trusted: Prompts are the user's word; otherwise all that comes in has the
             source `import`.
         dry_run: Nothing is written.
         agent: Whose captures they are.
@@ -143,17 +140,11 @@ def import_transcripts(
         StorageError: On a full disk.
     """
     named = _by_path if dry_run else partial(project_in, home.journal, bind=True)
-    if os.sep in project:
-        root = checkout_root(str(Path(project).absolute()))
-        project_id = named(repository_of(root))
-    else:
-        project_id = check_project(project)
-    suggestion = "" if trust_own else _suggestion(path)
-    report = Imported(trusted=trust_own, suggestion=suggestion)
+    project_id = known_or_new_project(home, project, bind=not dry_run)
+    suggestion = "" if trusted else _suggestion(path)
+    report = Imported(trusted=trusted, suggestion=suggestion)
     files = in_time_order(files_in(path, report.problems))
-    captures = partial(
-        Captures, agent=check_agent(agent), trust_own=trust_own, named=named
-    )
+    captures = partial(Captures, agent=check_agent(agent), trusted=trusted, named=named)
     earliest = None if since is None else to_microseconds(since)
     run = _ImportRun(
         home,
@@ -214,7 +205,7 @@ def _read_whole(
         source = transcript(file, content)
         if source is None:
             return
-        captures = Captures(LATEST, project or stem_of(file), trust_own=True)
+        captures = Captures(LATEST, project or stem_of(file), trusted=True)
         file_time = file.stat().st_mtime_ns // 1_000
         for capture in timed_captures(
             source,
@@ -437,7 +428,7 @@ def _tracked(
 def _suggestion(path: Path) -> str:
     """Return what to say of transcripts in the user's own folder of an agent."""
     resolved = path.resolve()
-    advice = "if you wrote the prompts in them, --trust-own takes them for your word"
+    advice = "if you wrote the prompts in them, --trusted takes them for your word"
     for folder in OWN_FOLDERS:
         own_folder = Path(folder).expanduser().resolve()
         if resolved.is_relative_to(own_folder):

@@ -18,15 +18,14 @@ from theorex_lab.core.git_repository import (
     Change,
     GitRepository,
     StoredCommit,
-    children_first,
     read_changes,
 )
 from theorex_lab.core.processes import ProgramTimeout
 
 MOST_COMMITS = 2_000
 _SECONDS = 0.5  # for reading; what was read by then is what there is
-_SECONDS_OF_ONE_RUN = 1.0
-_COMMITS_AT_ONCE = 100
+_SECONDS_OF_ONE_RUN = 1.5
+_FIRST_COMMITS = 100  # that are read at once, then twice as many each time
 
 # A commit that changes more files than this says of none of them when it changes.
 MOST_FILES_OF_A_COMMIT = 30
@@ -118,8 +117,9 @@ def read_history(folder: str | Path, now: int) -> RepositoryHistory:
         "ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"
     )
     files = frozenset(_name(path) for path in listing.split(b"\0") if path)
-    ordered = [commit for commit in children_first(commits) if not commit.is_merge]
-    read = _read_in_time(repository, ordered, deadline)
+    # The newest come first, so that what is left out is older.
+    single = [commit for commit in commits if not commit.is_merge]
+    read = _read_in_time(repository, single, deadline)
     touches: list[Touch] = []
     moves: list[FolderMove] = []
     names = _PresentNames(files)
@@ -131,13 +131,26 @@ def read_history(folder: str | Path, now: int) -> RepositoryHistory:
             moves += _folder_moves(commit, changes)
     touches.sort(key=lambda touch: -touch.at)
     moves.sort(key=lambda move: -move.at)
-    is_whole = len(read) == len(ordered) and not _is_cut_off(commits)
+    is_whole = len(read) == len(single) and not _is_cut_off(commits)
     return RepositoryHistory(
         tuple(touches),
         tuple(moves),
         files,
         is_whole,
     )
+
+
+def _files_of(repository: GitRepository) -> frozenset[str]:
+    """Return the files that the newest commit has."""
+    options = [
+        "-r",
+        "-z",
+        "--name-only",
+        "--full-tree",
+    ]
+    listing = repository.run("ls-tree", *options, "HEAD")
+    paths = listing.split(b"\0")
+    return frozenset(_name(path) for path in paths if path)
 
 
 def _is_cut_off(commits: Sequence[StoredCommit]) -> bool:
@@ -153,10 +166,11 @@ def _read_in_time(
 ) -> list[StoredCommit]:
     """Return the first of these commits with their changes, as many as there is time for."""
     read: list[StoredCommit] = []
-    for start in range(0, len(commits), _COMMITS_AT_ONCE):
+    n_at_once = _FIRST_COMMITS
+    while len(read) < len(commits):
         if read and time.monotonic() > deadline:
             break
-        part = commits[start : start + _COMMITS_AT_ONCE]
+        part = commits[len(read) : len(read) + n_at_once]
         try:
             read_changes(repository, part, by_content=False)
         except ProgramTimeout:
@@ -164,6 +178,7 @@ def _read_in_time(
                 raise
             break
         read += part
+        n_at_once *= 2
     return read
 
 
