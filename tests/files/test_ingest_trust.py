@@ -90,13 +90,8 @@ def test_what_the_user_trusts_is_no_hearsay(lab: Lab, run: Run, tmp_path: Path) 
     given = folder(
         tmp_path / "docs", {"a.md": "# Deploy\nThe deploy needs a green lamp."}
     )
-<<<<<<< HEAD
-    lab.ingest(given, trust_own=True)
-    text = lab.briefing("how do we deploy").text
-=======
     lab.ingest(given, trusted=True)
-    text = lab.context("how do we deploy").text
->>>>>>> b-g
+    text = lab.briefing("how do we deploy").text
     assert "The deploy needs a green lamp." in text
     assert "Documents and code:" in text
     assert "Heard" not in text

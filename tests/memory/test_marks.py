@@ -238,15 +238,9 @@ def test_a_correction_is_of_the_items_project(lab: Lab) -> None:
     fix = there.agent("main").write(FIX, observation_type="trace_fix").event_id
     lab.correct(fix, NEW)
     lab.pin(fix)
-<<<<<<< HEAD
     assert NEW in there.briefing().text
-    other = lab.in_project("bank-22222222")
-    assert NEW not in other.briefing().text
-=======
-    assert NEW in there.context().text
     other = lab.in_project("bank-22222222", new=True)
-    assert NEW not in other.context().text
->>>>>>> b-g
+    assert NEW not in other.briefing().text
     assert [*other.search("pool size")] == []
     assert [hit.text for hit in there.search("pool size")] == [NEW]
     general = lab.agent("main").write("The pool is never drained.").event_id
@@ -283,13 +277,8 @@ def test_an_erased_correction_gives_the_text_back(lab: Lab, fix: str) -> None:
 
 
 def test_contexts_that_lie_there_are_rendered_again(lab: Lab, fix: str) -> None:
-<<<<<<< HEAD
-    there = lab.in_project("shop-11111111")
-    there.save_briefing()
-=======
     there = lab.in_project("shop-11111111", new=True)
-    there.boot_inject()
->>>>>>> b-g
+    there.save_briefing()
     files = [
         lab.context_file,
         *(lab.folder / "contexts" / name for name in ("shop-11111111.md", "none.md")),
