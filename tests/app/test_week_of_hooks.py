@@ -5,21 +5,20 @@ session is told of those before it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run
+from click.testing import CliRunner
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.app import hook
+from theorex_lab.app.cli import theorex
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.project import project_of
 from theorex_lab.memory.briefing.briefing import Briefing
 from theorex_lab.store.lifecycle import SessionHome
-
-Calls = Sequence[tuple[str, dict[str, Any]]]
 
 MONDAY = "2026-03-02T08:00:00+00:00"
 RULES = "Standing rules"
@@ -34,14 +33,15 @@ class Week:
     Attributes:
         clock: The time of the next event; each takes a minute.
         flushed: The sessions at whose end a flush was started.
+        told: What the session after each one was given at its start, by its name.
     """
 
-    def __init__(self, home: Path, folder: Path, run: Run) -> None:
+    def __init__(self, home: Path, folder: Path) -> None:
         self.home = home
         self.folder = folder
         self.clock = FixedClock.at(MONDAY)
         self.flushed = list[str]()
-        self._run = run
+        self.told = dict[str, Briefing]()
         self._session = ""
 
     def fire(self, name: str, **members: Any) -> None:
@@ -102,30 +102,22 @@ class Week:
         """End the session, and do what the process does that its end starts."""
         self.fire("SessionEnd", reason="prompt_input_exit")
         assert self.flushed[-1] == self._session
+        self.command("flush", "--session", self._session, "--agent", "main")
+        self.told[self._session] = self.briefing()
+
+    def command(self, *words: str) -> str:
+        """Run a command of `theorex` on the home now; return what it printed."""
         now = to_iso(self.clock.now())
-        flush = ["flush", "--session", self._session, "--now", now]
-        ended = self._run(*flush, "--agent", "main")
-        assert ended.code == 0, ended.err
+        options = ["--home", str(self.home), "--now", now]
+        ended = CliRunner().invoke(theorex, [*options, *words])
+        assert ended.exit_code == 0, ended.output
+        return ended.output
 
     def briefing(self, query: str | None = None, *, tokens: int = 500) -> Briefing:
         """What the project's next session is given."""
         project = project_of(str(self.folder))
         with Lab(self.home, project=project, clock=self.clock) as lab:
             return lab.briefing(query, tokens=tokens)
-
-
-@pytest.fixture
-def week(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Week:
-    folder = tmp_path / "bakery"
-    (folder / ".git").mkdir(parents=True)
-    made = Week(tmp_path / "home", folder, run)
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(SessionHome, "now", lambda _: made.clock.now())
-    monkeypatch.setattr(
-        hook, "start_flush", lambda _home, _agent, session: made.flushed.append(session)
-    )
-    monkeypatch.setattr(hook, "start_rendering", lambda *_: None)
-    return made
 
 
 def monday(week: Week) -> None:
@@ -209,27 +201,46 @@ def sunday(week: Week) -> None:
     week.end()
 
 
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
+    """The whole week, taken once."""
+    folder = tmp_path_factory.mktemp("work") / "bakery"
+    (folder / ".git").mkdir(parents=True)
+    made = Week(folder.parent / "home", folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("THEOREX_AGENT", raising=False)
+        patch.chdir(folder)
+        patch.setattr(SessionHome, "now", lambda _: made.clock.now())
+        patch.setattr(
+            hook, "start_flush", lambda _home, _agent, name: made.flushed.append(name)
+        )
+        patch.setattr(hook, "start_rendering", lambda *_: None)
+        made.told[""] = made.briefing()
+        for day in (monday, tuesday, thursday, friday, sunday):
+            day(made)
+        yield made
+
+
 def lines_of(briefing: Briefing, section: str) -> list[str]:
     return [line.text for line in briefing.lines if line.section == section]
+
+
+def test_the_first_session_is_told_nothing(week: Week) -> None:
+    assert week.told[""].lines == ()
 
 
 def test_the_second_session_knows_the_rule_the_command_and_what_was_done(
     week: Week,
 ) -> None:
-    assert week.briefing().lines == ()
-    monday(week)
-    made = week.briefing()
-    assert any("never commit" in text.lower() for text in lines_of(made, RULES))
-    assert any("`uv run pytest -q`" in text for text in lines_of(made, COMMANDS))
-    assert not any("python -m" in text for text in lines_of(made, COMMANDS))
-    assert "parse_row" in " ".join(lines_of(made, WORK))
-    assert made.tokens <= 500
+    told = week.told["importer"]
+    assert any("never commit" in text.lower() for text in lines_of(told, RULES))
+    assert any("`uv run pytest -q`" in text for text in lines_of(told, COMMANDS))
+    assert not any("python -m" in text for text in lines_of(told, COMMANDS))
+    assert "parse_row" in " ".join(lines_of(told, WORK))
 
 
 def test_a_command_that_failed_is_told_with_what_helped(week: Week) -> None:
-    for day in (monday, tuesday, thursday, friday):
-        day(week)
-    [cured] = lines_of(week.briefing(), PITFALLS)
+    [cured] = lines_of(week.told["ovens"], PITFALLS)
     assert cured.startswith("`python -m pytest -q` fails")
     assert "No module named pytest" in cured
     assert "`uv run pytest -q` worked" in cured
@@ -238,57 +249,52 @@ def test_a_command_that_failed_is_told_with_what_helped(week: Week) -> None:
 def test_what_the_last_session_left_open_is_told_until_a_later_one_did_it(
     week: Week,
 ) -> None:
-    monday(week)
-    tuesday(week)
-    work = " ".join(lines_of(week.briefing(), WORK))
+    work = " ".join(lines_of(week.told["totals"], WORK))
     assert "export_totals" in work
     assert "Refunds are not yet subtracted" in work
-    thursday(week)
-    work = " ".join(lines_of(week.briefing(), WORK))
+    work = " ".join(lines_of(week.told["refunds"], WORK))
     assert "Refunds are now subtracted" in work
     assert "not yet subtracted" not in work
 
 
-def test_every_later_session_is_told_the_rule_and_the_last_work(week: Week) -> None:
-    monday(week)
-    days = (
-        (tuesday, "export_totals", "not yet subtracted"),
-        (thursday, "now subtracted", ""),
-        (friday, "plan_ovens", "cleaning hour"),
-        (sunday, "Interrupted, not done: Print the allergens", ""),
-    )
-    for day, done, left_open in days:
-        day(week)
-        made = week.briefing()
-        work = " ".join(lines_of(made, WORK))
-        assert any("never commit" in text.lower() for text in lines_of(made, RULES))
-        assert any("`uv run pytest -q`" in text for text in lines_of(made, COMMANDS))
-        assert done in work, day
-        assert left_open in work, day
-        assert made.tokens <= 500
-        assert len({line.text for line in made.lines}) == len(made.lines)
-
-
-def test_a_prompt_about_the_first_session_brings_its_conclusion(
-    week: Week, run: Run
+@pytest.mark.parametrize(
+    ("after", "done", "left_open"),
+    [
+        ("importer", "parse_row", ""),
+        ("totals", "export_totals", "not yet subtracted"),
+        ("refunds", "now subtracted", ""),
+        ("ovens", "plan_ovens", "cleaning hour"),
+        ("labels", "", "Interrupted, not done: Print the allergens"),
+    ],
+)
+def test_every_later_session_is_told_the_rule_and_the_last_work(
+    week: Week, after: str, done: str, left_open: str
 ) -> None:
-    for day in (monday, tuesday, thursday, friday, sunday):
-        day(week)
+    told = week.told[after]
+    work = " ".join(lines_of(told, WORK))
+    assert any("never commit" in text.lower() for text in lines_of(told, RULES))
+    assert any("`uv run pytest -q`" in text for text in lines_of(told, COMMANDS))
+    assert done in work
+    assert left_open in work
+    assert told.tokens <= 500
+    assert len({line.text for line in told.lines}) == len(told.lines)
+    assert all(line.events and line.why for line in told.lines)
+
+
+def test_a_prompt_about_the_first_session_brings_its_conclusion(week: Week) -> None:
     question = "Why did the importer lose orders without a postcode?"
-    at_start = week.briefing(tokens=150)
     asked = week.briefing(question, tokens=150)
-    assert "parse_row" not in at_start.text
+    assert "parse_row" not in week.briefing(tokens=150).text
     assert "parse_row" in asked.text
     assert asked.tokens <= 150
-    now = to_iso(week.clock.now())
-    words = ["briefing", "--query", question, "--tokens", "150", "--now", now]
-    assert run(*words, "--json").json["text"] == asked.text
+    words = ["briefing", "--query", question, "--tokens", "150"]
+    assert json.loads(week.command("--json", *words))["text"] == asked.text
     other = week.briefing("Which violin suits a beginner?", tokens=150)
     assert "parse_row" not in other.text
 
 
-def test_another_project_is_told_nothing_of_it(week: Week, tmp_path: Path) -> None:
-    monday(week)
-    week.folder = tmp_path / "garage"
-    (week.folder / ".git").mkdir(parents=True)
-    assert week.briefing().lines == ()
+def test_another_project_is_told_nothing_of_it(week: Week) -> None:
+    garage = week.folder.parent / "garage"
+    (garage / ".git").mkdir(parents=True)
+    with Lab(week.home, project=project_of(str(garage)), clock=week.clock) as lab:
+        assert lab.briefing().lines == ()
