@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from theorex_lab.memory.briefing.candidates import WORK, Candidate, dated, fits_a_line
 from theorex_lab.memory.briefing.rewording import (
@@ -241,3 +243,40 @@ def test_a_wish_keeps_how_it_begins_and_its_day() -> None:
     assert worded_line("Add a till to the shop", [WISH]) == (
         "Asked: Add a till to the shop (24 Feb)."
     )
+
+
+SWAPPED = line("Added the `orders` table with a route for `clients`, all tests use it")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Added the `clients` table with a route for `orders`, all tests use it.", "another order"),
+        ("Added the `orders` table with a route for `clients`, some tests use it.", "the sense"),
+        ("Added the `orders` table with a route for `clients`, tests use it.", "the sense"),
+        ("Added the `orders` table before a route for `clients`, all tests use it.", "the sense"),
+        ("Added the `orders` table with a route for `clients`, all tests disuse it.", "contrary"),
+    ],
+)  # fmt: skip
+def test_a_wording_of_the_same_words_may_not_turn_the_sense(
+    text: str, why: str
+) -> None:
+    assert why in rewording_problem(text, [SWAPPED])
+    own = bare_text(SWAPPED)
+    assert rewording_problem(own, [SWAPPED]) == ""
+
+
+def test_contraries_are_told_from_each_other() -> None:
+    source = line("The cache of the shop is enabled when the till opens its drawer")
+    for old, new in (("enabled", "disabled"), ("opens", "closes")):
+        text = bare_text(source).replace(old, new)
+        assert "contrary" in rewording_problem(text, [source])
+
+
+@given(st.text(max_size=200))
+def test_whatever_a_model_says_is_judged_and_an_invented_number_never_stands(
+    text: str,
+) -> None:
+    assert rewording_problem(f"{text} 987654321", [MOVED])
+    if rewording_problem(text, [MOVED]) == "":
+        assert fits_a_line(worded_line(text, [MOVED]))

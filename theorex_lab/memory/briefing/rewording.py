@@ -10,7 +10,7 @@ Standard library only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from theorex_lab.memory.briefing.candidates import (
     Candidate,
@@ -33,10 +33,11 @@ MOST_SOURCES = 3  # lines that one wording may stand for
 _WISHES = ("asked", "interrupted")
 _LABELS = (REQUESTED, INTERRUPTED, UNANSWERED)
 # The share of a wording's content words that its sources need not have.
-_MOST_NEW_WORDS = 0.34
+_MOST_NEW_WORDS = 0.2
 _FEWEST_NEW_WORDS = 1
 
 _CODE = re.compile(r"`([^`]*)`")
+_CODE_OR_RUN = re.compile(r"`[^`]*`|[^\s`]+")
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|(?<!\w)'([^']+)'(?!\w)")
 # What Markdown or HTML would take for its own.
 _MARKUP = re.compile(
@@ -98,6 +99,26 @@ _WON_CUES = {
     "a report of something done": CUES["done"],
     "a reason": CUES["why"],
 }
+# Words on which the sense of a line hangs: none of them is won, and how much is meant
+# is not lost either.
+_LIMITS = frozenset("all any each every few many most only several some".split())
+_WEIGHTY = _LIMITS | frozenset(
+    "after again almost already before earlier formerly instead last later less more"
+    " nearly now off once over previously still under".split()
+)
+# Words that say the contrary of each other.
+_OPPOSITES = tuple(
+    frozenset(map(stem, pair.split("/")))
+    for pair in (
+        "accept/reject add/remove allow/block allow/forbid correct/wrong decrease/increase"
+        " disable/enable down/up exclude/include false/true fast/slow faster/slower first/last"
+        " hide/show high/low higher/lower input/output left/right local/remote lower/raise"
+        " maximum/minimum new/old open/close optional/required private/public pull/push"
+        " read/write start/stop"
+    ).split()
+)
+_SHORTEST_CONTRARY = 3  # letters of a stem that a prefix turns
+_CONTRARY_PREFIXES = ("un", "in", "im", "ir", "dis", "de", "non", "mis", "a")
 # Words by which a text turns to its reader, as an instruction does.
 _TO_THE_READER = re.compile(
     r"\b(?:you|your|yours|yourself|must|always|never|please|ignore|disregard|obey"
@@ -164,14 +185,18 @@ def rewording_problem(text: str, sources: Sequence[Candidate]) -> str:
         if _sort_of(line) != _sort_of(sources[0]):
             return "it joins lines of different kinds or days"
     words = [bare_text(line) for line in sources]
-    return (
-        _problem_of_form(text, sources)
-        or _problem_of_cues(text, words)
-        or _problem_of_instructions(text, sources)
-        or _problem_of_names(text, words)
-        or _problem_of_numbers(text, words)
-        or _problem_of_new_words(text, words)
+    checks = (
+        _problem_of_cues,
+        _problem_of_names,
+        _problem_of_numbers,
+        _problem_of_sense,
+        _problem_of_new_words,
     )
+    problem = _problem_of_form(text, sources)
+    problem = problem or _problem_of_instructions(text, sources)
+    for check in checks:
+        problem = problem or check(text, words)
+    return problem
 
 
 def _sort_of(line: Candidate) -> tuple[str, str, str]:
@@ -209,17 +234,29 @@ def _problem_of_names(text: str, words: Sequence[str]) -> str:
     for span in _spans_of(text):
         if not vocabulary.holds(span):
             return f"it has {span!r}, which its sources do not have"
-    for name in _names_in(text, vocabulary):
+    names = list(_names_in(text, vocabulary))
+    for name in names:
         if not vocabulary.holds(name):
             return f"it has the name {name!r}, which its sources do not have"
+    if not vocabulary.holds_in_order(_exact_names(text)):
+        return "its names stand in another order than those of its sources"
     return ""
 
 
 def _spans_of(text: str) -> Iterator[str]:
     """Yield the code and the quotations of a text."""
     yield from _CODE.findall(text)
-    for quotation in _QUOTED.findall(_CODE.sub(" ", text)):
+    for quotation in _QUOTED.findall(text.replace("`", "")):
         yield "".join(quotation)
+
+
+def _exact_names(text: str) -> Iterator[str]:
+    """Yield the names of a text, told by their signs or as code, but no numbers."""
+    for part in _CODE_OR_RUN.findall(text):
+        for run in _runs_of(part):
+            is_name = part.startswith("`") or _MARK_OF_A_NAME.search(run)
+            if is_name and not _NUMBER.fullmatch(run):
+                yield run
 
 
 class _Vocabulary:
@@ -227,13 +264,26 @@ class _Vocabulary:
 
     def __init__(self, words: Sequence[str]) -> None:
         runs = " \n ".join(" ".join(_runs_of(line)) for line in words)
+        self._text = "\n".join(words)
         self._runs = f" {runs} "
         self._stems = {stem(run) for run in runs.split()}
 
     def holds(self, name: str) -> bool:
         """Return whether the lines have a name, letter by letter."""
         runs = _runs_of(name)
-        return bool(runs) and f" {' '.join(runs)} " in self._runs
+        if not runs:
+            return name in self._text
+        return f" {' '.join(runs)} " in self._runs
+
+    def holds_in_order(self, names: Iterable[str]) -> bool:
+        """Return whether the lines have these names one after the other."""
+        position = 0
+        for name in names:
+            position = self._runs.find(f" {name} ", position)
+            if position < 0:
+                return False
+            position += len(name) + 1
+        return True
 
     def holds_word(self, word: str) -> bool:
         """Return whether the lines have a plain word in any of its forms."""
@@ -324,6 +374,41 @@ def _problem_of_change(text: str, source_words: frozenset[str]) -> str:
     return ""
 
 
+def _problem_of_sense(text: str, words: Sequence[str]) -> str:
+    """Return which weighty or contrary word a text has that its sources do not have."""
+    own_words = _lower_words(text)
+    source_words = _lower_words("\n".join(words))
+    won_words = (own_words - source_words) & _WEIGHTY
+    lost_words = (source_words - own_words) & _LIMITS
+    if won_words or lost_words:
+        return f"it changes the sense by {min(won_words | lost_words)!r}"
+    source_stems = frozenset(map(stem, source_words))
+    for word in sorted(own_words - source_words):
+        if stem(word) in source_stems:
+            continue
+        if _is_contrary(word, source_words) or _is_contrary(stem(word), source_stems):
+            return f"it has {word!r}, the contrary of what its sources have"
+    return ""
+
+
+def _lower_words(text: str) -> frozenset[str]:
+    """Return the words of letters alone, in lower case."""
+    return frozenset(re.findall(r"[^\W\d_]+", text.lower()))
+
+
+def _is_contrary(word: str, others: frozenset[str]) -> bool:
+    """Return whether the contrary of a stem is among others."""
+    for pair in _OPPOSITES:
+        if word in pair and pair & others:
+            return True
+    if len(word) < _SHORTEST_CONTRARY:
+        return False
+    for prefix in _CONTRARY_PREFIXES:
+        if f"{prefix}{word}" in others or word.removeprefix(prefix) in others:
+            return True
+    return False
+
+
 def _problem_of_new_words(text: str, words: Sequence[str]) -> str:
     """Return whether a text has many words that its sources do not have."""
     source_words = content_words("\n".join(words))
@@ -341,9 +426,9 @@ def _problem_of_instructions(text: str, sources: Sequence[Candidate]) -> str:
     for word in _TO_THE_READER.findall(text):
         if word.lower() not in addressed:
             return f"it turns to its reader by {word!r}"
-    if sources[0].kind in _WISHES:
-        return ""
     openings = set().union(*map(_openings_of, words))
+    if sources[0].kind in _WISHES:
+        openings |= _lower_words("\n".join(words))
     for opening in _openings_of(text):
         if opening in _COMMANDING and opening not in openings:
             return f"it commands by {opening!r}"
