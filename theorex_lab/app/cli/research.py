@@ -366,7 +366,7 @@ def compare(
 
 
 def _needs_tables(compared: Comparison) -> Iterator[str]:
-    """Yield a table for each log of which the needs are known: a row a system."""
+    """Yield a table for each log with known needs: a row a system."""
     from theorex_lab.eval.replay.needs import NEEDS_COLUMNS
 
     frame = compared.needs_frame
