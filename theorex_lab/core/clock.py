@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
+MICROSECONDS_PER_HOUR = 3_600_000_000
 MICROSECONDS_PER_DAY = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # What datetime can hold, so that every stored time can be shown again.

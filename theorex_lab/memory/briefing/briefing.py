@@ -9,7 +9,7 @@ from pathlib import Path
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable, TheorexError
 from theorex_lab.core.git_repository import NoCommit, NoRepository
 from theorex_lab.memory.briefing.candidates import Candidate
-from theorex_lab.memory.briefing.compose import start_candidates
+from theorex_lab.memory.briefing.compose import kept_start_candidates
 from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.briefing.marked_lines import marked_candidates
 from theorex_lab.memory.briefing.notes import note_candidates
@@ -122,7 +122,7 @@ def make_briefing(
     left = tokens_for_lines(tokens, heading)
     marks = line_marks(home, now)
     candidates = [
-        *with_rewritten_cards(home, start_candidates(sessions, now), now),
+        *with_rewritten_cards(home, kept_start_candidates(sessions, now), now),
         *note_candidates(home, now),
         *design_candidates(home, now),
         *from_git,

@@ -7,6 +7,7 @@ from operator import is_
 from threading import local
 from typing import TYPE_CHECKING
 
+from theorex_lab.core.clock import MICROSECONDS_PER_HOUR
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
 from theorex_lab.memory.briefing.cards import work_candidates
@@ -26,7 +27,8 @@ from theorex_lab.memory.briefing.session_log import Session, sessions_of
 if TYPE_CHECKING:
     from theorex_lab.memory.briefing.prompt_lines import Similarity
 
-# The last log that was composed, of each thread: it is asked at many prompts.
+# The last log that was composed, and the lines of the last start, of each thread: they
+# are asked for at many prompts.
 _last = local()
 
 
@@ -44,6 +46,25 @@ def start_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
         *pitfall_candidates(sessions, now),
         *place_candidates(sessions, now),
     ]
+
+
+def kept_start_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
+    """Return `start_candidates`, those made last where the sessions are the same.
+
+    Making them costs seconds for thousands of events. What was made within the hour is
+    given again.
+
+    Args:
+        sessions: The earlier sessions of the project.
+        now: The time of the start (µs UTC).
+    """
+    key = (*map(id, sessions), now // MICROSECONDS_PER_HOUR)
+    if getattr(_last, "start_key", None) != key:
+        _last.start_candidates = start_candidates(sessions, now)
+        # The sessions live as long as their ids are compared.
+        _last.start_sessions = list(sessions)
+        _last.start_key = key
+    return list(_last.start_candidates)
 
 
 def start_lines(
