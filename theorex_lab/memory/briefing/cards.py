@@ -59,10 +59,11 @@ _MOST_SHARED_WORDS = 3
 _NOT_A_REQUEST = ("noise", "interrupt", "standing")
 _NO_TITLE = ("noise", "interrupt", "standing", "summary")
 # Whose words in a prompt may be shown as the user's.
-_USERS_OWN = ("own", "repeated", "slash", "plan")
+_USERS_OWN = ("own", "slash", "plan")
 _SHORTEST_REQUEST = 20
 _SHORTEST_TITLE = 15
 _LONGEST_REQUEST = 220
+_LONGEST_JOINED = 190  # bytes of several wishes in one line
 # Cues of what is no conclusion, and those of which a conclusion has at least one.
 _NOT_ABOUT_THE_WORK = ("praise", "meta")
 _ABOUT_THE_WORK = ("done", "tests", "open", "why", "factual", "decide")
@@ -137,6 +138,7 @@ _CONTINUATION = re.compile(
 # Words that point to what a reader of the line does not see.
 _POINTING = re.compile(r"\b(?:this|thats?|these|those|same|above|below|here)\b", re.I)
 _FEWEST_WORDS_OF_A_WISH = 3
+_MOST_WORDS_OF_AN_ITEM = 6
 _FEWEST_WORDS_IF_POINTING = 5
 # Git says on which branch one is, or is told to change it.
 _ON_A_BRANCH = re.compile(
@@ -356,12 +358,22 @@ def requests_in(prompt: Prompt) -> list[str]:
     """Return the wishes in a prompt, in the user's own words, as whole lines."""
     requests: list[str] = []
     for statement, words_of in prompt.statements:
-        if words_of not in _USERS_OWN:
+        if words_of not in _USERS_OWN or _is_item_of_a_form(statement):
             continue
         text = wish_in(statement.text)
         if len(text) >= _SHORTEST_REQUEST:
             requests.append(text)
     return requests
+
+
+def _is_item_of_a_form(statement: Statement) -> bool:
+    """Return whether a statement is a short item of a list that a line introduces.
+
+    "Any gotchas" says nothing without the line above it.
+    """
+    if not (statement.is_bullet and statement.after_colon):
+        return False
+    return len(statement.text.split()) <= _MOST_WORDS_OF_AN_ITEM
 
 
 def wish_in(text: str) -> str:
@@ -400,7 +412,7 @@ def _says_enough(wish: str) -> bool:
 def _first_request(prompt: Prompt) -> str:
     """Return the first wish in a prompt that is long enough for a title."""
     for statement, words_of in prompt.statements:
-        if words_of in (*_USERS_OWN, "template"):
+        if words_of in (*_USERS_OWN, "repeated", "template"):
             text = wish_in(statement.text)
             if len(text) >= _SHORTEST_TITLE:
                 return text
@@ -437,6 +449,8 @@ def _request_lines(session: Session) -> Iterator[CardLine]:
     for number, prompt in enumerate(reversed(last_prompts)):
         label = how if prompt is unfinished else REQUESTED
         wishes = requests_in(prompt)[:_STATEMENTS_OF_A_PROMPT]
+        if prompt is unfinished:
+            wishes = _in_one_line(wishes)
         for position, text in enumerate(wishes):
             if text == title:
                 continue
@@ -448,6 +462,17 @@ def _request_lines(session: Session) -> Iterator[CardLine]:
                 is_first=prompt is prompts[0],
                 label=label,
             )
+
+
+def _in_one_line(wishes: Sequence[str]) -> list[str]:
+    """Return the wishes of one prompt as a single line, as many as it has room for."""
+    joined = ""
+    for wish in wishes:
+        longer = f"{joined.rstrip('.')}; {wish}" if joined else wish
+        if len(longer.encode()) > _LONGEST_JOINED:
+            break
+        joined = longer
+    return [joined] if joined else []
 
 
 def _title_line(session: Session, title: str, prompt: Prompt, label: str) -> CardLine:
