@@ -13,7 +13,6 @@ only, and paths are texts. A prompt reaches SQLite as bound parameters alone.
 from __future__ import annotations
 
 import math
-import re
 import sqlite3
 from contextlib import contextmanager
 from time import gmtime
@@ -25,7 +24,7 @@ from theorex_lab.memory.briefing.prompt_words import (
     is_file_name,
     numbers_after_command,
     own_and_pasted,
-    stem_of,
+    spellings_in,
     words_in,
 )
 
@@ -107,13 +106,17 @@ _LINE_MARK = "- "
 _MICROSECONDS_PER_DAY = 86_400_000_000
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _LONGEST_LOOKED_AT = 1_500  # characters in which a branch and a continuation are sought
-# Says that the prompt goes on with what was done before. English.
-_CONTINUING = re.compile(
-    r"^\W*(?:(?:ok|okay|so|now|please|let['’]?s)\W+)*"
-    r"(?:continue|proceed|resume|go on|carry on|keep going|pick up|finish)\b"
-    r"|\b(?:where (?:we|you|i) (?:left|stopped)|previous session|last (?:session|time)"
-    r"|earlier session|still (?:open|failing|broken))\b",
-    re.I,
+# What says that the prompt goes on with what was done before: how it begins, after
+# words of no weight, and what stands anywhere in it. English.
+_CONTINUING_STARTS = (
+    *("continue", "proceed", "resume", "go on", "carry on", "keep going", "pick up"),
+    "finish",
+)
+_BEFORE_A_START = frozenset("ok okay so now please let's lets let’s".split())
+_CONTINUING_PHRASES = (
+    *("where we left", "where you left", "where i left", "where we stopped"),
+    *("where you stopped", "previous session", "last session", "last time"),
+    *("earlier session", "still open", "still failing", "still broken"),
 )
 
 
@@ -243,11 +246,13 @@ class _Query:
     __slots__ = ("n_own_words", "terms", "text", "weights")
 
     def __init__(self, prompt: str) -> None:
-        own_text, pasted_text = own_and_pasted(prompt)
+        # SQLite takes no halves of surrogate pairs.
+        text = prompt[:LONGEST_READ].encode("utf-8", "replace").decode()
+        own_text, pasted_text = own_and_pasted(text)
         own_words, own_parts = words_in(own_text)
         pasted_words, pasted_parts = words_in(pasted_text)
         own_terms = own_words | own_parts
-        for number in numbers_after_command(prompt):
+        for number in numbers_after_command(text):
             own_terms.add(f"{NUMBER_MARK}{number}")
         weights = dict.fromkeys(sorted(own_terms)[:_MOST_OWN_WORDS], TUNING["own_word"])
         pasted_terms = sorted(pasted_words | pasted_parts)[:_MOST_PASTED_WORDS]
@@ -258,7 +263,7 @@ class _Query:
                 weights[f"{FILE_MARK}{term}"] = 0.0
         self.weights = weights
         self.n_own_words = sum(map(str.isalpha, (term[0] for term in own_terms)))
-        self.text = prompt[:LONGEST_READ]
+        self.text = text
         self.terms: list[_Term] = []
 
     @property
@@ -336,7 +341,7 @@ def lines_for_prompt(
     candidates = [*card, *search.passages(index, similarity)]
     waiting = [row for row in candidates[:_MOST_CANDIDATES] if row.id not in ids]
     chosen = _chosen(waiting, tokens, [*shown, *given])
-    spellings = _spellings(query) if chosen else {}
+    spellings = spellings_in(query.text) if chosen else {}
     return [PromptLine(row, row.why or _why(query, row, spellings)) for row in chosen]
 
 
@@ -518,9 +523,26 @@ def _continuation(
             return f"the prompt is about {term.term} too"
     if branch and branch in query.text:
         return f"the prompt is about the branch {branch} too"
-    if _CONTINUING.search(query.text[:_LONGEST_LOOKED_AT]):
+    if _goes_on(query.text[:_LONGEST_LOOKED_AT]):
         return "the prompt goes on with earlier work"
     return ""
+
+
+def _goes_on(text: str) -> bool:
+    """Return whether a text says that it goes on with earlier work.
+
+    >>> _goes_on("OK, please continue"), _goes_on("Continuous builds are slow")
+    (True, False)
+    """
+    words = text.lower().split()
+    while words and words[0].strip(",.!:;-") in _BEFORE_A_START:
+        words.pop(0)
+    start = " ".join(words[:3])
+    beginning = "".join(sign if sign.isalpha() else " " for sign in start)
+    if f"{beginning} ".startswith(tuple(f"{cue} " for cue in _CONTINUING_STARTS)):
+        return True
+    folded = " ".join(words)
+    return any(phrase in folded for phrase in _CONTINUING_PHRASES)
 
 
 class _Search:
@@ -717,14 +739,6 @@ def _why(
         word = spellings.get(term.term, term.term)
         named.append(f'"{word}"')
     return f"{source}; like the prompt, it speaks of {', '.join(named)}"
-
-
-def _spellings(query: _Query) -> dict[str, str]:
-    """Return the words of a prompt as they are spelt in it, by their terms."""
-    spellings: dict[str, str] = {}
-    for run in re.findall(r"[^\W_]+", query.text):
-        spellings.setdefault(stem_of(run.lower()), run)
-    return spellings
 
 
 def _short_day(at: int) -> str:
