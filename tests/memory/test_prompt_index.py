@@ -33,6 +33,8 @@ from theorex_lab.memory.briefing.prompt_lines import (
     note_lines_given,
     note_text_given,
     prompt_index_at,
+    prompt_text,
+    room_for_lines,
     words_of_line,
 )
 from theorex_lab.memory.briefing.prompt_words import own_and_pasted, words_in
@@ -130,7 +132,12 @@ def test_a_project_that_did_not_move_is_left_alone(lab: Lab) -> None:
     _say(lab, "b", "Look at the other mill", "The mill grinds oats.", project="mill")
     assert write_prompt_index(lab.home, ["shop"]) == 0
 
-    _say(lab, "new", "Look at the exporter", "The exporter flushes its chunks every second.")
+    _say(
+        lab,
+        "new",
+        "Look at the exporter",
+        "The exporter flushes its chunks every second.",
+    )
     assert write_prompt_index(lab.home, ["shop"]) == 1
     assert any("flushes" in line.text for line in _lines(lab))
 
@@ -270,22 +277,22 @@ def test_only_its_owner_may_read_the_index(lab: Lab) -> None:
     assert _file(lab).stat().st_mode & 0o077 == 0
 
 
-def test_the_hook_and_the_library_give_the_same_lines(lab: Lab) -> None:
+@pytest.mark.parametrize("tokens", [40, 60, 90])
+def test_the_hook_and_the_library_give_the_same_text(lab: Lab, tokens: int) -> None:
     _work(lab)
     here = lab.in_project("shop")
-    # With a small budget the start leaves something for the prompt.
-    briefing = here.briefing(PROMPT, tokens=60)
-    assert briefing.lines
 
-    start = here.briefing(tokens=60).text
+    briefing = here.briefing(PROMPT, tokens=tokens)
+
+    start = here.briefing(tokens=tokens).text
     with prompt_index_at(str(_file(lab))) as index:
         note_text_given(index, "now", start, lab.clock.now())
-    heading_tokens = 60 - 45
-    for tokens in range(60 - heading_tokens, 61):
-        hook_texts = [line.text for line in _lines(lab, tokens=tokens, session="now")]
-        if hook_texts == [line.text for line in briefing.lines]:
-            return
-    pytest.fail(f"{hook_texts} is not {briefing.lines}")
+    lines = _lines(lab, tokens=room_for_lines(tokens), session="now")
+    assert lines
+    assert [line.text for line in lines] == [line.text for line in briefing.lines]
+    assert [line.why for line in lines] == [line.why for line in briefing.lines]
+    assert prompt_text(lines) == briefing.text
+    assert briefing.tokens <= tokens
 
 
 def test_a_crash_while_writing_leaves_what_was_there(
@@ -294,7 +301,12 @@ def test_a_crash_while_writing_leaves_what_was_there(
     _work(lab)
     write_prompt_index(lab.home)
     before = [line.text for line in _lines(lab)]
-    _say(lab, "new", "Look at the exporter", "The exporter flushes its chunks every second.")
+    _say(
+        lab,
+        "new",
+        "Look at the exporter",
+        "The exporter flushes its chunks every second.",
+    )
 
     class PowerCut(Exception):
         pass

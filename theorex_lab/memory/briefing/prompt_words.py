@@ -38,6 +38,7 @@ _LONGEST_WITH_E = 4  # letters of a word whose final e stays
 _LONGEST_ENDING = 6  # letters after the dot of a file's name
 _LONGEST_WORD = 120
 _LONGEST_NUMBER = 5
+_FOLDERS_OF_A_LONG_PATH = 2
 # Consonants that are doubled before an ending, as in "running".
 _DOUBLED = frozenset("bdgmnprt")
 
@@ -245,6 +246,29 @@ def numbers_after_command(text: str) -> list[str]:
         if number.isdigit() and 1 < len(number) <= _LONGEST_NUMBER:
             numbers.append(number)
     return numbers
+
+
+def without_folders(text: str) -> str:
+    """Return a text whose addresses and long paths are cut to their last part.
+
+    >>> without_folders("See https://example.org/docs/cache in src/app/main.py")
+    'See cache in main.py'
+    """
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if line.count("/") > 1:
+            line = " ".join(map(_last_part, line.split(" ")))
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _last_part(run: str) -> str:
+    """Return the last part of an address or a long path; another run as it is."""
+    if "://" not in run and run.count("/") < _FOLDERS_OF_A_LONG_PATH:
+        return run
+    if _number_in(run, ""):
+        return f"{NUMBER_MARK}{_number_in(run, '')}"
+    return run.rstrip("/").rpartition("/")[2]
 
 
 def own_and_pasted(prompt: str) -> tuple[str, str]:
