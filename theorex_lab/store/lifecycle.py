@@ -313,26 +313,22 @@ def take_prompt(
         from theorex_lab.memory.briefing.prompt_lines import (
             lines_for_prompt,
             note_lines_given,
-        )
-        from theorex_lab.memory.briefing.rendered_text import (
-            heading_of,
-            rendered_text,
-            tokens_for_lines,
+            prompt_text,
+            room_for_lines,
         )
         from theorex_lab.text.line import count_tokens
 
-        heading = heading_of(tokens, prompt.at)
         lines = lines_for_prompt(
             index,
             project,
             query,
             prompt.at,
-            tokens=tokens_for_lines(tokens, heading),
+            tokens=room_for_lines(tokens),
             session=prompt.session,
         )
         if not lines:
             return nothing
-        text = rendered_text(heading, lines)
+        text = prompt_text(lines)
         ids = [line.id for line in lines]
         given = Given(text.encode(), ids, count_tokens(text))
         give(given.text)

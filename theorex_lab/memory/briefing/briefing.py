@@ -17,6 +17,8 @@ from theorex_lab.memory.briefing.prompt_index import fresh_prompt_index
 from theorex_lab.memory.briefing.prompt_lines import (
     PromptLine,
     lines_for_prompt,
+    prompt_text,
+    room_for_lines,
     words_of_line,
 )
 from theorex_lab.memory.briefing.recorded_marks import line_marks
@@ -120,31 +122,55 @@ def make_briefing(
         from_git, problem = _from_git(home, folder, now)
     heading = heading_of(tokens, now, has_sessions=not from_git)
     left = tokens_for_lines(tokens, heading)
-    marks = line_marks(home, now)
     candidates = [
         *with_rewritten_cards(home, kept_start_candidates(sessions, now), now),
         *note_candidates(home, now),
         *design_candidates(home, now),
         *from_git,
     ]
+    marks = line_marks(home, now)
     at_start = choose(marked_candidates(candidates, marks, now), left)
-    chosen: Sequence[Candidate | PromptLine] = at_start
     if query:
-        meaning = _Meaning(home, query)
-        with fresh_prompt_index(home) as index:
-            chosen = lines_for_prompt(
-                index,
-                home.project,
-                query,
-                now,
-                tokens=left,
-                shown=[words_of_line(line.text) for line in at_start],
-                similarity=meaning.similarity if meaning.is_known else None,
-            )
-        problem = meaning.problem
+        return _prompt_briefing(home, query, now, tokens, at_start)
+    if not at_start:
+        return _empty(problem)
+    return _rendered(heading, at_start, problem)
+
+
+def _prompt_briefing(
+    home: Home,
+    query: str,
+    now: int,
+    tokens: int,
+    at_start: Sequence[Candidate],
+) -> Briefing:
+    """Return what a prompt brings beside the start's lines, as the agent's hook does.
+
+    Args:
+        home: The home.
+        query: The prompt.
+        now: The time (µs UTC).
+        tokens: The budget, heading included.
+        at_start: What the session's start gives.
+    """
+    meaning = _Meaning(home, query)
+    with fresh_prompt_index(home) as index:
+        chosen = lines_for_prompt(
+            index,
+            home.project,
+            query,
+            now,
+            tokens=room_for_lines(tokens),
+            shown=[words_of_line(line.text) for line in at_start],
+            similarity=meaning.similarity if meaning.is_known else None,
+        )
     if not chosen:
-        return _empty(home, problem, has_query=bool(query))
-    return _rendered(heading, chosen, problem)
+        if home.journal.last_seq():
+            return Briefing("", (), 0, meaning.problem)
+        return _empty(meaning.problem)
+    text = prompt_text(chosen)
+    lines = tuple(_line(line) for line in chosen)
+    return Briefing(text, lines, count_tokens(text), meaning.problem)
 
 
 def briefing_of_repository(
@@ -170,7 +196,7 @@ def briefing_of_repository(
 
 def _rendered(
     heading: Sequence[str],
-    chosen: Sequence[Candidate | PromptLine],
+    chosen: Sequence[Candidate],
     problem: str,
 ) -> Briefing:
     """Return the briefing of these lines, which stand in a fence under the heading."""
@@ -240,10 +266,8 @@ class _Meaning:
         return cosines
 
 
-def _empty(home: Home, problem: str, *, has_query: bool) -> Briefing:
-    """Return a briefing without lines: one hint, and nothing at a prompt."""
-    if has_query and home.journal.last_seq():
-        return Briefing("", (), 0, problem)
+def _empty(problem: str) -> Briefing:
+    """Return a briefing without lines: one hint."""
     return Briefing(HINT_TEXT, (), count_tokens(HINT_TEXT), problem)
 
 

@@ -7,8 +7,6 @@ library only, and few patterns. English: its stop words and endings are those of
 
 from __future__ import annotations
 
-import re
-
 # Words that say nothing of what a text is about, as `text.wording` has them, and what is
 # left of a contraction.
 _STOP_WORDS = frozenset(
@@ -24,16 +22,14 @@ _STOP_WORDS = frozenset(
     ain ll ve re
     """.split()
 )
-_WORD = re.compile(r"[^\W\d][\w.\-/#]*\w|\w")
-_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-# The number of an issue or a pull request.
-_NUMBER = re.compile(
-    r"(?:\b(?:PR|pull request|issue|task|ticket|bug)s?\s*|pull/|issues/)#?(\d{1,5})\b"
-    r"|(?<![\w/])#(\d{1,5})\b",
-    re.I,
+# Signs that no word holds.
+_PARTING = dict.fromkeys(map(ord, "\"'`,;:()[]{}<>=|\\!?*&^%$@~+…“”‘’«»→•"), " ")
+_EDGES = "./-#"  # signs that stand within a word alone
+# Words before the number of an issue or a pull request.
+_NUMBERED = frozenset(
+    "pr prs issue issues task tasks ticket tickets bug bugs request pull".split()
 )
-_DIGITS = re.compile(r"\d\d")
-_BARE_NUMBER = re.compile(r"(?<![\w.#/-])#?(\d{1,5})\b(?![.\w])")
+_NUMBERED_PATHS = ("pull/", "issues/")
 NUMBER_MARK = "#"  # how the term of such a number begins
 FILE_MARK = "/"  # how the term of a file's name begins
 _SHORTEST_PART = 3
@@ -41,6 +37,8 @@ _SHORTEST_STEM = 3
 _LONGEST_WITH_E = 4  # letters of a word whose final e stays
 _LONGEST_ENDING = 6  # letters after the dot of a file's name
 _LONGEST_WORD = 120
+_LONGEST_NUMBER = 5
+_FOLDERS_OF_A_LONG_PATH = 2
 # Consonants that are doubled before an ending, as in "running".
 _DOUBLED = frozenset("bdgmnprt")
 
@@ -138,8 +136,15 @@ def words_in(text: str) -> tuple[set[str], set[str]]:
     """
     words: set[str] = set()
     parts: set[str] = set()
-    for word in _WORD.findall(text):
-        if not 1 < len(word) < _LONGEST_WORD:
+    numbers: set[str] = set()
+    last = ""
+    for run in text.translate(_PARTING).split():
+        number = _number_in(run, last)
+        last = run
+        if number:
+            numbers.add(f"{NUMBER_MARK}{number}")
+        word = run.strip(_EDGES)
+        if not 1 < len(word) < _LONGEST_WORD or word[0].isdigit():
             continue
         lower = word.lower()
         if lower in _STOP_WORDS:
@@ -149,17 +154,67 @@ def words_in(text: str) -> tuple[set[str], set[str]]:
             continue
         words.add(stem_of(_file_in(lower) or lower))
         _add_parts(word, parts)
-    for number in numbers_in(text):
-        parts.add(f"{NUMBER_MARK}{number}")
-    return words, parts - words
+    return words, (parts | numbers) - words
+
+
+def _number_in(run: str, last: str) -> str:
+    """Return the number of an issue or a pull request that a run of signs names.
+
+    A single digit counts steps, and names nothing.
+
+    Args:
+        run: Signs without a space.
+        last: Those before them.
+    """
+    if not run[-1].isdigit() and run[-1] not in _EDGES:
+        return ""
+    bare = run.strip("./-")
+    number = bare.rpartition("#")[2]
+    if not number.isdigit():
+        for path in _NUMBERED_PATHS:
+            number = number.rpartition(path)[2]
+    if not number.isdigit() or not 1 < len(number) <= _LONGEST_NUMBER:
+        return ""
+    is_named = number != bare or last.lower().strip(_EDGES) in _NUMBERED
+    return number if is_named else ""
 
 
 def _add_parts(word: str, parts: set[str]) -> None:
     """Add the words that a name is made of."""
-    for piece in _PART.findall(word):
+    for piece in _pieces(word):
         lower_piece = piece.lower()
         if len(piece) >= _SHORTEST_PART and lower_piece not in _STOP_WORDS:
             parts.add(stem_of(lower_piece))
+
+
+def _pieces(name: str) -> list[str]:
+    """Return the words of a name: what stands between signs, digits and humps.
+
+    >>> _pieces("maxRetries_of.HTTPClient2")
+    ['max', 'Retries', 'of', 'HTTP', 'Client']
+    """
+    pieces: list[str] = []
+    start = 0
+    for end in range(1, len(name) + 1):
+        if end < len(name) and not _parts_at(name, end):
+            continue
+        piece = name[start:end]
+        if piece.isalpha():
+            pieces.append(piece)
+        start = end
+    return pieces
+
+
+def _parts_at(name: str, position: int) -> bool:
+    """Return whether one word of a name ends before a position."""
+    before = name[position - 1]
+    here = name[position]
+    if not before.isalpha() or not here.isalpha():
+        return True
+    if not here.isupper():
+        return False
+    following = name[position + 1 : position + 2]
+    return before.islower() or following.islower()
 
 
 def _file_in(word: str) -> str:
@@ -180,29 +235,40 @@ def is_file_name(word: str) -> bool:
     return ending.isalnum() and ending[0].isalpha() and len(ending) <= _LONGEST_ENDING
 
 
-def numbers_in(text: str) -> list[str]:
-    """Return the numbers of issues and pull requests; a single digit counts steps.
-
-    >>> numbers_in("PR 168 closes #12; see step 3")
-    ['168', '12']
-    """
-    numbers: list[str] = []
-    if not _DIGITS.search(text):
-        return numbers
-    for after_word, after_sign in _NUMBER.findall(text):
-        number = after_word or after_sign
-        if len(number) > 1:
-            numbers.append(number)
-    return numbers
-
-
 def numbers_after_command(text: str) -> list[str]:
     """Return the numbers that a slash command is given, as in "/review 177"."""
     if not text.startswith("/"):
         return []
     line = text.partition("\n")[0]
-    arguments = line.partition(" ")[2]
-    return [number for number in _BARE_NUMBER.findall(arguments) if len(number) > 1]
+    numbers: list[str] = []
+    for argument in line.split()[1:]:
+        number = argument.lstrip("#")
+        if number.isdigit() and 1 < len(number) <= _LONGEST_NUMBER:
+            numbers.append(number)
+    return numbers
+
+
+def without_folders(text: str) -> str:
+    """Return a text whose addresses and long paths are cut to their last part.
+
+    >>> without_folders("See https://example.org/docs/cache in src/app/main.py")
+    'See cache in main.py'
+    """
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if line.count("/") > 1:
+            line = " ".join(map(_last_part, line.split(" ")))
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _last_part(run: str) -> str:
+    """Return the last part of an address or a long path; another run as it is."""
+    if "://" not in run and run.count("/") < _FOLDERS_OF_A_LONG_PATH:
+        return run
+    if _number_in(run, ""):
+        return f"{NUMBER_MARK}{_number_in(run, '')}"
+    return run.rstrip("/").rpartition("/")[2]
 
 
 def own_and_pasted(prompt: str) -> tuple[str, str]:
@@ -251,3 +317,12 @@ def _announces(line: str) -> bool:
         return False
     words = frozenset(line[:-1].lower().split())
     return not words.isdisjoint(_ANNOUNCING) and words.isdisjoint(_USERS_WORDS)
+
+
+def spellings_in(text: str) -> dict[str, str]:
+    """Return the words of a text as they are spelt in it, by their stems."""
+    spellings: dict[str, str] = {}
+    for run in text.translate(_PARTING).split():
+        word = run.strip(_EDGES)
+        spellings.setdefault(stem_of(word.lower()), word)
+    return spellings
