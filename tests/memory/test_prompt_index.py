@@ -336,12 +336,13 @@ def test_removal_leaves_no_file_of_the_index(lab: Lab) -> None:
 def test_what_was_dismissed_is_not_given(lab: Lab) -> None:
     _work(lab)
     write_prompt_index(lab.home)
-    [event] = _lines(lab)[0].events
+    dismissed = _lines(lab)[0]
 
-    lab.dismiss(event)
+    lab.dismiss(dismissed.id)
 
     write_prompt_index(lab.home)
-    assert not any(event in line.events for line in _lines(lab))
+    assert dismissed.id not in [line.id for line in _lines(lab)]
+    assert dismissed.text not in [line.text for line in _lines(lab)]
 
 
 HOSTILE = {
