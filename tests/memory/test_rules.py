@@ -387,7 +387,7 @@ def test_a_wish_about_the_product_or_the_work_at_hand_is_no_rule(text):
         "make sure you run the tests before you report back",
         "use pnpm instead of npm",
         "no emojis in code comments please",
-        "keep functions short and never add comments that repeat the code",
+        "keep functions short and never add comments on obvious code",
     ],
 )
 def test_a_wish_about_how_work_is_done_is_a_rule(text):

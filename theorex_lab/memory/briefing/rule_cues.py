@@ -175,10 +175,8 @@ PRACTICE = re.compile(
 # A word that points at something outside the sentence.
 DEICTIC = re.compile(
     r"""
-    \b(?: (?:this|these|those)
+    \b(?: (?:this|that|these|those)
         (?! [ ](?:project|repo|repository|code[ ]?base|workspace) )
-      | (?:in|of|to|with|from|for|like|do|does|doing|fix|use|about|on|at|by|all|not)[ ]that
-      | that (?= \s*[.,;!?] | \s*$ | [ ](?:one|way|thing|file|rule|again)\b )
       | here | above | below | now | again | latest | current | such
       | other | the[ ]new | (?:phase|step|chunk|part|milestone|sprint|stage|task)[ ]?\#?\d+
     )\b
