@@ -304,3 +304,40 @@ def test_every_line_is_one_short_dated_line_whatever_was_said(
         assert line.why
     for better, worse in pairwise(lines):
         assert better.session != worse.session or better.weight >= worse.weight
+
+
+def texts_of(log: Log) -> list[str]:
+    """Return the lines on the work."""
+    return [line.text for line in work_candidates(sessions_of(log.events), START)]
+
+
+def test_the_wishes_of_an_unanswered_prompt_are_one_line():
+    log = Log()
+    log.prompt("Add an export of invoices to PDF")
+    log.message("Added the export of invoices to PDF in billing.")
+    log.prompt("Drop the draft table of orders. Rename the column for taxes.")
+    [line] = [text for text in texts_of(log) if text.startswith("Asked last")]
+    assert "Drop the draft table of orders; Rename the column for taxes" in line
+
+
+def test_a_report_that_names_nothing_is_no_line():
+    log = Log()
+    log.prompt("Add retries to the upload client")
+    log.message(
+        "All three files have been updated. Done — the upload client retries with a"
+        " growing delay.\n\ndescription: Added for when tasks are implemented."
+    )
+    texts = " ".join(texts_of(log))
+    assert "three files" not in texts
+    assert "description" not in texts
+    assert "The upload client retries with a growing delay (24 Feb)." in texts
+
+
+def test_an_item_of_a_form_is_no_wish():
+    log = Log()
+    log.prompt(
+        "Write down what was learnt about invoices:\n- Any gotchas discovered\n"
+        "- Dependencies or relationships affected"
+    )
+    log.message("Added the notes on invoices to the handbook.")
+    assert not any("relationships" in text for text in texts_of(log))

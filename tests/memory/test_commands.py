@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.briefing.candidates import COMMANDS, fits_a_line
 from theorex_lab.memory.briefing.command_roles import (
+    general_text,
     general_words,
     is_everyday,
     is_general,
@@ -265,3 +266,46 @@ def test_each_line_fits_and_says_what_it_rests_on(texts: list[str]) -> None:
         assert 0 <= candidate.weight <= 1
         assert candidate.events
         assert ids.issuperset(candidate.events)
+
+
+@pytest.mark.parametrize(
+    ("line", "role"),
+    [
+        ("cargo +nightly fmt --all", "format"),
+        ("cargo clippy --all-targets -- -D warnings", "lint"),
+        ("terraform fmt -recursive", "format"),
+        ("terraform fmt -check", "lint"),
+        ("tofu validate", "lint"),
+        ("terraform apply -auto-approve", "run"),
+        ("docker compose exec -T web python manage.py test", "test"),
+        ("docker compose -f dev.yml run --rm web pytest -q", "test"),
+        ("docker compose -f dev.yml up -d", "run"),
+        ("docker exec -it web ruff check .", "lint"),
+        ("dotnet format --verify-no-changes", "lint"),
+        ("./gradlew :app:testDebugUnitTest", "test"),
+        ("./gradlew spotlessApply", "format"),
+        ("./gradlew spotlessCheck", "lint"),
+        ("pnpm --filter web test", "test"),
+        ("yarn workspace web build", "build"),
+        ("npm --prefix ui run lint", "lint"),
+        ("turbo run build", "build"),
+        ("make -C src lint", "lint"),
+        ("make -j8", "build"),
+        ("mix dialyzer", "lint"),
+        ("flutter analyze", "lint"),
+        ("bazel test //...", "test"),
+        ("latexmk -pdf main.tex", "build"),
+        ("xcodebuild -scheme App test", "test"),
+        ("php artisan test", "test"),
+        ("docker run --rm busybox ls", "run"),
+    ],
+)
+def test_commands_of_other_ecosystems_have_their_roles(line, role):
+    [command] = simple_commands(line)
+    assert role_of(command.words) == role
+
+
+def test_a_script_and_a_package_that_are_part_of_a_command_are_shown():
+    for line in ("python manage.py test", "pnpm --filter web test"):
+        [command] = simple_commands(line)
+        assert general_text(command) == line

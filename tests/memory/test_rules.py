@@ -196,7 +196,9 @@ def test_what_an_agent_reports_that_it_recorded_is_a_rule_only_after_a_request()
     asked = Log()
     asked.prompt("a", "adjust the agent rules to never litter anymore")
     asked.answer("a", report)
-    assert "prevents littering the repository root" in asked.texts()
+    assert (
+        "Avoid littering the repository root with files (recorded in" in asked.texts()
+    )
     unasked = Log()
     unasked.prompt("a", "what happened to the files here?")
     unasked.answer("a", report)
@@ -357,3 +359,62 @@ def test_every_rule_is_one_line_with_a_weight_and_a_reason(steps):
         assert 0 <= rule.weight <= 1
         assert rule.why.endswith(".")
         assert rule.events
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no tokens to be sent anymore for export jobs - remove that from all jobs",
+        "make sure the import and the export return partial rows and not just at the end",
+        "make sure @src/rows.py and @src/cols.py return rows, never columns",
+        "never create notes in any other location",
+        "only go ahead if you changed code",
+        "work very slowly from phase 1 to phase 5, stopping at each for a code review",
+        "make sure you update docs/EVENTS.md with the new docs",
+    ],
+)
+def test_a_wish_about_the_product_or_the_work_at_hand_is_no_rule(text):
+    log = Log()
+    log.prompt("a", text)
+    log.answer("a")
+    assert log.texts() == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "never commit without asking me",
+        "make sure you run the tests before you report back",
+        "use pnpm instead of npm",
+        "no emojis in code comments please",
+        "keep functions short and never add comments on obvious code",
+    ],
+)
+def test_a_wish_about_how_work_is_done_is_a_rule(text):
+    log = Log()
+    log.corrected("a", text)
+    assert log.texts() != ""
+
+
+def test_what_a_rule_brings_about_is_told_as_a_wish():
+    wordings = {
+        "I've added a rule to the agent instructions that ensures agents always use the"
+        " lock file.": (
+            "Always use the lock file (recorded in the agent instructions)"
+        ),
+        "Added a rule file at `.cursor/rules/yaml.mdc` that establishes the best"
+        " practice of using yq.": (
+            "Use yq (recorded in the rule file at `.cursor/rules/yaml.mdc`)"
+        ),
+        "Created a rule at `rules/a.mdc` that requires a failing test.": (
+            "The rule at `rules/a.mdc` requires a failing test"
+        ),
+    }
+    for text, wording in wordings.items():
+        assert report_wording(text) == wording
+
+
+def test_a_subject_that_stands_apart_is_dropped_from_a_wish():
+    text = "re release notes, they should just follow release.mdc"
+    assert standing_wording(text) == "Follow release.mdc"
+    assert standing_wording("I make decisions") == "The user makes the decisions"

@@ -412,6 +412,8 @@ def _says_enough(wish: str) -> bool:
 def _first_request(prompt: Prompt) -> str:
     """Return the first wish in a prompt that is long enough for a title."""
     for statement, words_of in prompt.statements:
+        if _is_item_of_a_form(statement):
+            continue
         if words_of in (*_USERS_OWN, "repeated", "template"):
             text = wish_in(statement.text)
             if len(text) >= _SHORTEST_TITLE:
@@ -438,7 +440,10 @@ def _slash_command(text: str) -> str:
 
 
 def _request_lines(session: Session) -> Iterator[CardLine]:
-    """Yield what was asked: the title, the last wishes, and what was interrupted."""
+    """Yield what was asked: the title, the last wishes, and what was interrupted.
+
+    A wish that is the title comes twice; of lines that say the same one is shown.
+    """
     title, titled = title_of(session)
     unfinished, how = _unfinished_prompt(session)
     if titled is not None and title:
@@ -447,13 +452,12 @@ def _request_lines(session: Session) -> Iterator[CardLine]:
     prompts = [step for step in session.prompts if step.kind not in _NOT_A_REQUEST]
     last_prompts = prompts[-_PROMPTS_OF_A_SESSION:]
     for number, prompt in enumerate(reversed(last_prompts)):
-        label = how if prompt is unfinished else REQUESTED
         wishes = requests_in(prompt)[:_STATEMENTS_OF_A_PROMPT]
+        label = REQUESTED
         if prompt is unfinished:
+            label = how
             wishes = _in_one_line(wishes)
         for position, text in enumerate(wishes):
-            if text == title:
-                continue
             yield _request_line(
                 prompt,
                 text,
@@ -675,15 +679,18 @@ def _is_whole(line: CardLine) -> bool:
         return False
     if line.kind in ("asked", "interrupted") or line.features.get("failing"):
         return True
-    if is_process(line.text):
+    if is_process(line.text) or not _is_about_the_work(line):
         return False
+    return is_usable(line.text) and not has_open_subject(line.text)
+
+
+def _is_about_the_work(line: CardLine) -> bool:
+    """Return whether a statement of an agent's says what came of the work."""
     if any(CUES[cue].search(line.text) for cue in _NOT_ABOUT_THE_WORK):
         return False
     if not any(line.features[cue] for cue in _ABOUT_THE_WORK):
         return False
-    if line.kind != "tests" and not says_what(line.text):
-        return False
-    return is_usable(line.text) and not has_open_subject(line.text)
+    return line.kind == "tests" or says_what(line.text)
 
 
 def _repeats(line: CardLine, card: Sequence[CardLine]) -> bool:

@@ -42,6 +42,29 @@ _ROLE_BY_PROGRAM = {
     "rufo": FORMAT,
     "csharpier": FORMAT,
     "shfmt": FORMAT,
+    "swiftformat": FORMAT,
+    "ormolu": FORMAT,
+    "latexindent": FORMAT,
+    "tflint": LINT,
+    "tfsec": LINT,
+    "checkov": LINT,
+    "ansible-lint": LINT,
+    "yamllint": LINT,
+    "actionlint": LINT,
+    "swiftlint": LINT,
+    "chktex": LINT,
+    "vale": LINT,
+    "hlint": LINT,
+    "elm-test": TEST,
+    "busted": TEST,
+    "latexmk": BUILD,
+    "pdflatex": BUILD,
+    "xelatex": BUILD,
+    "lualatex": BUILD,
+    "tectonic": BUILD,
+    "ansible-playbook": RUN,
+    "snakemake": RUN,
+    "Rscript": RUN,
     "golangci-lint": LINT,
     "staticcheck": LINT,
     "govulncheck": LINT,
@@ -107,6 +130,14 @@ _ROLE_BY_PROGRAM = {
     "puma": RUN,
     "air": RUN,
     "coderabbit": REVIEW,
+}
+_TERRAFORM = {
+    "test": TEST,
+    "plan": LINT,
+    "validate": LINT,
+    "fmt": FORMAT,
+    "apply": RUN,
+    "init": INSTALL,
 }
 # Programs whose first word after the options says what they do.
 _ROLE_BY_SUBCOMMAND = {
@@ -174,6 +205,7 @@ _ROLE_BY_SUBCOMMAND = {
         "test": TEST,
         "format": FORMAT,
         "credo": LINT,
+        "dialyzer": LINT,
         "compile": BUILD,
         "deps.get": INSTALL,
     },
@@ -192,6 +224,27 @@ _ROLE_BY_SUBCOMMAND = {
     "vite": {"build": BUILD, "dev": RUN, "preview": RUN},
     "next": {"build": BUILD, "dev": RUN, "start": RUN, "lint": LINT},
     "swift": {"test": TEST, "build": BUILD, "run": RUN},
+    "xcodebuild": {"test": TEST, "build": BUILD, "archive": BUILD},
+    "terraform": _TERRAFORM,
+    "tofu": _TERRAFORM,
+    "terragrunt": _TERRAFORM,
+    "pulumi": {"preview": LINT, "up": RUN},
+    "helm": {"lint": LINT, "template": LINT, "upgrade": RUN},
+    "kubectl": {"apply": RUN, "rollout": RUN},
+    "bazel": {"test": TEST, "build": BUILD, "run": RUN},
+    "sbt": {"test": TEST, "compile": BUILD, "scalafmtAll": FORMAT, "run": RUN},
+    "zig": {"build": BUILD, "test": TEST, "fmt": FORMAT, "run": RUN},
+    "flutter": {"test": TEST, "analyze": LINT, "build": BUILD, "run": RUN},
+    "dart": {"test": TEST, "analyze": LINT, "format": FORMAT, "run": RUN},
+    "stack": {"test": TEST, "build": BUILD, "run": RUN},
+    "cabal": {"test": TEST, "build": BUILD, "run": RUN},
+    "lake": {"test": TEST, "build": BUILD, "lint": LINT},
+    "meson": {"test": TEST, "compile": BUILD},
+    "hatch": {"test": TEST, "fmt": FORMAT, "build": BUILD},
+    "nix": {"build": BUILD, "flake": LINT, "run": RUN},
+    "dvc": {"repro": RUN},
+    "artisan": {"test": TEST, "serve": RUN},
+    "clj": {"-M:test": TEST},
     "gh pr": {"diff": REVIEW, "view": REVIEW, "checks": REVIEW, "review": REVIEW},
 }
 # Programs that run a script or a target which the project names itself.
@@ -214,12 +267,32 @@ SCRIPT_RUNNERS = frozenset(
     )
 )
 _PACKAGE_MANAGERS = frozenset(("npm", "yarn", "pnpm", "bun"))
+_RUNNERS_OF_SCRIPTS = _PACKAGE_MANAGERS | {"turbo"}
 _RUN_WORDS = frozenset(("run", "run-script"))  # before the name of a script
+# Tasks of Gradle may stand in a module, and are named in one word: ":app:testDebug".
+_GRADLE = frozenset(("gradle", "gradlew"))
+_CAPITAL = re.compile(r"(?=[A-Z])")
+# Options before a subcommand that take the next word, by program.
+_OPTIONS_WITH_VALUE = {
+    "git": frozenset(("-C", "-c", "--git-dir", "--work-tree")),
+    "make": frozenset(("-C", "-f", "--directory", "--file")),
+    "just": frozenset(("-f", "--justfile", "-d")),
+    "pnpm": frozenset(("--filter", "-F", "-C", "--dir")),
+    "npm": frozenset(("--prefix", "-w", "--workspace")),
+    "yarn": frozenset(("--cwd", "workspace")),
+    "docker compose": frozenset(("-f", "--file", "-p", "--env-file", "--profile")),
+    "gradle": frozenset(("-p",)),
+    "gradlew": frozenset(("-p",)),
+    "kubectl": frozenset(("-n", "--namespace", "--context")),
+    "xcodebuild": frozenset(("-scheme", "-project", "-workspace", "-destination")),
+    "helm": frozenset(("-n", "--namespace")),
+}
 _NAME = re.compile(r"[A-Za-z][\w:.-]*")
 # What scripts and targets are named, up to a `:`, `-` or `.`.
 _ROLE_BY_SCRIPT = {
     "test": TEST,
     "tests": TEST,
+    "t": TEST,
     "check": TEST,
     "spec": TEST,
     "e2e": TEST,
@@ -236,6 +309,10 @@ _ROLE_BY_SCRIPT = {
     "compile": BUILD,
     "all": BUILD,
     "assemble": BUILD,
+    "bundle": BUILD,
+    "ktlint": LINT,
+    "detekt": LINT,
+    "spotless": FORMAT,
     "bootRun": RUN,
     "dev": RUN,
     "start": RUN,
@@ -292,7 +369,21 @@ _SCRIPT_FILE = re.compile(r"[\w./-]+\.(?:py|m?js|cjs|ts|rb|php|pl|sh)")
 _INTERPRETERS = frozenset(("node", "bun", "deno", "ruby", "php", "tsx", "ts-node"))
 _NAME_END = re.compile(r"[:.\-]")
 # Options by which a formatter only says what it would do.
-_ONLY_CHECKS = frozenset(("--check", "--diff", "-l", "-d", "--list-different", "-c"))
+_ONLY_CHECKS = frozenset(
+    (
+        "--check",
+        "--diff",
+        "-l",
+        "-d",
+        "--list-different",
+        "-c",
+        "-check",
+        "--check-formatted",
+        "--verify-no-changes",
+        "--set-exit-if-changed",
+        "--lint",
+    )
+)
 _WRITES = frozenset(("--write", "-w", "--fix", "-i"))
 _FORMATTERS_THAT_PRINT = frozenset(("prettier", "gofmt", "goimports", "gofumpt"))
 
@@ -309,7 +400,13 @@ _EVERYDAY = frozenset(
     command time break continue shift local declare pbcopy pbpaste man top watch
     """.split()
 )
-_OPTIONS_OF_GIT = frozenset(("-C", "-c", "--git-dir", "--work-tree"))
+_NO_OPTIONS: frozenset[str] = frozenset()
+# Subcommands of containers that run a program of the project's in one.
+_IN_A_CONTAINER = frozenset(("exec", "run"))
+_CONTAINERS = frozenset(("docker compose", "podman compose"))
+_CONTAINER_OPTIONS_WITH_VALUE = frozenset(
+    ("-e", "--env", "-w", "--workdir", "-u", "--user", "-v", "--volume", "--entrypoint")
+)
 
 
 def launched(words: Sequence[str]) -> tuple[str, ...]:
@@ -321,6 +418,8 @@ def launched(words: Sequence[str]) -> tuple[str, ...]:
     ('ruff', 'check', '.')
     >>> launched(("docker-compose", "up"))
     ('docker compose', 'up')
+    >>> launched(("docker", "compose", "exec", "-T", "web", "pytest", "-q"))
+    ('pytest', '-q')
     """
     rest = tuple(words)
     for _ in range(_MOST_LAUNCHERS):
@@ -334,11 +433,54 @@ def launched(words: Sequence[str]) -> tuple[str, ...]:
     is_module = len(rest) > 2 and rest[1] == "-m"
     if _PYTHON.fullmatch(_base_name(program)) and is_module:
         return _module_words(rest[2:])
-    if program == "docker-compose":
-        return ("docker compose", *rest[1:])
-    if rest[:2] in (("docker", "compose"), ("gh", "pr")):
-        return (" ".join(rest[:2]), *rest[2:])
-    return (_base_name(program), *rest[1:])
+    return _inside_container(_with_first_words_joined((program, *rest[1:])))
+
+
+def _with_first_words_joined(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return words whose first one is the program, which may have two words."""
+    if words[0] == "docker-compose":
+        return ("docker compose", *words[1:])
+    if words[:2] in (("docker", "compose"), ("podman", "compose"), ("gh", "pr")):
+        return (" ".join(words[:2]), *words[2:])
+    program = _base_name(words[0])
+    if words[:2] == ("php", "artisan"):
+        return words[1:]
+    if program == "cargo" and len(words) > 2 and words[1].startswith("+"):
+        return (program, *words[2:])
+    return (program, *words[1:])
+
+
+def _inside_container(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of what is run in a container; all words of another command.
+
+    A command of `docker run` names an image, not a service of the project.
+    """
+    if words[0] in _CONTAINERS:
+        subcommand = _subcommand(words)
+    elif words[:2] in (("docker", "exec"), ("podman", "exec")):
+        subcommand = "exec"
+    else:
+        return words
+    if subcommand not in _IN_A_CONTAINER:
+        return words
+    after = words[words.index(subcommand) + 1 :]
+    operands = _from_operand(after)
+    if len(operands) < 2:
+        return words
+    return launched(operands[1:])
+
+
+def _from_operand(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return words from the first on that is neither an option nor its value."""
+    skips_next = False
+    for index, word in enumerate(words):
+        if skips_next:
+            skips_next = False
+        elif word in _CONTAINER_OPTIONS_WITH_VALUE:
+            skips_next = True
+        elif not word.startswith("-"):
+            return words[index:]
+    return ()
 
 
 def _module_words(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -431,11 +573,12 @@ def _is_name(word: str) -> bool:
 
 def _subcommand(work: Sequence[str]) -> str:
     """Return the first word after the program that is no option; '' for none."""
+    options_with_value = _OPTIONS_WITH_VALUE.get(work[0], _NO_OPTIONS)
     skips_next = False
     for word in work[1:]:
         if skips_next:
             skips_next = False
-        elif work[0] == "git" and word in _OPTIONS_OF_GIT:
+        elif word in options_with_value:
             skips_next = True
         elif not word.startswith("-"):
             return word
@@ -499,7 +642,7 @@ def _role_of_interpreter(work: Sequence[str]) -> str:
 def _role_of_script(work: Sequence[str]) -> str:
     """Return the role of a script or target by its name."""
     operand = _subcommand(work)
-    is_run = operand in _RUN_WORDS and work[0] in _PACKAGE_MANAGERS
+    is_run = operand in _RUN_WORDS and work[0] in _RUNNERS_OF_SCRIPTS
     if is_run:
         index = list(work).index(operand)
         inner_words = work[index + 1 :]
@@ -510,16 +653,29 @@ def _role_of_script(work: Sequence[str]) -> str:
         return RUN
     if not operand:
         return _role_without_target(work)
+    if work[0] in _GRADLE:
+        return _role_of_gradle_task(operand)
     name = _NAME_END.split(operand)[0]
     return _ROLE_BY_SCRIPT.get(name, "")
 
 
+def _role_of_gradle_task(task: str) -> str:
+    """Return the role of a task such as ":app:testDebugUnitTest" by its first word."""
+    if task in _ROLE_BY_SCRIPT:
+        return _ROLE_BY_SCRIPT[task]
+    first_word = _CAPITAL.split(task.rpartition(":")[2])[0]
+    role = _ROLE_BY_SCRIPT.get(first_word, "")
+    if role == FORMAT and task.endswith("Check"):
+        return LINT
+    return role
+
+
 def _role_without_target(work: Sequence[str]) -> str:
     """Return the role of a runner that is given no script and no target."""
-    if len(work) > 1:
-        return ""
     if work[0] == "make":
         return BUILD
+    if len(work) > 1:
+        return ""
     return INSTALL if work[0] == "yarn" else ""
 
 
@@ -592,10 +748,13 @@ def general_words(words: tuple[str, ...]) -> tuple[str, ...]:
     ('go', 'build', '-o', 'bin/x', '.')
     """
     role = role_of(words)
+    program = next(iter(launched(words)), "")
+    own_options = _OPTIONS_WITH_VALUE.get(program, _NO_OPTIONS)
     general: list[str] = []
     option = ""
     for index, word in enumerate(words):
-        mark = word if index == 0 else _mark_of(word, option, role)
+        is_own = index == 0 or option in own_options or _base_name(word) == "manage.py"
+        mark = word if is_own else _mark_of(word, option, role)
         is_repeated = mark != word and general and general[-1] == mark
         if not is_repeated:
             general.append(mark)

@@ -107,7 +107,7 @@ EVERY_TIME = re.compile(
     r"""
     \b(?: always | never | every[ ]time | each[ ]time | whenever | from[ ]now[ ]on
       | going[ ]forward | in[ ](?:the[ ])?future | at[ ]all[ ]times | in[ ]general
-      | by[ ]default | must[ ]not | must | under[ ]no[ ]circumstances | any[ ]?more
+      | by[ ]default | must[ ]not | must | under[ ]no[ ]circumstances
       | without[ ]exception | as[ ]a[ ]rule | any[ ]?time | where(?:ver)?[ ]possible
       | it'?s[ ]important | mandatory | strictly | in[ ]all[ ]cases | constantly
       | after[ ](?:each|every) | before[ ](?:each|every|any) | each[ ]phase | next[ ]time
@@ -144,7 +144,7 @@ ANNOUNCEMENT = re.compile(
 # Who does what: the user's part of the work, or the agent's.
 ROLE = re.compile(
     r"""
-    ^ the[ ]user[ ](?:does|makes|made|decides|tests|runs|commits|reviews|prefers|wants
+    ^ the[ ]user[ ](?:does|makes|decides|tests|runs|commits|reviews|prefers|wants
       |expects)\b
     | ^ you[ ](?:are[ ]to|do[ ]the|always|never)\b
     """,
@@ -178,16 +178,40 @@ DEICTIC = re.compile(
     \b(?: (?:this|that|these|those)
         (?! [ ](?:project|repo|repository|code[ ]?base|workspace) )
       | here | above | below | now | again | latest | current | such
-      | other
+      | other | the[ ]new | (?:phase|step|chunk|part|milestone|sprint|stage|task)[ ]?\#?\d+
     )\b
     """,
     re.I | re.VERBOSE,
 )
 
-# "do it", "reference them": what is meant is not in the sentence.
-WITHOUT_REFERENT = re.compile(
+# What a thing of the product is to do or to be: "make sure uploads return their id". It
+# is a rule only if it speaks of how work is done.
+PRODUCT_WISH = re.compile(
     rf"""
     ^ {_OPENERS}
+    (?: (?P<sure>make[ ]sure|ensure|be[ ]sure) (?:[ ]that)? [ ]
+        (?! you\b | to\b | we\b | i\b | agents?\b | all[ ](?:tests|code)\b )
+      | no[ ] \w+ | there[ ](?:should|must) | it[ ](?:should|must)
+      | only[ ](?!use|ever|commit|push|write|edit|change|touch|add|create|run|answer|ask)
+      | single | one | keep[ ](?:the|its?|this|that)\b
+    )
+    """,
+    re.I | re.VERBOSE,
+)
+# A piece of work in a second clause: "no ports for jobs - remove them everywhere".
+SECOND_TASK = re.compile(
+    r"(?: [-–—]+ |; )(?:please |just |now )?"
+    r"(?:remove|delete|drop|add|fix|rename|update|change|move|replace|revert|undo)\b",
+    re.I,
+)
+# "do it", "reference them", "in any other location": what is meant is not in the
+# sentence.
+WITHOUT_REFERENT = re.compile(
+    rf"""
+    \b (?:any|some|an)[ ]?other[ ](?:location|place|way|folder|file|one)s? \b
+    | ^ {_OPENERS} (?:only|always|never|don'?t|do[ ]not)[ ](?:go[ ]ahead|proceed|continue)
+      [ ](?:if|when|once)\b
+    | ^ {_OPENERS}
     (?: (?:always|never|only|make[ ]sure[ ](?:you|to)|ensure|be[ ]sure[ ]to) [ ]
         (?:you[ ])? )?
     (?!keep[ ]) (?:do[ ]not[ ]|don'?t[ ])? \w+ [ ] (?:\w+[ ]with[ ]|with[ ]|to[ ]|for[ ])?

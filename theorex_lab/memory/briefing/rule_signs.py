@@ -46,7 +46,10 @@ _MANY_WORDS = 28
 _FEW_WORDS = 5
 _MOST_PRACTICES = 3  # more words of practice do not make a rule more general
 _PRACTICE_POWER = 0.8
+_SURELY_OF_PRODUCT = 1.5  # more than the generality of one word of practice
 _MOST_SPECIFICS = 3
+# Names in a rule that has no word of practice; with more it is of the work at hand.
+_MOST_OF_PRACTICE = 2
 # What is quoted within a sentence is another's.
 _QUOTATION = re.compile(r"[\"“][^\"”]{5,}[\"”]")
 # A capitalised word within a sentence: mostly the name of a product or a part of it.
@@ -70,7 +73,7 @@ def wish_signs(wording: str) -> dict[str, float]:
     every_time = _has(cues.EVERY_TIME, wording)
     task = 0.0
     if not every_time:
-        task = _has(cues.TASK, wording)
+        task = max(_has(cues.TASK, wording), _has(cues.SECOND_TASK, wording))
     wish = 0.0
     if not task and _begins_as_wish(wording):
         wish = 1.0
@@ -86,6 +89,7 @@ def wish_signs(wording: str) -> dict[str, float]:
         "name": float(min(n_names, _MOST_SPECIFICS)),
         "role": _has(cues.ROLE, wording),
         "task": task,
+        "product": _of_product(wording),
         "deictic": _has(cues.DEICTIC, wording),
         "long": float(n_words > _MANY_WORDS),
         "short": float(n_words < _FEW_WORDS),
@@ -99,6 +103,17 @@ def _has(pattern: re.Pattern[str], wording: str) -> float:
     if pattern.search(wording):
         return 1.0
     return 0.0
+
+
+def _of_product(wording: str) -> float:
+    """Return how surely a wish is about what the product does; 0 for another one.
+
+    "Make sure that rows …" names what rows do, and one word of practice is no rule yet.
+    """
+    match = cues.PRODUCT_WISH.search(wording)
+    if match is None:
+        return 0.0
+    return _SURELY_OF_PRODUCT if match["sure"] else 1.0
 
 
 def _generality(wording: str) -> float:
@@ -144,8 +159,12 @@ def _is_of_work(signs: Mapping[str, float]) -> bool:
     """Return whether a sentence speaks of how work is done, or holds for ever."""
     if signs["task"]:
         return False
+    if signs["product"] > signs["practice"] + signs["every_time"]:
+        return False
     if signs["practice"]:
         return True
+    if signs["product"] or signs["specific"] > _MOST_OF_PRACTICE:
+        return False
     return bool(signs["wish"]) and bool(signs["every_time"] or signs["contrast"])
 
 

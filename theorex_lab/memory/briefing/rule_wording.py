@@ -30,6 +30,9 @@ _LEAD_INS = (
     re.compile(r"\(?\d{1,2}[.)]\s+|[>*•–-]\s+"),
     re.compile(r"(?:be sure|make sure|remember|you (?:have|need)) to +", re.I),
     re.compile(r"(?:mention|note|state|specify|remember) that +", re.I),
+    re.compile(
+        r"re:? [\w ]{3,30}, (?:they|agents?|you) should (?:just |always )?", re.I
+    ),
     re.compile(r"i (?:want|need|expect|would like|'d like) you to +", re.I),
 )
 
@@ -279,9 +282,12 @@ def _user_will(match: re.Match[str]) -> str:
 
 def _user_does(match: re.Match[str]) -> str:
     verb = match["verb"].lower()
+    rest = match.string[match.end() :]
+    if verb in {"made", "make"} and rest.lower().startswith(" decisions"):
+        return f"The user makes the{rest}"
     if verb not in {"made", "always", "never"}:
         verb += "s"
-    return f"The user {verb}{match.string[match.end() :]}"
+    return f"The user {verb}{rest}"
 
 
 _REWORDINGS = (
@@ -347,7 +353,8 @@ _REPORT = re.compile(
     (?: created? | added? | updated? | recorded? | documented? | established?
       | strengthened? | extended? ) [ ]
     (?P<what> [^.?!:;]{{0,60}}? {RULE_FILE}
-      (?: [ ](?:called|named|at|in)[ ]["'`]?[\w./-]+["'`]?
+      (?: [ ](?:in|to)[ ](?:the|your|our)[ ](?:\w+[ ])?(?:instructions|rules|guidelines)
+        | [ ](?:called|named|at|in)[ ]["'`]?[\w./-]+["'`]?
         | [ ]and[ ][`\w./-]+ )? )
     [ ] (?P<link> to | that | which | about ) [ ] (?P<norm> .+ ) $
     """,
@@ -382,16 +389,57 @@ def report_wording(text: str) -> str:
     if match["link"].lower() == "about":
         based = _with_base_verb(norm)
         return _capitalised(based) if based != norm else ""
+    direct = _direct_wording(norm)
+    if direct:
+        return f"{direct} (recorded in {_recorded_in(match['what'])})"
     verb = _NORM_VERB.match(norm)
     if verb is None:
         return ""
     return _rule_says(_ARTICLE.sub("", match["what"]), verb)
 
 
+# What a rule brings about, up to the wish itself: "that ensures agents always …".
+_BRINGS_ABOUT = re.compile(
+    r"(?:explicitly )?(?:prevents?|forbids?|prohibits?|avoids?|stops?)"
+    r" (?:agents? |you |us )?(?:from )?(?P<gerund>\w+ing\b.*)$"
+    r"|(?:explicitly )?(?:ensures?|makes? sure|requires?|states?|says?|specif(?:y|ies)"
+    r"|enforces?) (?:that )?(?:agents?|you|we) (?:will |must |should )?"
+    r"(?P<wish>(?:always|never|only) .+)$"
+    r"|(?:explicitly )?(?:establish|enforce)(?:e?s)? (?:the )?(?:best )?practice of"
+    r" (?P<practice>\w+ing\b.*)$",
+    re.I,
+)
+_FOR_THE_FUTURE = re.compile(r" (?:in the future|from now on|going forward)$", re.I)
+
+
+def _direct_wording(norm: str) -> str:
+    """Return the wish that a rule brings about, as a wish; '' where it has none.
+
+    "Prevents littering the root" becomes "Avoid littering the root".
+    """
+    match = _BRINGS_ABOUT.match(norm)
+    if match is None:
+        return ""
+    wish = match["wish"] or ""
+    if match["gerund"]:
+        wish = f"avoid {match['gerund']}"
+    elif match["practice"]:
+        wish = _with_base_verb(match["practice"])
+    return _capitalised(_FOR_THE_FUTURE.sub("", wish))
+
+
+def _recorded_in(what: str) -> str:
+    """Return where a rule was written down: "the rule file at `x.mdc`"."""
+    bare = _ARTICLE.sub("", what).strip()
+    bare = re.sub(r"^rules? (?:in|to) (?:the|your|our) ", "", bare)
+    return bare if bare.startswith("`") else f"the {bare}"
+
+
 def _rule_says(what: str, verb: re.Match[str]) -> str:
     """Return "The rule enforces …"; rules in the plural get the verb in the plural."""
     end = verb["end"]
-    is_plural = bool(re.search(r"\band\b|instructions|rules\b", what, re.I))
+    head = re.split(r" (?:at|in|called|named) ", what, maxsplit=1)[0]
+    is_plural = bool(re.search(r"\band\b|instructions|rules\b", head, re.I))
     if is_plural:
         end = {"es": "e", "ies": "y", "s": ""}.get(end, end)
     else:
