@@ -74,7 +74,6 @@ CREATE TABLE projects (
     name TEXT NOT NULL UNIQUE,
     head INTEGER NOT NULL,
     top_rarity REAL NOT NULL,
-    times BLOB NOT NULL,
     qualities BLOB NOT NULL,
     session_numbers BLOB NOT NULL,
     ends BLOB NOT NULL,
@@ -493,7 +492,7 @@ def _insert_project(
 ) -> None:
     """Put a project in the place of what the index has of it."""
     index.execute(
-        "INSERT OR IGNORE INTO projects VALUES (NULL, ?, 0, 0, '', '', '', '', '')",
+        "INSERT OR IGNORE INTO projects VALUES (NULL, ?, 0, 0, '', '', '', '')",
         (name,),
     )
     query = "SELECT number FROM projects WHERE name = ?"
@@ -505,15 +504,13 @@ def _insert_project(
     )
     for table in ("terms", "sessions", "cards"):
         index.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
-    times = array(TIMES, [passage.at for passage in content.passages])
     ends = array(TIMES, [session.end for session in content.sessions])
     index.execute(
-        "UPDATE projects SET head = ?, top_rarity = ?, times = ?, qualities = ?,"
+        "UPDATE projects SET head = ?, top_rarity = ?, qualities = ?,"
         " session_numbers = ?, ends = ?, first_passages = ? WHERE number = ?",
         (
             head,
             _rarity(1, max(1, len(content.passages))),
-            times.tobytes(),
             content.qualities().tobytes(),
             content.session_numbers().tobytes(),
             ends.tobytes(),
