@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from threading import local
 
@@ -50,7 +51,7 @@ from theorex_lab.memory.briefing.session_log import (
     recorded_sessions,
     sessions_of,
 )
-from theorex_lab.memory.claims import read_claim
+from theorex_lab.memory.claims import Claim, read_claim
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.projects import known_projects
 from theorex_lab.memory.superseding import DatedStatement, superseded
@@ -375,20 +376,26 @@ class _Content:
         self.first_passages = array(NUMBERS)
         self.words: list[tuple[set[str], set[str]]] = []
         self.postings: dict[str, _Postings] = defaultdict(_Postings)
-        said = [_kept_passages(session, dismissed) for session in self.sessions]
-        replaced = _replaced(said)
-        for passages in said:
-            self.first_passages.append(len(self.passages))
-            for passage in passages:
-                if id(passage) not in replaced:
-                    self._add(passage)
-        self.first_passages.append(len(self.passages))
+        self._add_passages(dismissed)
         if self.sessions:
             for note in notes:
                 self._add(_note_passage(note))
         for number, profile in enumerate(self.profiles):
             for term in profile.index_terms():
                 self.postings[term].sessions.append(number)
+
+    def _add_passages(self, dismissed: frozenset[str]) -> None:
+        """Take in what the sessions said."""
+        passages_by_session: list[list[Passage]] = []
+        for session in self.sessions:
+            passages_by_session.append(_kept_passages(session, dismissed))
+        replaced = _replaced(passages_by_session)
+        for passages in passages_by_session:
+            self.first_passages.append(len(self.passages))
+            for passage in passages:
+                if id(passage) not in replaced:
+                    self._add(passage)
+        self.first_passages.append(len(self.passages))
 
     def _add(self, passage: Passage) -> None:
         number = len(self.passages)
@@ -439,30 +446,32 @@ def _kept_passages(
     return passages
 
 
-def _replaced(said: Iterable[Sequence[Passage]]) -> set[int]:
+def _replaced(passages_by_session: Iterable[Sequence[Passage]]) -> set[int]:
     """Return the ids of passages that a newer one replaces.
 
     Compared are those in the same words, and short ones that claim something of the
     same attribute of one subject.
     """
     alike: dict[Hashable, list[Passage]] = defaultdict(list)
-    for passages in said:
-        for passage in passages:
-            alike[passage.text].append(passage)
-            if len(passage.text.split()) > _LONGEST_CLAIM:
-                continue
-            claim = read_claim(passage.text, "")
-            if claim is not None:
-                alike[claim.subject, claim.attribute].append(passage)
+    for passage in chain.from_iterable(passages_by_session):
+        alike[passage.text].append(passage)
+        claim = _short_claim(passage.text)
+        if claim is not None:
+            alike[claim.subject, claim.attribute].append(passage)
     replaced: set[int] = set()
     for group in alike.values():
-        if len(group) == 1:
-            continue
         statements = [DatedStatement(passage.text, passage.at) for passage in group]
         for passage, newer in zip(group, superseded(statements), strict=True):
             if newer is not None:
                 replaced.add(id(passage))
     return replaced
+
+
+def _short_claim(text: str) -> Claim | None:
+    """Return what a short text claims; a longer one says more than that."""
+    if len(text.split()) > _LONGEST_CLAIM:
+        return None
+    return read_claim(text, "")
 
 
 def _note_passage(note: Candidate) -> Passage:
@@ -571,11 +580,11 @@ def _session_rows(content: _Content, project: int) -> Iterator[tuple[object, ...
 
 def _card_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
     for number, card in enumerate(cards_of(content.sessions, ASKED)):
-        for place, line in enumerate(card[:_LINES_OF_A_CARD]):
+        for rank, line in enumerate(card[:_LINES_OF_A_CARD]):
             yield (
                 project,
                 number,
-                place,
+                rank,
                 _line_id(line.events[0], line.text),
                 line.text,
                 line.at,
