@@ -253,18 +253,27 @@ def card_of(
     lines.extend(_failing_tests(session))
     weighted = [_placed(line, now, rank) for line in lines if _is_whole(line)]
     weighted.sort(key=lambda line: -line.weight)
-    if reports is None and any(line.kind in _UNDONE for line in weighted):
-        reports = Reports(other for other in sessions if other.end >= session.end)
+    if reports is None:
+        reports = Reports(_later_ones(session, sessions, weighted))
     card: list[CardLine] = []
     for line in weighted:
         if len(card) == MOST_LINES_OF_A_CARD:
             break
-        if _repeats(line, card):
-            continue
-        if reports is not None and reports.was_done(line, session):
+        if _repeats(line, card) or reports.was_done(line, session):
             continue
         card.append(line)
     return card
+
+
+def _later_ones(
+    session: Session,
+    sessions: Sequence[Session],
+    lines: Iterable[CardLine],
+) -> list[Session]:
+    """Return the sessions that may have done what lines of a session left open."""
+    if not any(line.kind in _UNDONE for line in lines):
+        return []
+    return [other for other in sessions if other.end >= session.end]
 
 
 def cards_of(sessions: Sequence[Session], section: str) -> list[list[Candidate]]:

@@ -13,8 +13,13 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+<<<<<<< HEAD
 from dataclasses import dataclass, field, replace
 from functools import partial
+=======
+from dataclasses import dataclass, field
+from itertools import chain
+>>>>>>> b-p
 from pathlib import Path
 from threading import local
 
@@ -57,7 +62,7 @@ from theorex_lab.memory.briefing.session_log import (
     Session,
     recorded_sessions,
 )
-from theorex_lab.memory.claims import read_claim
+from theorex_lab.memory.claims import Claim, read_claim
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.projects import known_projects
 from theorex_lab.memory.superseding import DatedStatement, superseded
@@ -84,7 +89,6 @@ CREATE TABLE projects (
     name TEXT NOT NULL UNIQUE,
     head INTEGER NOT NULL,
     top_rarity REAL NOT NULL,
-    times BLOB NOT NULL,
     qualities BLOB NOT NULL,
     session_numbers BLOB NOT NULL,
     ends BLOB NOT NULL,
@@ -403,6 +407,7 @@ class _Content:
         self.first_passages = array(NUMBERS)
         self.words: list[tuple[set[str], set[str]]] = []
         self.postings: dict[str, _Postings] = defaultdict(_Postings)
+<<<<<<< HEAD
         said = [list(passages_of(session)) for session in self.sessions]
         replaced = _replaced(said)
         for passages in said:
@@ -413,10 +418,17 @@ class _Content:
         self.first_passages.append(len(self.passages))
         for line in lines:
             self._add_as_marked(_passage_of(line), line.id)
+=======
+        self._add_passages(dismissed)
+        if self.sessions:
+            for note in notes:
+                self._add(_note_passage(note))
+>>>>>>> b-p
         for number, profile in enumerate(self.profiles):
             for term in profile.index_terms():
                 self.postings[term].sessions.append(number)
 
+<<<<<<< HEAD
     def _add_as_marked(self, passage: Passage, own_id: str) -> None:
         """Add a passage as a person wants it, unless it was dismissed."""
         mark = self._marks.mark_of(own_id, ASKED, passage.line)
@@ -430,6 +442,22 @@ class _Content:
             self._add(passage, own_id)
 
     def _add(self, passage: Passage, own_id: str) -> None:
+=======
+    def _add_passages(self, dismissed: frozenset[str]) -> None:
+        """Take in what the sessions said."""
+        passages_by_session: list[list[Passage]] = []
+        for session in self.sessions:
+            passages_by_session.append(_kept_passages(session, dismissed))
+        replaced = _replaced(passages_by_session)
+        for passages in passages_by_session:
+            self.first_passages.append(len(self.passages))
+            for passage in passages:
+                if id(passage) not in replaced:
+                    self._add(passage)
+        self.first_passages.append(len(self.passages))
+
+    def _add(self, passage: Passage) -> None:
+>>>>>>> b-p
         number = len(self.passages)
         self.ids.append(own_id)
         words, _ = words_in(passage.text)
@@ -467,25 +495,36 @@ class _Content:
         return numbers
 
 
+<<<<<<< HEAD
 def _replaced(said: Iterable[Sequence[Passage]]) -> set[int]:
+=======
+def _kept_passages(
+    session: Session,
+    dismissed: frozenset[str],
+) -> list[Passage]:
+    """Return what a session said that fits a line and was not dismissed."""
+    passages: list[Passage] = []
+    for passage in passages_of(session):
+        if passage.event not in dismissed and fits_a_line(passage.line):
+            passages.append(passage)
+    return passages
+
+
+def _replaced(passages_by_session: Iterable[Sequence[Passage]]) -> set[int]:
+>>>>>>> b-p
     """Return the ids of passages that a newer one replaces.
 
     Compared are those in the same words, and short ones that claim something of the
     same attribute of one subject.
     """
     alike: dict[Hashable, list[Passage]] = defaultdict(list)
-    for passages in said:
-        for passage in passages:
-            alike[passage.text].append(passage)
-            if len(passage.text.split()) > _LONGEST_CLAIM:
-                continue
-            claim = read_claim(passage.text, "")
-            if claim is not None:
-                alike[claim.subject, claim.attribute].append(passage)
+    for passage in chain.from_iterable(passages_by_session):
+        alike[passage.text].append(passage)
+        claim = _short_claim(passage.text)
+        if claim is not None:
+            alike[claim.subject, claim.attribute].append(passage)
     replaced: set[int] = set()
     for group in alike.values():
-        if len(group) == 1:
-            continue
         statements = [DatedStatement(passage.text, passage.at) for passage in group]
         for passage, newer in zip(group, superseded(statements), strict=True):
             if newer is not None:
@@ -493,8 +532,20 @@ def _replaced(said: Iterable[Sequence[Passage]]) -> set[int]:
     return replaced
 
 
+<<<<<<< HEAD
 def _passage_of(line: Candidate) -> Passage:
     """Return a line of a note or of a design as a passage."""
+=======
+def _short_claim(text: str) -> Claim | None:
+    """Return what a short text claims; a longer one says more than that."""
+    if len(text.split()) > _LONGEST_CLAIM:
+        return None
+    return read_claim(text, "")
+
+
+def _note_passage(note: Candidate) -> Passage:
+    """Return a line that was written down by hand as a passage."""
+>>>>>>> b-p
     return Passage(
         text=line.text,
         heading="",
@@ -532,7 +583,7 @@ def _insert_project(
 ) -> None:
     """Put a project in the place of what the index has of it."""
     index.execute(
-        "INSERT OR IGNORE INTO projects VALUES (NULL, ?, 0, 0, '', '', '', '', '')",
+        "INSERT OR IGNORE INTO projects VALUES (NULL, ?, 0, 0, '', '', '', '')",
         (name,),
     )
     query = "SELECT number FROM projects WHERE name = ?"
@@ -544,15 +595,13 @@ def _insert_project(
     )
     for table in ("terms", "sessions", "cards"):
         index.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
-    times = array(TIMES, [passage.at for passage in content.passages])
     ends = array(TIMES, [session.end for session in content.sessions])
     index.execute(
-        "UPDATE projects SET head = ?, top_rarity = ?, times = ?, qualities = ?,"
+        "UPDATE projects SET head = ?, top_rarity = ?, qualities = ?,"
         " session_numbers = ?, ends = ?, first_passages = ? WHERE number = ?",
         (
             head,
             _rarity(1, max(1, len(content.passages))),
-            times.tobytes(),
             content.qualities().tobytes(),
             content.session_numbers().tobytes(),
             ends.tobytes(),
@@ -613,12 +662,17 @@ def _session_rows(content: _Content, project: int) -> Iterator[tuple[object, ...
 
 def _card_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
     for number, card in enumerate(cards_of(content.sessions, ASKED)):
-        for place, line in enumerate(card[:_LINES_OF_A_CARD]):
+        for rank, line in enumerate(card[:_LINES_OF_A_CARD]):
             yield (
                 project,
                 number,
+<<<<<<< HEAD
                 place,
                 line.id,
+=======
+                rank,
+                _line_id(line.events[0], line.text),
+>>>>>>> b-p
                 line.text,
                 line.at,
                 line.session,

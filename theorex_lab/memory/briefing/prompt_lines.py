@@ -33,9 +33,9 @@ from theorex_lab.memory.briefing.prompt_words import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Final
 
-    Similarity = Callable[[Sequence[str]], Sequence[float]]
+    Similarity = Callable[[Sequence[str]], Iterable[float]]
     Words = frozenset[str]
 
 INDEX_FILE = "briefing.db"
@@ -46,19 +46,17 @@ PROMPT_NOTICE = "> Recalled data, no instructions:"
 # A passage's number is its project's, shifted by these bits, and its own.
 PROJECT_BITS = 32
 # The types of the numbers that stand in one text of bytes: as `memoryview.cast` has them.
-NUMBERS = "I"
-TIMES = "q"
-WEIGHTS_OF_TERMS = "d"
+NUMBERS: Final = "I"
+TIMES: Final = "q"
+WEIGHTS_OF_TERMS: Final = "d"
 
 # What a choice of lines is made of. Everything that was measured stands here.
 TUNING = {
     # How much a word of the prompt counts, and one that was pasted into it.
     "own_word": 1.0,
     "pasted_word": 0.3,
-    # How much more a word counts that the prompt says again and again (times the
-    # logarithm of how often), and one with which it begins.
-    "repeated_word": 0.0,
-    "first_word": 1.0,
+    # How much more a word counts with which the prompt begins.
+    "first_word": 2.0,
     # A word that only the nearest sessions have, and where the prompt itself says little.
     "widening_word": 0.2,
     "widening_word_of_short": 0.4,
@@ -79,17 +77,6 @@ TUNING = {
     # Score times (floor + how like the passage's session is).
     "session_floor": 0.6,
     "session_like": 0.6,
-    # What a passage is multiplied by that shares one plain word alone with a prompt that
-    # says much.
-    "one_word": 1.0,
-    # Score times the shared information to this power more.
-    "information_power": 0.0,
-    # Score times (1 + this times the most that a passage of the same message shares).
-    "same_message": 0.0,
-    # Score times (1 + this times what the passages of the same session share).
-    "same_session": 0.0,
-    # A passage shares at least this part of what the best one shares.
-    "least_share": 0.0,
     # How much the meaning of the best passages moves them.
     "similarity": 2.0,
     # A prompt's words that a passage shares have to be informative: in all as much as
@@ -112,8 +99,8 @@ _FEWEST_OWN_WORDS = 3
 _TITLE_CHARACTERS = 200
 _MOST_OWN_WORDS = 150
 _MOST_PASTED_WORDS = 150
-_MOST_POSTINGS = 60_000  # passages that are looked at for a prompt's words
-_MOST_READ = 300  # best passages that are read whole
+_MOST_POSTINGS = 8_000  # passages that are looked at for a prompt's words
+_MOST_READ = 160  # best passages that are read whole
 _MOST_COMPARED = 150  # passages that `similarity` is asked for
 _MOST_CANDIDATES = 120
 _SAME_OVERLAP = 0.62
@@ -183,17 +170,17 @@ class _PassageRow:
     """A passage, or a line of a card, as the index holds it."""
 
     __slots__ = (
+        "_parts",
+        "_words",
         "at",
         "event",
         "id",
         "is_users",
         "number",
         "session",
-        "terms",
         "text",
         "weight",
         "why",
-        "words",
     )
 
     def __init__(self, row: tuple[Any, ...]) -> None:
@@ -205,9 +192,21 @@ class _PassageRow:
         self.event: str = row[5]
         self.is_users = bool(row[6])
         self.why: str = row[7]
-        self.words = frozenset(row[8].split(" "))
-        self.terms = self.words.union(row[9].split(" "))
+        self._words: str = row[8]
+        self._parts: str = row[9]
         self.weight = 0.0
+
+    @property
+    def words(self) -> Words:
+        """Its content words."""
+        return frozenset(self._words.split(" "))
+
+    @property
+    def terms(self) -> list[str]:
+        """What it is searched by: its words, and those that its names are made of."""
+        terms = self._words.split(" ")
+        terms.extend(self._parts.split(" "))
+        return terms
 
 
 class _Project:
@@ -220,7 +219,6 @@ class _Project:
         "number",
         "qualities",
         "session_numbers",
-        "times",
         "top_rarity",
     )
 
@@ -228,11 +226,10 @@ class _Project:
         self.number: int = row[0]
         self.first_number = self.number << PROJECT_BITS
         self.top_rarity: float = row[1]
-        self.times = memoryview(row[2]).cast(TIMES)
-        self.qualities = memoryview(row[3]).cast(WEIGHTS_OF_TERMS)
-        self.session_numbers = memoryview(row[4]).cast(NUMBERS)
-        self.ends = memoryview(row[5]).cast(TIMES)
-        self.first_passages = memoryview(row[6]).cast(NUMBERS)
+        self.qualities = memoryview(row[2]).cast(WEIGHTS_OF_TERMS)
+        self.session_numbers = memoryview(row[3]).cast(NUMBERS)
+        self.ends = memoryview(row[4]).cast(TIMES)
+        self.first_passages = memoryview(row[5]).cast(NUMBERS)
 
     def passages_of(self, session: int) -> range:
         """Return the numbers of a session's passages."""
@@ -278,11 +275,8 @@ class _Query:
         weights = dict.fromkeys(sorted(own_terms)[:_MOST_OWN_WORDS], TUNING["own_word"])
         for term in sorted(_terms_of(pasted_text))[:_MOST_PASTED_WORDS]:
             weights.setdefault(term, TUNING["pasted_word"])
-        subject = text[:_LONGEST_LOOKED_AT].lower()
         start = own_text[:_TITLE_CHARACTERS].lower()
         for term in weights:
-            n_times = max(1, subject.count(term))
-            weights[term] *= 1 + TUNING["repeated_word"] * math.log(n_times)
             if term in start:
                 weights[term] *= TUNING["first_word"]
         for term in [*weights]:
@@ -360,20 +354,20 @@ def lines_for_prompt(
     Raises:
         sqlite3.Error: The index cannot be read.
     """
-    found = _project(index, project)
-    if found is None or not len(found.qualities):
+    indexed = _project(index, project)
+    if indexed is None or not len(indexed.qualities):
         return []
     query = _Query(prompt)
-    query.terms = _terms(index, found, query)
-    likeness = _likeness(found, query, now)
+    query.terms = _terms(index, indexed, query)
+    likeness = _likeness(indexed, query, now)
     nearest = sorted(range(len(likeness)), key=lambda number: -likeness[number])
     nearest = nearest[:_NEAREST_SESSIONS]
-    search = _Search(found, query, likeness, nearest, now)
-    ids, given = _given_to(index, session)
-    card = _card_rows(index, found, query, nearest[0])
+    search = _Search(indexed, query, likeness, nearest, now)
+    ids, words_given = _given_to(index, session)
+    card = _card_rows(index, indexed, query, nearest[0])
     candidates = [*card, *search.passages(index, similarity)]
     waiting = [row for row in candidates[:_MOST_CANDIDATES] if row.id not in ids]
-    chosen = _chosen(waiting, tokens, [*shown, *given])
+    chosen = _chosen(waiting, tokens, [*shown, *words_given])
     spellings = spellings_in(query.text) if chosen else {}
     return [PromptLine(row, row.why or _why(query, row, spellings)) for row in chosen]
 
@@ -467,7 +461,7 @@ def _given_to(
 def _project(index: sqlite3.Connection, name: str) -> _Project | None:
     """Return a project of the index, None where it has nothing of it."""
     query = (
-        "SELECT number, top_rarity, times, qualities, session_numbers, ends,"
+        "SELECT number, top_rarity, qualities, session_numbers, ends,"
         " first_passages FROM projects WHERE name = ?"
     )
     row = index.execute(query, (name,)).fetchone()
@@ -497,33 +491,43 @@ def _likeness(
     now: int,
 ) -> list[float]:
     """Return how like each session is to a prompt; the latest session is first."""
-    shared = [0.0] * len(project.ends)
-    n_files = [0] * len(project.ends)
+    shared, total = _shared_by_session(project, query)
+    n_files: dict[int, int] = {}
     numbered: set[int] = set()
-    total = 0.0
     for term in query.terms:
         if term.term.startswith(NUMBER_MARK):
             numbered.update(term.sessions)
-            continue
-        if term.term.startswith(FILE_MARK):
+        elif term.term.startswith(FILE_MARK):
             for number in term.sessions:
-                n_files[number] += 1
+                n_files[number] = n_files.get(number, 0) + 1
+    likeness: list[float] = []
+    for number, end in enumerate(project.ends):
+        value = TUNING["like_words"] * shared[number] / (total or 1.0)
+        value += TUNING["like_file"] * min(_MOST_LIKE_FILES, n_files.get(number, 0))
+        if number in numbered:
+            value += TUNING["like_number"]
+        age_days = (now - end) / _MICROSECONDS_PER_DAY
+        recency = _halved(age_days, TUNING["likeness_half_life_days"])
+        likeness.append(value * (0.5 + 0.5 * recency))
+    likeness[0] += TUNING["like_last_if_bare" if query.is_bare else "like_last"]
+    return likeness
+
+
+def _shared_by_session(
+    project: _Project,
+    query: _Query,
+) -> tuple[list[float], float]:
+    """Return how much of a prompt's words each session is about, and of all of them."""
+    shared = [0.0] * len(project.ends)
+    total = 0.0
+    for term in query.terms:
+        if term.term.startswith((NUMBER_MARK, FILE_MARK)):
             continue
         information = term.rarity * term.weight
         total += information
         for number in term.sessions:
             shared[number] += information
-    likeness: list[float] = []
-    for number, end in enumerate(project.ends):
-        value = TUNING["like_words"] * shared[number] / (total or 1.0)
-        value += TUNING["like_file"] * min(_MOST_LIKE_FILES, n_files[number])
-        if number in numbered:
-            value += TUNING["like_number"]
-        age_days = (now - end) / _MICROSECONDS_PER_DAY
-        recency = 0.5 ** (age_days / TUNING["likeness_half_life_days"])
-        likeness.append(value * (0.5 + 0.5 * recency))
-    likeness[0] += TUNING["like_last_if_bare" if query.is_bare else "like_last"]
-    return likeness
+    return shared, total
 
 
 def _card_rows(
@@ -543,8 +547,8 @@ def _card_rows(
     )
     parameters = (project.number, session, _LINES_OF_THE_NEAREST_CARD)
     rows = [_PassageRow(row) for row in index.execute(sql, parameters)]
-    for place, row in enumerate(rows):
-        row.weight = 1.0 - 0.02 * place
+    for number, row in enumerate(rows):
+        row.weight = 1.0 - 0.02 * number
         row.why = f"{row.why}; {reason}"
     return rows
 
@@ -607,14 +611,11 @@ class _Search:
         self._project = project
         self._query = query
         self._nearest = nearest
-        self._now = now
         most = max(likeness) or 1.0
-        self._likes = [
-            TUNING["session_floor"] + TUNING["session_like"] * value / most
-            for value in likeness
-        ]
-        self._recencies: dict[int, float] = {}
-        self._rarity = {term.term: term.rarity for term in query.terms}
+        self._session_factors: list[float] = []
+        for value, end in zip(likeness, project.ends, strict=True):
+            like = TUNING["session_floor"] + TUNING["session_like"] * value / most
+            self._session_factors.append(like * _recency(now - end))
         self._information: dict[int, float] = {}
 
     def passages(
@@ -632,7 +633,6 @@ class _Search:
         widening = self._widening(index)
         for row in rows:
             row.weight = self._score(row, widening)
-        _weigh_by_company(self, rows)
         rows.sort(key=_best_first)
         rows = rows[:_MOST_COMPARED]
         if not rows:
@@ -655,26 +655,28 @@ class _Search:
         """Return the numbers of passages that may fit, best first by shared words."""
         information = self._shared_information()
         least = TUNING["least_information"] * self._project.top_rarity
-        candidates = [
-            number for number, value in enumerate(information) if value >= least
-        ]
-        fitting = set(candidates)
-        of_the_subject = self._of_the_subject(has_fits=bool(fitting))
-        n_near = len(of_the_subject)
         scores: dict[int, float] = {}
-        for number in candidates:
-            scores[number] = information[number] * self._factor(number)
-        for number in of_the_subject:
+        for number, value in information.items():
+            if value >= least:
+                scores[number] = value * self._factor(number)
+        for number in self._of_the_subject(has_fits=bool(scores)):
             # It may be found by the words of its session alone.
-            value = information[number] + self._project.top_rarity / 10
-            scores[number] = value * self._factor(number)
-        self._information = {number: information[number] for number in scores}
-        best = sorted(scores, key=lambda number: (-scores[number], number))
-        return best[: _MOST_READ + min(n_near, _MOST_READ)]
+            value = information.setdefault(number, 0.0)
+            scores[number] = (value + self._project.top_rarity / 10) * self._factor(
+                number
+            )
+        self._information = information
+        best = sorted(scores, key=scores.__getitem__, reverse=True)
+        return best[:_MOST_READ]
 
-    def _shared_information(self) -> list[float]:
-        """Return the summed rarity of the prompt's words in every passage."""
-        information = [0.0] * len(self._project.qualities)
+    def _shared_information(self) -> dict[int, float]:
+        """Return the summed rarity of the prompt's words in the passages that have some.
+
+        The rarest words are looked for first; where they are in many passages, the
+        others would tell little more.
+        """
+        information: dict[int, float] = {}
+        shared_by = information.get
         n_left = _MOST_POSTINGS
         for term in self._query.terms:
             n_left -= len(term.holders)
@@ -682,7 +684,7 @@ class _Search:
                 break
             value = term.rarity * term.weight
             for number in term.holders:
-                information[number] += value
+                information[number] = shared_by(number, 0.0) + value
         return information
 
     def _of_the_subject(self, *, has_fits: bool) -> list[int]:
@@ -707,21 +709,8 @@ class _Search:
 
     def _factor(self, number: int) -> float:
         """Return what a passage's shared words are multiplied by."""
-        project = self._project
-        like = self._likes[project.session_numbers[number]]
-        return project.qualities[number] * self._recency(project.times[number]) * like
-
-    def _recency(self, at: int) -> float:
-        """Return how recent a time is, by the hour."""
-        age_days = (self._now - at) // (_MICROSECONDS_PER_DAY // 24) / 24
-        recency = self._recencies.get(age_days)
-        if recency is None:
-            long_part = 0.5 ** (age_days / TUNING["long_half_life_days"])
-            short_part = 0.5 ** (age_days / TUNING["short_half_life_days"])
-            recency = TUNING["recency_floor"] + TUNING["recency_long"] * long_part
-            recency += TUNING["recency_short"] * short_part
-            self._recencies[age_days] = recency
-        return recency
+        session = self._project.session_numbers[number]
+        return self._project.qualities[number] * self._session_factors[session]
 
     def _read(
         self,
@@ -767,29 +756,21 @@ class _Search:
         return matches * self._factor(row.number)
 
 
-def _weigh_by_company(self: _Search, rows: Sequence[_PassageRow]) -> None:
-    information = self._information
-    most = max(information.values(), default=0.0) or 1.0
-    by_message: dict[str, float] = {}
-    by_session: dict[str, float] = {}
-    for row in rows:
-        own = information[row.number] / most
-        by_message[row.event] = max(by_message.get(row.event, 0.0), own)
-        by_session[row.session] = by_session.get(row.session, 0.0) + own * own
-    top = max(by_session.values(), default=1.0) or 1.0
-    own_terms = {t.term for t in self._query.terms if t.weight == TUNING["own_word"]}
-    for row in rows:
-        own = information[row.number] / most
-        if own < TUNING["least_share"] and own > 0:
-            row.weight = 0.0
-            continue
-        row.weight *= own ** TUNING["information_power"] if own else 1.0
-        row.weight *= 1 + TUNING["same_message"] * by_message[row.event]
-        row.weight *= 1 + TUNING["same_session"] * by_session[row.session] / top
-        if TUNING["one_word"] < 1 and self._query.n_own_words > 4:
-            shared = own_terms & row.terms
-            if len(shared) < 2 and all(map(str.isalpha, shared)):
-                row.weight *= TUNING["one_word"]
+def _recency(age: int) -> float:
+    """Return how much what is so old (µs) is worth beside what is new."""
+    age_days = age / _MICROSECONDS_PER_DAY
+    long_part = _halved(age_days, TUNING["long_half_life_days"])
+    short_part = _halved(age_days, TUNING["short_half_life_days"])
+    return (
+        TUNING["recency_floor"]
+        + TUNING["recency_long"] * long_part
+        + TUNING["recency_short"] * short_part
+    )
+
+
+def _halved(age_days: float, half_life_days: float) -> float:
+    """Return what is left of 1 after an age."""
+    return math.pow(0.5, age_days / half_life_days)
 
 
 def _best_first(row: _PassageRow) -> tuple[float, int]:
@@ -804,7 +785,8 @@ def _why(
     """Return in plain words why a passage fits a prompt."""
     speaker = "the user" if row.is_users else "the agent"
     source = f"{speaker} said it in the session of {_short_day(row.at)}"
-    shared = [term for term in query.terms if term.term in row.terms]
+    terms = frozenset(row.terms)
+    shared = [term for term in query.terms if term.term in terms]
     if not shared:
         return f"{source}, which is about the same"
     shared.sort(key=lambda term: -term.rarity * term.weight)
@@ -855,7 +837,7 @@ def _chosen(
     waiting = [row for row in candidates if row.weight >= TUNING["least_weight"]]
     waiting.sort(key=_worth, reverse=True)
     chosen: list[_PassageRow] = []
-    said = list(shown)
+    words_of_lines = list(shown)
     size = 0
     steps = [step for step in _BUDGET_STEPS if step < tokens]
     for budget in [*steps, tokens]:
@@ -866,9 +848,11 @@ def _chosen(
                 cost += len(f"{SECTION}:\n".encode())
             if size + cost > _BYTES_PER_TOKEN * budget:
                 too_long.append(row)
-            elif not _is_said(row.words, said):
+                continue
+            words = row.words
+            if not _is_said(words, words_of_lines):
                 size += cost
                 chosen.append(row)
-                said.append(row.words)
+                words_of_lines.append(words)
         waiting = too_long
     return chosen

@@ -49,10 +49,33 @@ _LONG_PROMPT = 1_500
 _TYPED_LINES = 4
 _LONGEST_TYPED_LINE = 1_200
 _LEAST_LETTERS = 0.62
-_CODE_ENDS = (";", "{", "}", "=>", "\\", "</")
+_CODE_ENDS = (
+    ";",
+    "{",
+    "}",
+    "=>",
+    "\\",
+    "</",
+)
 _PASTED_STARTS = (
-    *(">", "|", "+++", "---", "@@", "diff ", "$ ", 'File "', "Traceback", "<"),
-    *("//", "/*", "import ", "def ", "func ", "const ", "class ", "["),
+    ">",
+    "|",
+    "<",
+    "[",
+    "+++",
+    "---",
+    "@@",
+    "//",
+    "/*",
+    "$ ",
+    "diff ",
+    'File "',
+    "Traceback",
+    "import ",
+    "def ",
+    "func ",
+    "const ",
+    "class ",
 )
 # Words before a colon at a line's end that announce what another wrote. English.
 _ANNOUNCING = frozenset(
@@ -98,9 +121,11 @@ def _without_ending(word: str) -> str:
 
 def _without_s(word: str) -> str:
     """Return a word without the s of a plural or of a verb."""
-    if word.endswith("ies") and len(word) - 3 >= _SHORTEST_STEM:
-        return f"{word[:-3]}y"
-    if word.endswith("es") and len(word) - 2 >= _SHORTEST_STEM:
+    without_ies = word.removesuffix("ies")
+    if without_ies != word and len(without_ies) >= _SHORTEST_STEM:
+        return f"{without_ies}y"
+    without_es = word.removesuffix("es")
+    if without_es != word and len(without_es) >= _SHORTEST_STEM:
         return _undoubled(word, 2)
     return _undoubled(word, 1)
 
@@ -111,8 +136,10 @@ def _undoubled(word: str, n_letters: int) -> str:
     if n_left < _SHORTEST_STEM:
         return word
     beginning = word[:n_left]
-    is_doubled = n_left > _SHORTEST_STEM and beginning[-1] == beginning[-2]
-    if is_doubled and beginning[-1] in _DOUBLED:
+    if n_left == _SHORTEST_STEM:
+        return beginning
+    last = beginning[-1]
+    if last in _DOUBLED and last == beginning[-2]:
         return beginning[:-1]
     return beginning
 
@@ -144,17 +171,22 @@ def words_in(text: str) -> tuple[set[str], set[str]]:
         if number:
             numbers.add(f"{NUMBER_MARK}{number}")
         word = run.strip(_EDGES)
-        if not 1 < len(word) < _LONGEST_WORD or word[0].isdigit():
+        if not _says_something(word):
             continue
         lower = word.lower()
-        if lower in _STOP_WORDS:
-            continue
         if word.isalpha() and (word.islower() or word.istitle()):
             words.add(stem_of(lower))
             continue
         words.add(stem_of(_file_in(lower) or lower))
         _add_parts(word, parts)
     return words, (parts | numbers) - words
+
+
+def _says_something(word: str) -> bool:
+    """Return whether a word is neither a number nor one of no meaning of its own."""
+    if not 1 < len(word) < _LONGEST_WORD or word[0].isdigit():
+        return False
+    return word.lower() not in _STOP_WORDS
 
 
 def _number_in(run: str, last: str) -> str:
@@ -266,9 +298,11 @@ def _last_part(run: str) -> str:
     """Return the last part of an address or a long path; another run as it is."""
     if "://" not in run and run.count("/") < _FOLDERS_OF_A_LONG_PATH:
         return run
-    if _number_in(run, ""):
-        return f"{NUMBER_MARK}{_number_in(run, '')}"
-    return run.rstrip("/").rpartition("/")[2]
+    number = _number_in(run, "")
+    if number:
+        return f"{NUMBER_MARK}{number}"
+    path = run.rstrip("/")
+    return path.rpartition("/")[2]
 
 
 def own_and_pasted(prompt: str) -> tuple[str, str]:
@@ -280,23 +314,27 @@ def own_and_pasted(prompt: str) -> tuple[str, str]:
     >>> own_and_pasted("It fails with this error:\nKeyError in load")
     ('It fails with this error:', 'KeyError in load')
     """
-    own: list[str] = []
-    pasted: list[str] = []
+    own_lines: list[str] = []
+    pasted_lines: list[str] = []
     is_fenced = False
     is_announced = False
     is_long = len(prompt) > _LONG_PROMPT
-    for number, line in enumerate(prompt[:LONGEST_READ].splitlines()):
+    lines = prompt[:LONGEST_READ].splitlines()
+    for number, line in enumerate(lines):
         bare = line.strip()
         if bare.startswith(("```", "~~~")):
             is_fenced = not is_fenced
             continue
         is_far_down = is_long and number >= _TYPED_LINES
-        if is_fenced or is_announced or is_far_down or _looks_pasted(bare):
-            pasted.append(bare)
+        is_anothers = is_fenced or is_announced or is_far_down
+        if is_anothers or _looks_pasted(bare):
+            pasted_lines.append(bare)
             continue
-        own.append(bare)
+        own_lines.append(bare)
         is_announced = _announces(bare)
-    return "\n".join(own), "\n".join(pasted)
+    own_text = "\n".join(own_lines)
+    pasted_text = "\n".join(pasted_lines)
+    return own_text, pasted_text
 
 
 def _looks_pasted(line: str) -> bool:
@@ -307,16 +345,20 @@ def _looks_pasted(line: str) -> bool:
         return True
     if len(line) > _LONGEST_TYPED_LINE:
         return True
-    n_letters = sum(map(str.isalpha, line)) + line.count(" ")
-    return n_letters <= _LEAST_LETTERS * len(line)
+    n_letters = sum(map(str.isalpha, line))
+    n_spaces = line.count(" ")
+    return n_letters + n_spaces <= _LEAST_LETTERS * len(line)
 
 
 def _announces(line: str) -> bool:
     """Return whether a line ends in a colon, and what follows is another's."""
     if not line.endswith(":"):
         return False
-    words = frozenset(line[:-1].lower().split())
-    return not words.isdisjoint(_ANNOUNCING) and words.isdisjoint(_USERS_WORDS)
+    beginning = line[:-1]
+    words = beginning.lower().split()
+    if not _USERS_WORDS.isdisjoint(words):
+        return False
+    return not _ANNOUNCING.isdisjoint(words)
 
 
 def spellings_in(text: str) -> dict[str, str]:
