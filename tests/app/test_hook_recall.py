@@ -327,7 +327,7 @@ def test_hostile_words_of_a_session_stay_data(
     with Lab(home) as lab:
         lab.agent("main").write(attack, observation_type="decision")
     write_index(home)
-    for shown in (ask(home, shop), fire(home, "SessionStart", shop, session="t")):
+    for shown in (fire(home, "SessionStart", shop, session="t"), ask(home, shop)):
         lines = shown.rstrip("\n").split("\n")
         assert lines[0] == "# Briefing"
         assert lines[1].startswith("> 20")
@@ -336,7 +336,7 @@ def test_hostile_words_of_a_session_stay_data(
         assert len(ticks) >= 3
         assert lines[-1] == ticks
         inside = lines[3:-1]
-        assert any("ledger rounding" in line for line in inside)
+        assert any("ledger rounding was moved" in line for line in inside)
         assert all(line.startswith("- ") or line.endswith(":") for line in inside)
         assert not any(ticks in line for line in inside)
         assert not any(sign in shown for sign in "\x1b\x07\u2028\u2029\u200b\u202e\r")
