@@ -414,13 +414,14 @@ def test_what_breaks_inside_stays_inside(
     def broken(*_: object, **__: object) -> None:
         raise error
 
-    for name in ("search", "status", "boot_inject", "agent", "context"):
+    for name in ("search", "status", "save_briefing", "agent", "briefing"):
         monkeypatch.setattr(memory, name, broken)
     monkeypatch.setattr("theorex_lab.designs.theorex.lifecycle.promote", broken)
     calls = [
         call("search", query="x"),
         call("status"),
         call("boot-inject"),
+        call("boot-inject", query="x"),
         call("promote"),
         call("write", text="x y"),
     ]

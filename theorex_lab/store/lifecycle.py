@@ -176,7 +176,7 @@ class SessionHome:
             Path(self.folder),
             journal=self.journal,
             settings=self._settings,
-            clock=self._clock,
+            clock=self._clock or self.journal.clock,
             designs=installed,
             project=project,
         )

@@ -189,8 +189,14 @@ def _worth(candidate: Candidate, *, length_power: float) -> float:
 
 
 def _is_said(candidate: Candidate, lines: Iterable[Candidate]) -> bool:
-    """Return whether one of these lines says the same already."""
-    return any(are_near_duplicates(candidate.words, line.words) for line in lines)
+    """Return whether one of these lines says the same already, or is of the same item."""
+    for line in lines:
+        if are_near_duplicates(candidate.words, line.words):
+            return True
+        is_of_one_item = candidate.own_id != "" and candidate.own_id == line.own_id
+        if is_of_one_item and candidate.words == line.words:
+            return True
+    return False
 
 
 def are_near_duplicates(words: frozenset[str], others: frozenset[str]) -> bool:
