@@ -13,6 +13,7 @@ from theorex_lab.memory.briefing.compose import start_candidates
 from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.briefing.marked_lines import marked_candidates
 from theorex_lab.memory.briefing.notes import note_candidates
+from theorex_lab.memory.briefing.personal_rules import personal_rule_candidates
 from theorex_lab.memory.briefing.prompt_index import fresh_prompt_index
 from theorex_lab.memory.briefing.prompt_lines import (
     PromptLine,
@@ -123,6 +124,7 @@ def make_briefing(
     marks = line_marks(home, now)
     candidates = [
         *with_rewritten_cards(home, start_candidates(sessions, now), now),
+        *personal_rule_candidates(home, sessions, now),
         *note_candidates(home, now),
         *design_candidates(home, now),
         *from_git,
