@@ -8,10 +8,12 @@ nothing of one project is told in another.
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
+from theorex_lab.journal.base import Journal
 from theorex_lab.memory.briefing.candidates import Candidate
 from theorex_lab.memory.briefing.rule_reversals import standing_sayings
 from theorex_lab.memory.briefing.rule_sayings import Saying, Source, sayings_of
@@ -25,6 +27,7 @@ from theorex_lab.text.wording import specifics
 # prompts of each, the newest.
 _MOST_PROJECTS = 8
 _MOST_PROMPTS = 1_000
+_LONGEST_PROMPT = 2_000  # characters; a longer one is mostly pasted
 _FEWEST_PROJECTS = 2  # that a rule about the person was said in
 _FEWEST_WORDS = 2  # that tell what it is about
 _USERS: frozenset[Source] = frozenset({"own", "repeated"})
@@ -71,17 +74,44 @@ def _sayings_by_project(home: Home, now: int) -> dict[str, list[Saying]]:
     for project in known_projects(home):
         if project != home.project and project not in closed:
             projects.append(project)
-    sayings: dict[str, list[Saying]] = {}
-    for project in projects[:_MOST_PROJECTS]:
-        prompts = home.journal.tail(0, kinds=("prompt",), projects=(project,))
-        newest = deque(prompts, maxlen=_MOST_PROMPTS)
-        in_time = sorted(newest, key=lambda event: (event.at, event.seq))
-        sessions = sessions_of(event for event in in_time if event.at <= now)
-        said = list(sayings_of(sessions))
-        sayings[project] = [
-            saying for saying in standing_sayings(said) if _is_personal(saying)
-        ]
+    return {
+        project: _sayings_in(home, project, now)
+        for project in projects[:_MOST_PROJECTS]
+    }
+
+
+def _sayings_in(home: Home, project: str, now: int) -> list[Saying]:
+    """Return what its user said in a project that may be about the person.
+
+    It is kept in memory until the journal grows.
+    """
+    journal = home.journal
+    last_seq = journal.last_seq()
+    by_project = _kept_sayings.setdefault(journal, {})
+    kept = by_project.get(project)
+    if kept is not None and kept.last_seq == last_seq and kept.newest_at <= now:
+        return kept.sayings
+    tail = journal.tail(0, kinds=("prompt",), projects=(project,))
+    prompts = sorted(tail, key=lambda event: (event.at, event.seq))
+    past = [event for event in prompts if event.at <= now]
+    short = [event for event in past if len(event.body["text"]) <= _LONGEST_PROMPT]
+    said = list(sayings_of(sessions_of(short[-_MOST_PROMPTS:])))
+    sayings = [saying for saying in standing_sayings(said) if _is_personal(saying)]
+    if len(past) == len(prompts):
+        newest_at = prompts[-1].at if prompts else 0
+        by_project[project] = _KeptSayings(last_seq, newest_at, sayings)
     return sayings
+
+
+class _KeptSayings(NamedTuple):
+    """The sayings of a project as of a seq of the journal."""
+
+    last_seq: int
+    newest_at: int
+    sayings: list[Saying]
+
+
+_kept_sayings: WeakKeyDictionary[Journal, dict[str, _KeptSayings]] = WeakKeyDictionary()
 
 
 def _is_personal(saying: Saying) -> bool:
