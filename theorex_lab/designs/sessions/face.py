@@ -10,6 +10,7 @@ from theorex_lab.designs.sessions.digests import (
 )
 from theorex_lab.designs.sessions.said import NeededFile, needed_files
 from theorex_lab.memory.briefing.candidates import Candidate
+from theorex_lab.memory.briefing.personal_rules import personal_rule_candidates
 from theorex_lab.memory.briefing.rules import rule_candidates
 from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.memory.contract import DesignApi
@@ -27,10 +28,15 @@ class Sessions(DesignApi):
     def rules(self) -> list[Candidate]:
         """Return the standing rules of users, the most certain first.
 
-        See `memory.briefing.rules.rule_candidates`.
+        Those about the person that other projects tell of are among them. See
+        `memory.briefing.rules.rule_candidates` and `memory.briefing.personal_rules`.
         """
         now = self.home.clock.now()
-        rules = rule_candidates(recorded_sessions(self.home, now), now)
+        sessions = recorded_sessions(self.home, now)
+        rules = [
+            *rule_candidates(sessions, now),
+            *personal_rule_candidates(self.home, sessions, now),
+        ]
         return sorted(rules, key=lambda rule: -rule.weight)
 
     def files(self, query: str = "") -> list[NeededFile]:

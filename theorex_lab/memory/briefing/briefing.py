@@ -13,6 +13,7 @@ from theorex_lab.memory.briefing.compose import kept_start_candidates
 from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.briefing.marked_lines import marked_candidates
 from theorex_lab.memory.briefing.notes import note_candidates
+from theorex_lab.memory.briefing.personal_rules import personal_rule_candidates
 from theorex_lab.memory.briefing.prompt_index import fresh_prompt_index
 from theorex_lab.memory.briefing.prompt_lines import (
     PromptLine,
@@ -124,6 +125,7 @@ def make_briefing(
     left = tokens_for_lines(tokens, heading)
     candidates = [
         *with_rewritten_cards(home, kept_start_candidates(sessions, now), now),
+        *personal_rule_candidates(home, sessions, now),
         *note_candidates(home, now),
         *design_candidates(home, now),
         *from_git,

@@ -13,13 +13,9 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-<<<<<<< HEAD
 from dataclasses import dataclass, field, replace
 from functools import partial
-=======
-from dataclasses import dataclass, field
 from itertools import chain
->>>>>>> b-p
 from pathlib import Path
 from threading import local
 
@@ -407,28 +403,26 @@ class _Content:
         self.first_passages = array(NUMBERS)
         self.words: list[tuple[set[str], set[str]]] = []
         self.postings: dict[str, _Postings] = defaultdict(_Postings)
-<<<<<<< HEAD
-        said = [list(passages_of(session)) for session in self.sessions]
-        replaced = _replaced(said)
-        for passages in said:
+        self._add_passages()
+        for line in lines:
+            self._add_as_marked(_passage_of(line), line.id)
+        for number, profile in enumerate(self.profiles):
+            for term in profile.index_terms():
+                self.postings[term].sessions.append(number)
+
+    def _add_passages(self) -> None:
+        """Take in what the sessions said."""
+        passages_by_session: list[list[Passage]] = []
+        for session in self.sessions:
+            passages_by_session.append(list(passages_of(session)))
+        replaced = _replaced(passages_by_session)
+        for passages in passages_by_session:
             self.first_passages.append(len(self.passages))
             for passage in passages:
                 if id(passage) not in replaced:
                     self._add_as_marked(passage, line_id(passage.line))
         self.first_passages.append(len(self.passages))
-        for line in lines:
-            self._add_as_marked(_passage_of(line), line.id)
-=======
-        self._add_passages(dismissed)
-        if self.sessions:
-            for note in notes:
-                self._add(_note_passage(note))
->>>>>>> b-p
-        for number, profile in enumerate(self.profiles):
-            for term in profile.index_terms():
-                self.postings[term].sessions.append(number)
 
-<<<<<<< HEAD
     def _add_as_marked(self, passage: Passage, own_id: str) -> None:
         """Add a passage as a person wants it, unless it was dismissed."""
         mark = self._marks.mark_of(own_id, ASKED, passage.line)
@@ -442,22 +436,6 @@ class _Content:
             self._add(passage, own_id)
 
     def _add(self, passage: Passage, own_id: str) -> None:
-=======
-    def _add_passages(self, dismissed: frozenset[str]) -> None:
-        """Take in what the sessions said."""
-        passages_by_session: list[list[Passage]] = []
-        for session in self.sessions:
-            passages_by_session.append(_kept_passages(session, dismissed))
-        replaced = _replaced(passages_by_session)
-        for passages in passages_by_session:
-            self.first_passages.append(len(self.passages))
-            for passage in passages:
-                if id(passage) not in replaced:
-                    self._add(passage)
-        self.first_passages.append(len(self.passages))
-
-    def _add(self, passage: Passage) -> None:
->>>>>>> b-p
         number = len(self.passages)
         self.ids.append(own_id)
         words, _ = words_in(passage.text)
@@ -495,23 +473,7 @@ class _Content:
         return numbers
 
 
-<<<<<<< HEAD
-def _replaced(said: Iterable[Sequence[Passage]]) -> set[int]:
-=======
-def _kept_passages(
-    session: Session,
-    dismissed: frozenset[str],
-) -> list[Passage]:
-    """Return what a session said that fits a line and was not dismissed."""
-    passages: list[Passage] = []
-    for passage in passages_of(session):
-        if passage.event not in dismissed and fits_a_line(passage.line):
-            passages.append(passage)
-    return passages
-
-
 def _replaced(passages_by_session: Iterable[Sequence[Passage]]) -> set[int]:
->>>>>>> b-p
     """Return the ids of passages that a newer one replaces.
 
     Compared are those in the same words, and short ones that claim something of the
@@ -532,10 +494,6 @@ def _replaced(passages_by_session: Iterable[Sequence[Passage]]) -> set[int]:
     return replaced
 
 
-<<<<<<< HEAD
-def _passage_of(line: Candidate) -> Passage:
-    """Return a line of a note or of a design as a passage."""
-=======
 def _short_claim(text: str) -> Claim | None:
     """Return what a short text claims; a longer one says more than that."""
     if len(text.split()) > _LONGEST_CLAIM:
@@ -543,9 +501,8 @@ def _short_claim(text: str) -> Claim | None:
     return read_claim(text, "")
 
 
-def _note_passage(note: Candidate) -> Passage:
-    """Return a line that was written down by hand as a passage."""
->>>>>>> b-p
+def _passage_of(line: Candidate) -> Passage:
+    """Return a line of a note or of a design as a passage."""
     return Passage(
         text=line.text,
         heading="",
@@ -666,13 +623,8 @@ def _card_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
             yield (
                 project,
                 number,
-<<<<<<< HEAD
-                place,
-                line.id,
-=======
                 rank,
-                _line_id(line.events[0], line.text),
->>>>>>> b-p
+                line.id,
                 line.text,
                 line.at,
                 line.session,

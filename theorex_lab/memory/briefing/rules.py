@@ -20,6 +20,7 @@ from theorex_lab.memory.briefing.candidates import (
     fits_a_line,
     short_date,
 )
+from theorex_lab.memory.briefing.rule_reversals import standing_sayings
 from theorex_lab.memory.briefing.rule_sayings import Saying, Source, sayings_of
 from theorex_lab.memory.briefing.rule_signs import WEIGHTS
 from theorex_lab.memory.briefing.session_log import Session
@@ -110,11 +111,22 @@ _Scored = tuple[float, _Group]
 def rule_candidates(sessions: Iterable[Session], now: int) -> list[Candidate]:
     """Return the standing rules that sessions tell of, the best first.
 
+    A rule that a later word of the user's takes back is none.
+
     Args:
         sessions: The sessions, by their start.
         now: The time (µs UTC).
     """
-    sayings = list(sayings_of(sessions))
+    return candidates_of_sayings(standing_sayings(list(sayings_of(sessions))), now)
+
+
+def candidates_of_sayings(sayings: Sequence[Saying], now: int) -> list[Candidate]:
+    """Return the standing rules that sayings state, the best first.
+
+    Args:
+        sayings: The sayings, in time order; none that a later one took back.
+        now: The time (µs UTC).
+    """
     scored: list[_Scored] = []
     for group in _groups(sayings):
         if _reasons(group):

@@ -1,0 +1,149 @@
+"""Rules about the person, which hold in every project.
+
+A user who states the same wish in two projects states it of themselves. Such a rule
+names no file, command or place; and each of its telling words was said in both, so that
+nothing of one project is told in another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from theorex_lab.journal.base import Journal
+from theorex_lab.memory.briefing.candidates import Candidate
+from theorex_lab.memory.briefing.rule_reversals import standing_sayings
+from theorex_lab.memory.briefing.rule_sayings import Saying, Source, sayings_of
+from theorex_lab.memory.briefing.rules import candidates_of_sayings
+from theorex_lab.memory.briefing.session_log import Session, sessions_of
+from theorex_lab.memory.contract import Home
+from theorex_lab.memory.projects import known_projects
+from theorex_lab.text.wording import specifics
+
+# How many other projects are looked at, those that were active last, and how many
+# prompts of each, the newest.
+_MOST_PROJECTS = 8
+_MOST_PROMPTS = 1_000
+_LONGEST_PROMPT = 2_000  # characters; a longer one is mostly pasted
+_FEWEST_PROJECTS = 2  # that a rule about the person was said in
+_FEWEST_WORDS = 2  # that tell what it is about
+_USERS: frozenset[Source] = frozenset({"own", "repeated"})
+# Marks of code, paths, options and numbers.
+_LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
+# What makes a sentence depend on what stands around it.
+_DEPENDENT = ("task", "deictic", "pronoun")
+
+
+def personal_rule_candidates(
+    home: Home, sessions: Sequence[Session], now: int
+) -> list[Candidate]:
+    """Return the rules about the person that other projects tell of, the best first.
+
+    What the home's own project says or takes back is left out. A home of all projects
+    has none: its sessions tell of every rule.
+
+    Args:
+        home: The home.
+        sessions: The recorded sessions of the home's project.
+        now: The time (µs UTC).
+    """
+    if not home.project:
+        return []
+    personal = _said_in_several(_sayings_by_project(home, now))
+    if not personal:
+        return []
+    own = list(sayings_of(sessions))
+    standing: list[Saying] = []
+    for saying in standing_sayings(personal, own):
+        if not any(_states(other, saying) for other in own):
+            standing.append(saying)
+    candidates: list[Candidate] = []
+    for candidate in candidates_of_sayings(standing, now):
+        why = f"The user said it in several projects. {candidate.why}"
+        candidates.append(replace(candidate, why=why))
+    return candidates
+
+
+def _sayings_by_project(home: Home, now: int) -> dict[str, list[Saying]]:
+    """Return what may be about the person, by the other project that it was said in."""
+    closed = home.closed_projects
+    projects: list[str] = []
+    for project in known_projects(home):
+        if project != home.project and project not in closed:
+            projects.append(project)
+    return {
+        project: _sayings_in(home, project, now)
+        for project in projects[:_MOST_PROJECTS]
+    }
+
+
+def _sayings_in(home: Home, project: str, now: int) -> list[Saying]:
+    """Return what its user said in a project that may be about the person.
+
+    It is kept in memory until the journal grows.
+    """
+    journal = home.journal
+    last_seq = journal.last_seq()
+    by_project = _kept_sayings.setdefault(journal, {})
+    kept = by_project.get(project)
+    if kept is not None and kept.last_seq == last_seq and kept.newest_at <= now:
+        return kept.sayings
+    tail = journal.tail(0, kinds=("prompt",), projects=(project,))
+    prompts = sorted(tail, key=lambda event: (event.at, event.seq))
+    past = [event for event in prompts if event.at <= now]
+    short = [event for event in past if len(event.body["text"]) <= _LONGEST_PROMPT]
+    said = list(sayings_of(sessions_of(short[-_MOST_PROMPTS:])))
+    sayings = [saying for saying in standing_sayings(said) if _is_personal(saying)]
+    if len(past) == len(prompts):
+        newest_at = prompts[-1].at if prompts else 0
+        by_project[project] = _KeptSayings(last_seq, newest_at, sayings)
+    return sayings
+
+
+class _KeptSayings(NamedTuple):
+    """The sayings of a project as of a seq of the journal."""
+
+    last_seq: int
+    newest_at: int
+    sayings: list[Saying]
+
+
+_kept_sayings: WeakKeyDictionary[Journal, dict[str, _KeptSayings]] = WeakKeyDictionary()
+
+
+def _is_personal(saying: Saying) -> bool:
+    """Return whether a user's own saying names nothing of its project."""
+    if saying.source not in _USERS or len(saying.words) < _FEWEST_WORDS:
+        return False
+    if any(saying.features[sign] for sign in _DEPENDENT):
+        return False
+    return _LOCAL.search(saying.text) is None and not specifics(saying.text)
+
+
+def _said_in_several(by_project: Mapping[str, Iterable[Saying]]) -> list[Saying]:
+    """Return the sayings that several projects state, in time order."""
+    personal: list[Saying] = []
+    for said in by_project.values():
+        for saying in said:
+            if _n_stating(saying, by_project) >= _FEWEST_PROJECTS:
+                personal.append(saying)
+    return sorted(personal, key=lambda saying: saying.at)
+
+
+def _n_stating(saying: Saying, by_project: Mapping[str, Iterable[Saying]]) -> int:
+    """Return in how many projects the user states all that a saying tells."""
+    n_projects = 0
+    for said in by_project.values():
+        if any(_states(other, saying) for other in said):
+            n_projects += 1
+    return n_projects
+
+
+def _states(other: Saying, saying: Saying) -> bool:
+    """Return whether another saying tells all that a saying does."""
+    if other.features["negative"] != saying.features["negative"]:
+        return False
+    return saying.words <= other.words

@@ -1,0 +1,70 @@
+"""Leave out what a user said of how to work and took back later.
+
+A later word takes a rule back that says the contrary on the same subject, or puts
+something else in its place. Only a user's own word does so, never an agent's. Standard
+library only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from theorex_lab.memory.briefing.rule_sayings import Saying, Source
+from theorex_lab.text.directives import Directive, directive_of, reverses
+from theorex_lab.text.spoken import Span
+
+# Whose words may take a rule back.
+_USERS: frozenset[Source] = frozenset({"own", "repeated"})
+
+
+def standing_sayings(
+    sayings: Sequence[Saying], later: Sequence[Saying] = ()
+) -> list[Saying]:
+    """Return the sayings that no later one of the user's takes back.
+
+    Args:
+        sayings: What may state a rule.
+        later: Sayings of elsewhere that may take these back too.
+    """
+    reversals = [*_reversing(sayings), *_reversing(later)]
+    by_stem: dict[str, list[tuple[Saying, Directive]]] = defaultdict(list)
+    for saying, directive in reversals:
+        for stem in directive.subject | directive.replaces:
+            by_stem[stem].append((saying, directive))
+    standing: list[Saying] = []
+    for saying in sayings:
+        directive = _directive(saying)
+        if directive is None or not _is_taken_back(saying, directive, by_stem):
+            standing.append(saying)
+    return standing
+
+
+def _reversing(sayings: Sequence[Saying]) -> list[tuple[Saying, Directive]]:
+    """Return the user's own sayings that hold beyond the moment, each as a directive."""
+    reversing: list[tuple[Saying, Directive]] = []
+    for saying in sayings:
+        if saying.source not in _USERS:
+            continue
+        directive = _directive(saying)
+        if directive is not None and directive.stands:
+            reversing.append((saying, directive))
+    return reversing
+
+
+def _directive(saying: Saying) -> Directive | None:
+    """Return what a saying tells an agent to do; None for no directive."""
+    return directive_of(Span(0, len(saying.text), saying.text))
+
+
+def _is_taken_back(
+    saying: Saying,
+    directive: Directive,
+    by_stem: dict[str, list[tuple[Saying, Directive]]],
+) -> bool:
+    """Return whether a later directive on one of its words takes a saying back."""
+    for stem in directive.subject:
+        for later, later_directive in by_stem.get(stem, ()):
+            if later.at > saying.at and reverses(later_directive, directive):
+                return True
+    return False
