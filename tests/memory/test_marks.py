@@ -13,6 +13,7 @@ from conftest import DAY, NOW, Meanings, Run
 
 from theorex_lab import (
     ContextLine,
+    Event,
     FixedClock,
     InvalidInput,
     Lab,
@@ -414,3 +415,73 @@ def test_given_says_how_much_of_what_was_given_was_used(
         "of 3 lines given in known sessions 2 were used then"
         in run("briefing", "--given", "--all-projects").out
     )
+
+
+def test_given_counts_the_use_of_lines_that_sessions_give(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def said(kind: str, session: str, words: dict[str, Any], hours_ago: int) -> Event:
+        body = {**words, "project": "till"}
+        at = lab.clock.now() - hours_ago * 3_600_000_000
+        return new_event(kind, body, agent="main", session=session, at=at)
+
+    def command(line: str) -> dict[str, Any]:
+        return {"tool": "Bash", "source": "tool", "ok": True, "command": line}
+
+    with Lab(tmp_path / "home") as lab:
+        for session, hours_ago in (("one", 9), ("two", 8)):
+            wish = {"text": "Never push to the main branch.", "source": "user"}
+            lab.journal.append(
+                [
+                    said("prompt", session, wish, hours_ago),
+                    said("tool_used", session, command("go test ./..."), hours_ago),
+                ]
+            )
+        lab.outcomes.record("main", "Publish it", "The feed broke", success=False)
+        items = lab.in_project("till").briefing().items
+        assert len(items) == 3
+        recalled = recalled_event(
+            "session_start",
+            items=items,
+            tokens=60,
+            agent="main",
+            session="three",
+            at=lab.clock.now(),
+            project="till",
+        )
+        lab.journal.append([recalled])
+        lab.journal.append([said("tool_used", "three", command("go test ./..."), 0)])
+    given = run("briefing", "--given", "--project", "till", "--json").json
+    assert (given["given"], given["used"]) == (3, 1), "the command was run again"
+    with Lab(tmp_path / "home") as lab:
+        answer = {"message": "The feed broke as I published it.", "source": "agent"}
+        lab.journal.append([said("turn_ended", "three", answer, 0)])
+    given = run("briefing", "--given", "--project", "till", "--json").json
+    assert (given["given"], given["used"]) == (3, 2), "and the failure was spoken of"
+
+
+def test_a_pinned_item_says_what_it_says_now(lab: Lab, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    file = folder / "notes.md"
+    (folder / "other.md").write_text("# Door\nThe door is shut.\n")
+
+    def ingested(text: str, *, trusted: bool) -> str:
+        file.write_text(f"# Lamp\n{text}\n")
+        lab.ingest(folder, trusted=trusted)
+        [hit] = lab.search("lamp", kinds=["section"])
+        return hit.id
+
+    section = ingested("The lamp is red.", trusted=True)
+    lab.pin(section)
+    assert shown(lab) == [("Decisions", "Lamp The lamp is red (1 Mar).")]
+    assert ingested("The lamp is green.", trusted=True) == section
+    assert shown(lab) == [("Decisions", "Lamp The lamp is green (1 Mar).")]
+    assert ingested("The lamp is blue.", trusted=False) == section
+    assert shown(lab) == [], "nobody vouched for the new words"
+    assert ingested("The lamp is white.", trusted=True) == section
+    file.write_text("# Window\nThe window is open.\n")
+    lab.ingest(folder, trusted=True)
+    assert shown(lab) == [], "the text is no more"
