@@ -110,9 +110,9 @@ def test_the_exported_names() -> None:
     assert theorex_lab.__all__ == [
         "Agent",
         "AlreadyThere",
+        "Briefing",
         "Clock",
         "ConfigError",
-        "Context",
         "ContextLine",
         "CorruptJournal",
         "Design",

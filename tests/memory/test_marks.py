@@ -1,4 +1,4 @@
-"""What a person says of single items: pinned, dismissed, corrected; in the context, in
+"""What a person says of single items: pinned, dismissed, corrected; in the briefing, in
 search, in files and commands.
 """
 
@@ -6,19 +6,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import NOW, THEOREX_SHOWN, Meanings, Run
+from conftest import DAY, NOW, Meanings, Run
 
-from theorex_lab import ContextLine, FixedClock, InvalidInput, Lab, new_event
+from theorex_lab import (
+    ContextLine,
+    Event,
+    FixedClock,
+    InvalidInput,
+    Lab,
+    ObservationEntry,
+    new_event,
+)
 from theorex_lab.core.ids import concept_id
-from theorex_lab.core.settings import check_settings
 from theorex_lab.memory.annotations import Marks, marked
 from theorex_lab.memory.context_served import recalled_event
 from theorex_lab.memory.projects import known_projects
 
 FIX = "trace_fix: raise the pool size to forty connections"
+SHOWN_FIX = "raise the pool size to forty connections (1 Mar)."  # as a briefing says it
 NEW = "Raise the pool size to sixty connections."
+SHOWN_NEW = "Raise the pool size to sixty connections (1 Mar)."
 
 
 @pytest.fixture
@@ -116,54 +126,63 @@ class TestMarkedLines:
         ).corrected == {"1": "new 1"}
 
 
-def test_what_is_pinned_is_given_also_where_no_section_shows_it_and_the_budget_is_small(
+def shown(lab: Lab, **how: int) -> list[tuple[str, str]]:
+    """The lines of a briefing, each with the title of its section."""
+    return [(line.section, line.text) for line in lab.briefing(**how).lines]
+
+
+def test_what_is_pinned_is_given_also_where_nothing_offers_it_and_the_budget_is_small(
     lab: Lab,
 ) -> None:
-    lab.home.settings = check_settings(THEOREX_SHOWN)
     for number in range(60):
         lab.agent("main").write(
             f"trace_fix: fix number {number} of the harbour crane",
             observation_type="trace_fix",
         )
-    kept = lab.agent("main").write("The harbour opens at six.", source="tool").event_id
-    own = lab.agent("main").write("The lamp is green.").event_id
-    assert "opens at six" not in lab.briefing(tokens=300).text
-    lab.pin(kept)
-    lab.pin(own)
-    text = lab.briefing(tokens=300).text
-    assert text.index(
-        "## Pinned\n```text source=main\nThe lamp is green."
-    ) < text.index("## Known fixes")
-    assert "```text source=main/tool\nThe harbour opens at six." in text, (
-        "what a tool said stays fenced as heard"
+    heard = lab.agent("main").write("The harbour opens at six.", source="tool").event_id
+    long_ago = NOW - 400 * DAY
+    [written] = lab.write_all(
+        [ObservationEntry("The lamp is green.", "main", long_ago)]
     )
-    assert {kept, own} <= {*lab.briefing(tokens=300).items}
-    lab.unpin(kept)
-    assert "opens at six" not in lab.briefing(tokens=300).text
+    own = written.event_id
+    before = lab.briefing(tokens=100)
+    assert before.lines
+    assert {heard, own}.isdisjoint(before.items)
+    lab.pin(heard)
+    lab.pin(own)
+    pinned = {line.id: line for line in lab.briefing(tokens=100).lines}
+    assert {heard, own} <= pinned.keys()
+    assert pinned[heard].section == "Decisions", "what a tool said becomes no rule"
+    assert pinned[heard].text == "The harbour opens at six (1 Mar)."
+    assert all(pinned[item].why.endswith("pinned by you") for item in (heard, own))
+    lab.unpin(heard)
+    assert heard not in lab.briefing(tokens=2_000).items
 
 
 def test_what_is_dismissed_comes_back_only_to_a_search_that_asks_for_it(
     lab: Lab, fix: str
 ) -> None:
-    assert FIX in lab.briefing().text
+    def given() -> tuple[str, ...]:
+        return (
+            lab.briefing().text,
+            str(lab.theorex.boot_aware("claude-sonnet", agent="main")),
+            str(lab.theorex.flash_inject("s", agent="main")),
+        )
+
+    assert all("raise the pool size" in text for text in given())
     assert lab.dismiss(fix) == fix
-    for text in (
-        lab.briefing().text,
-        str(lab.theorex.boot_aware("claude-sonnet", agent="main")),
-        str(lab.theorex.flash_inject("s", agent="main")),
-    ):
-        assert "raise the pool size" not in text
+    assert not any("raise the pool size" in text for text in given())
     assert (found(lab), found(lab, cold=True)) == ([], [("observation", FIX)])
     lab.dismiss(fix, undo=True)
-    assert FIX in lab.briefing().text
+    assert all("raise the pool size" in text for text in given())
     assert found(lab) == [("observation", FIX)]
     assert lab.verify().ok
 
 
 def test_a_correction_stands_in_the_place_of_the_text(lab: Lab, fix: str) -> None:
+    assert shown(lab) == [("Known pitfalls", SHOWN_FIX)]
     lab.correct(fix, NEW)
-    assert FIX not in lab.briefing().text
-    assert f"## Known fixes\n```text source=main\n{NEW}\n```" in lab.briefing().text
+    assert shown(lab) == [("Known pitfalls", SHOWN_NEW)]
     assert found(lab, cold=True) == [("correction", NEW)]
     assert [hit.id for hit in lab.search("pool size", kinds=["correction"])] == [fix]
     lab.correct(fix, "Close idle connections of the pool.")
@@ -174,9 +193,9 @@ def test_a_correction_stands_in_the_place_of_the_text(lab: Lab, fix: str) -> Non
     assert found(lab) == []
     lab.correct(fix, undo=True)
     assert found(lab, cold=True) == [("observation", FIX)]
-    assert (found(lab), FIX in lab.briefing().text) == ([], False), (
-        "it is still dismissed"
-    )
+    assert (found(lab), shown(lab)) == ([], []), "it is still dismissed"
+    lab.dismiss(fix, undo=True)
+    assert shown(lab) == [("Known pitfalls", SHOWN_FIX)]
     assert lab.verify().ok
     with pytest.raises(InvalidInput, match="empty text"):
         lab.correct(fix, " ")
@@ -188,25 +207,29 @@ def test_a_correction_of_what_was_heard_is_trusted(lab: Lab) -> None:
         .write(FIX, observation_type="trace_fix", source="import")
         .event_id
     )
-    assert "Heard, not verified" in lab.briefing().text
+    assert shown(lab) == [], "what an import says stands in no briefing"
+    assert found(lab) == [("observation", FIX)]
     lab.correct(heard, NEW)
-    assert "Heard, not verified" not in lab.briefing().text
-    assert NEW in lab.briefing().text
+    assert shown(lab) == [("Known pitfalls", SHOWN_NEW)]
+    lab.correct(heard, undo=True)
+    assert shown(lab) == []
 
 
 def test_a_concept_is_marked_for_all_who_have_it(lab: Lab) -> None:
-    lab.home.settings = check_settings(THEOREX_SHOWN)
     for agent in ("main", "sage"):
         lab.agent(agent).write("the pool size is forty")
     number = str(concept_id("pool size"))
+
+    def listed(agent: str) -> str:
+        return str(lab.theorex.boot_aware("claude-sonnet", agent=agent))
+
+    assert all("pool size" in listed(agent) for agent in ("main", "sage"))
     lab.dismiss(number)
-    assert "pool size" not in lab.briefing().text
+    assert not any("pool size" in listed(agent) for agent in ("main", "sage"))
     assert [hit.id for hit in lab.search("pool", kinds=["concept"])] == []
     assert len(lab.search("pool", kinds=["concept"], cold=True)) == 2
     lab.correct(number, "*pool* size")
-    assert lab.briefing().text.count("\\*pool\\* size") == 1, (
-        "signs of Markdown are escaped"
-    )
+    assert listed("main").count("\\*pool\\* size") == 1, "signs of Markdown are escaped"
     assert lab.verify().ok
 
 
@@ -222,15 +245,14 @@ def test_an_id_may_be_shortened_and_an_unknown_one_names_the_nearest(
         lab.pin(f"{fix[:12]}zz")
     with pytest.raises(InvalidInput, match=f"the nearest that is known is {other}"):
         lab.dismiss(f"{other[:12]}zz")
-    outcome = lab.outcomes.record("main", "raised it", "it burst", success=False)
-    shown = next(
-        item
-        for item in lab.briefing().items
-        if item not in (fix, other) and not item.isdecimal()
+    lab.outcomes.record("main", "raised it", "it burst", success=False)
+    [failed] = [line for line in lab.briefing().lines if "it burst" in line.text]
+    assert failed.id not in (fix, other)
+    assert failed.id not in [hit.id for hit in lab.search("burst", cold=True)]
+    assert lab.dismiss(failed.id) == failed.id, (
+        "a line of a briefing that search does not find"
     )
-    assert lab.dismiss(shown) == shown, "a line of a context that search does not find"
     assert "it burst" not in lab.briefing().text
-    assert outcome.outcome_id
 
 
 def test_a_correction_is_of_the_items_project(lab: Lab) -> None:
@@ -238,9 +260,9 @@ def test_a_correction_is_of_the_items_project(lab: Lab) -> None:
     fix = there.agent("main").write(FIX, observation_type="trace_fix").event_id
     lab.correct(fix, NEW)
     lab.pin(fix)
-    assert NEW in there.briefing().text
+    assert SHOWN_NEW in there.briefing().text
     other = lab.in_project("bank-22222222", new=True)
-    assert NEW not in other.briefing().text
+    assert "sixty" not in other.briefing().text
     assert [*other.search("pool size")] == []
     assert [hit.text for hit in there.search("pool size")] == [NEW]
     general = lab.agent("main").write("The pool is never drained.").event_id
@@ -273,59 +295,64 @@ def test_an_erased_correction_gives_the_text_back(lab: Lab, fix: str) -> None:
     lab.correct(fix, NEW)
     lab.erase(match="sixty")
     assert found(lab) == [("observation", FIX)]
-    assert FIX in lab.briefing().text
+    assert shown(lab) == [("Known pitfalls", SHOWN_FIX)]
 
 
-def test_contexts_that_lie_there_are_rendered_again(lab: Lab, fix: str) -> None:
-    there = lab.in_project("shop-11111111", new=True)
-    there.save_briefing()
-    files = [
-        lab.context_file,
-        *(lab.folder / "contexts" / name for name in ("shop-11111111.md", "none.md")),
-    ]
-    assert all(FIX in file.read_text() for file in files)
+def test_briefings_that_lie_there_are_written_again(lab: Lab, fix: str) -> None:
+    lab.save_briefing()
+    lab.in_project("shop-11111111", new=True).save_briefing()
+    files = [lab.context_file, lab.folder / "contexts" / "shop-11111111.md"]
+    assert all(SHOWN_FIX in file.read_text() for file in files)
     lab.dismiss(fix)
     assert not any("raise the pool" in file.read_text() for file in files)
 
 
-def test_the_commands(run: Run) -> None:
+def test_the_commands(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def line() -> dict[str, Any]:
+        [only] = run("briefing", "--json").json["lines"]
+        return dict(only)
+
     fix = run("write", FIX, "--type", "trace_fix", "--json").json["event_id"]
-    shown = run("memory", "context", "--json").json
-    assert shown["text"].startswith("# Shared Agent Context")
-    line = {
-        "section": "Known fixes",
-        "text": f"{FIX} (today)",
-        "why": "trace_fix of main",
-        "items": [fix],
-        "events": [fix],
-    }
-    assert shown["lines"][0] == {**line, "trust": "agent"}
-    assert run("correct", fix, *NEW.split(), "--json").json == {"item": fix}
-    run("memory", "pin", fix)
-    line = run("memory", "context", "--json", "--tokens", "500").json["lines"][0]
-    assert (line["text"], line["trust"], line["why"]) == (
-        NEW,
-        "user",
-        "trace_fix of main, pinned by you, in your words",
+    text = run("briefing", "--json").json["text"]
+    assert text.startswith("# Briefing\n")
+    first = line()
+    assert first["text"].startswith("raise the pool size to forty connections (")
+    assert (first["id"], first["section"], first["why"], first["events"]) == (
+        fix,
+        "Known pitfalls",
+        "it was written down as a fix",
+        [fix],
     )
-    assert (line["events"][0], len(line["events"])) == (fix, 2)
-    assert fix in run("memory", "context", "--why").out
+    assert run("correct", fix, *NEW.split(), "--json").json == {"item": fix}
+    run("pin", fix)
+    corrected = line()
+    assert corrected["text"].startswith("Raise the pool size to sixty connections (")
+    assert corrected["why"] == (
+        "it was written down as a fix, pinned by you, in your words, pinned by you"
+    )
+    assert (corrected["events"][0], len(corrected["events"])) == (fix, 2)
+    assert fix in run("briefing", "--why").out
     for words in (
         ["unpin", fix],
         ["dismiss", fix],
         ["dismiss", fix, "--undo"],
         ["correct", fix, "--undo"],
     ):
-        assert run("memory", *words).out.startswith(fix)
+        assert run(*words).out.startswith(fix)
+    assert line() == first
     assert run("correct", fix).code == run("correct", fix, "x", "--undo").code == 2
-    ended = run("memory", "pin", "nonsense", "--json")
+    ended = run("pin", "nonsense", "--json")
     assert (ended.code, "the nearest that is known is" in ended.json["error"]) == (
         1,
         True,
     )
 
 
-def test_show_says_how_much_of_what_was_given_was_used(
+def test_given_says_how_much_of_what_was_given_was_used(
     run: Run, tmp_path: Path
 ) -> None:
     with Lab(tmp_path / "home") as lab:
@@ -376,15 +403,85 @@ def test_show_says_how_much_of_what_was_given_was_used(
                 ),
             ]
         )
-    shown = run("memory", "show", "--all-projects", "--json").json
-    assert (shown["given"], shown["used"]) == (3, 2), (
+    given = run("briefing", "--given", "--all-projects", "--json").json
+    assert (given["given"], given["used"]) == (3, 2), (
         "the file was touched, the deploy was spoken of, the lamp was not"
     )
     assert [
         (row["how"], row["session"], row["items"], row["used"])
-        for row in shown["before"]
+        for row in given["before"]
     ] == [("session_start", "s", 3, 2)]
     assert (
-        "of 3 items given in known sessions 2 were used then"
-        in run("memory", "show", "--all-projects").out
+        "of 3 lines given in known sessions 2 were used then"
+        in run("briefing", "--given", "--all-projects").out
     )
+
+
+def test_given_counts_the_use_of_lines_that_sessions_give(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def said(kind: str, session: str, words: dict[str, Any], hours_ago: int) -> Event:
+        body = {**words, "project": "till"}
+        at = lab.clock.now() - hours_ago * 3_600_000_000
+        return new_event(kind, body, agent="main", session=session, at=at)
+
+    def command(line: str) -> dict[str, Any]:
+        return {"tool": "Bash", "source": "tool", "ok": True, "command": line}
+
+    with Lab(tmp_path / "home") as lab:
+        for session, hours_ago in (("one", 9), ("two", 8)):
+            wish = {"text": "Never push to the main branch.", "source": "user"}
+            lab.journal.append(
+                [
+                    said("prompt", session, wish, hours_ago),
+                    said("tool_used", session, command("go test ./..."), hours_ago),
+                ]
+            )
+        lab.outcomes.record("main", "Publish it", "The feed broke", success=False)
+        items = lab.in_project("till").briefing().items
+        assert len(items) == 3
+        recalled = recalled_event(
+            "session_start",
+            items=items,
+            tokens=60,
+            agent="main",
+            session="three",
+            at=lab.clock.now(),
+            project="till",
+        )
+        lab.journal.append([recalled])
+        lab.journal.append([said("tool_used", "three", command("go test ./..."), 0)])
+    given = run("briefing", "--given", "--project", "till", "--json").json
+    assert (given["given"], given["used"]) == (3, 1), "the command was run again"
+    with Lab(tmp_path / "home") as lab:
+        answer = {"message": "The feed broke as I published it.", "source": "agent"}
+        lab.journal.append([said("turn_ended", "three", answer, 0)])
+    given = run("briefing", "--given", "--project", "till", "--json").json
+    assert (given["given"], given["used"]) == (3, 2), "and the failure was spoken of"
+
+
+def test_a_pinned_item_says_what_it_says_now(lab: Lab, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    file = folder / "notes.md"
+    (folder / "other.md").write_text("# Door\nThe door is shut.\n")
+
+    def ingested(text: str, *, trusted: bool) -> str:
+        file.write_text(f"# Lamp\n{text}\n")
+        lab.ingest(folder, trusted=trusted)
+        [hit] = lab.search("lamp", kinds=["section"])
+        return hit.id
+
+    section = ingested("The lamp is red.", trusted=True)
+    lab.pin(section)
+    assert shown(lab) == [("Decisions", "Lamp The lamp is red (1 Mar).")]
+    assert ingested("The lamp is green.", trusted=True) == section
+    assert shown(lab) == [("Decisions", "Lamp The lamp is green (1 Mar).")]
+    assert ingested("The lamp is blue.", trusted=False) == section
+    assert shown(lab) == [], "nobody vouched for the new words"
+    assert ingested("The lamp is white.", trusted=True) == section
+    file.write_text("# Window\nThe window is open.\n")
+    lab.ingest(folder, trusted=True)
+    assert shown(lab) == [], "the text is no more"

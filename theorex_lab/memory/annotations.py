@@ -18,7 +18,7 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.briefing.candidates import dated, fits_a_line
 from theorex_lab.memory.contract import ContextLine, Home
-from theorex_lab.memory.observation import TRUST, check_text
+from theorex_lab.memory.observation import check_text
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import CORRECTION, MARKS, ItemText
 from theorex_lab.text.line import folded, one_line
@@ -26,7 +26,6 @@ from theorex_lab.text.redact.redaction_scope import kept_text
 
 Integers = NDArray[np.int64]
 _MOST_NEAREST = 3  # ids that an error names
-PINNED = "pinned"  # the kind of a line for a pinned item that no design shows by itself
 
 
 class Marks(View):
@@ -150,51 +149,6 @@ def as_marked(
     """Return the lines as `marked` does by the marks of a home."""
     with home.views.reading(Marks) as marks:
         return marked(lines, marks, shown=shown)
-
-
-def pinned_lines(home: Home, lines: Iterable[ContextLine]) -> list[ContextLine]:
-    """Return lines for the pinned items that none of these lines shows.
-
-    They are of the home's project, or of none. None shows a superseded item.
-    """
-    marks = home.views.get(Marks)
-    shown_items: set[str] = set()
-    for line in lines:
-        shown_items.update(line.items)
-    with marks.lock:
-        item_ids = [item for item in marks.pinned if item not in shown_items]
-    new_lines = []
-    for item_id in item_ids:
-        item = known_item(home, item_id)
-        if item is not None and _may_be_shown(home, item):
-            new_lines.append(_pinned_line(item))
-    return new_lines
-
-
-def _may_be_shown(home: Home, item: ItemState) -> bool:
-    """Return whether an item has a text that is in force in the home's project."""
-    if not item.text or item.hidden:
-        return False
-    if not home.project:
-        return True
-    return not item.projects.isdisjoint({"", home.project})
-
-
-def _pinned_line(item: ItemState) -> ContextLine:
-    """Return the line of a pinned item.
-
-    It names the item's source where that is untrusted.
-    """
-    event = item.events[0]
-    source = event.body.get("source", "agent")
-    trust = TRUST[source]
-    text = one_line(item.text)
-    items = (item.id,)
-    if trust >= TRUST["agent"]:
-        return ContextLine(PINNED, event.agent, text, None, items)
-    owner = f"{event.agent}/{source}"
-    heard_from = (event.agent, trust)
-    return ContextLine(PINNED, owner, text, heard_from, items)
 
 
 class ItemState(NamedTuple):
@@ -358,7 +312,7 @@ def mark(
         body["text"] = kept_text(check_text(text, home.settings.max_text_bytes))
     lineage: list[str] = []
     if not item.label:
-        body["item_text"] = _line_text(item)
+        body["item_text"] = line_of_item(item)
         lineage = [event.id for event in item.events if event.kind not in MARKS]
     now = home.clock.now()
     agents = dict.fromkeys(event.agent for event in item.events)
@@ -375,7 +329,7 @@ def mark(
     home.journal.append(new_events)
 
 
-def _line_text(item: ItemState) -> str:
+def line_of_item(item: ItemState) -> str:
     """Return the line of a briefing that an item makes, '' where it is none."""
     if not item.text:
         return ""

@@ -10,6 +10,9 @@ from typing import Any
 from theorex_lab.core.clock import to_iso
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.annotations import known_item
+from theorex_lab.memory.briefing.candidates import bare_text
+from theorex_lab.memory.briefing.design_lines import design_candidates
+from theorex_lab.memory.briefing.lines_by_id import lines_by_id
 from theorex_lab.memory.contract import Home
 from theorex_lab.search.lexical import tokenize
 
@@ -22,8 +25,8 @@ _FILE = re.compile(r"[\w-][\w.-]*\.[A-Za-z]\w{0,7}\b")
 def given_before(home: Home, most: int) -> list[dict[str, Any]]:
     """Return the last `most` times that an agent was given something, oldest first.
 
-    They are of the home's project, or of all. An item counts as used where the session
-    later touches a file that its text names, or says at least half of its words.
+    They are of the home's project, or of all. A line or item counts as used where the
+    session later touches a file that its text names, or says at least half of its words.
 
     Returns:
         Each time with at, how, agent, session, query, tokens, items (how many), and
@@ -35,13 +38,21 @@ def given_before(home: Home, most: int) -> list[dict[str, Any]]:
         home.journal.tail(0, kinds=["recalled"], projects=projects), maxlen=most
     )
     session_events = _session_events(home, recalls)
+    texts_by_id: dict[str, str] = {}
+    if session_events:
+        texts_by_id = _texts_of_lines(home)
     rows = []
     for recall in recalls:
         body = recall.body
         used = None
         if recall.session and body["items"]:
             events = session_events.get((recall.agent, recall.session), [])
-            used = _count_used(home, recall, events)
+            later_text = _later_text(recall, events)
+            texts = [
+                _text_of_item(home, item_id) or texts_by_id.get(item_id, "")
+                for item_id in body["items"]
+            ]
+            used = _count_used(texts, later_text)
         rows.append(
             {
                 "at": to_iso(recall.at),
@@ -76,23 +87,43 @@ def _session_events(
     return events
 
 
-def _count_used(home: Home, recall: Event, events: Iterable[Event]) -> int:
-    """Return how many of a recall's items occur in the session's events after it."""
-    later_texts: list[str] = []
+def _texts_of_lines(home: Home) -> dict[str, str]:
+    """Return by id what each line says that the home may show, without its date."""
+    lines = lines_by_id(home)
+    for line in design_candidates(home, home.clock.now(), automatic=True):
+        lines.setdefault(line.id, line)
+    return {line_id: bare_text(line.text) for line_id, line in lines.items()}
+
+
+def _text_of_item(home: Home, item_id: str) -> str:
+    """Return the text of an item, '' for what is no item."""
+    item = known_item(home, item_id)
+    return item.text if item is not None else ""
+
+
+def _later_text(recall: Event, events: Iterable[Event]) -> str:
+    """Return what a session said and did after a recall."""
+    texts: list[str] = []
     for event in events:
         if event.seq > recall.seq:
-            later_texts += _texts(event.body)
-    later_text = "\n".join(later_texts)
+            texts += _texts(event.body)
+    return "\n".join(texts)
+
+
+def _count_used(texts: Iterable[str], later_text: str) -> int:
+    """Return how many of what was given occurs in what was said and done later.
+
+    Args:
+        texts: What was given: texts of lines and items, '' for what is not known.
+        later_text: What the session said and did afterwards.
+    """
     later_words = {*tokenize(later_text)}
     later_files = {*_FILE.findall(later_text)}
     n_used = 0
-    for item_id in recall.body["items"]:
-        item = known_item(home, item_id)
-        if item is None:
-            continue
-        item_words = {*tokenize(item.text)}
-        names_file = not later_files.isdisjoint(_FILE.findall(item.text))
-        says_half = 0 < len(item_words) <= 2 * len(item_words & later_words)
+    for text in texts:
+        words = {*tokenize(text)}
+        names_file = not later_files.isdisjoint(_FILE.findall(text))
+        says_half = 0 < len(words) <= 2 * len(words & later_words)
         if names_file or says_half:
             n_used += 1
     return n_used

@@ -7,7 +7,7 @@ erased where the events that say them are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from theorex_lab.core.errors import InvalidInput
@@ -15,7 +15,6 @@ from theorex_lab.core.ids import SCANNER
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.annotations import ItemState, known_item, mark, whole_id
 from theorex_lab.memory.briefing.candidates import (
-    ASKED,
     COMPUTED_SECTIONS,
     LINE_MARK,
     LONGEST_LINE,
@@ -24,14 +23,10 @@ from theorex_lab.memory.briefing.candidates import (
     dated,
     fits_a_line,
 )
-from theorex_lab.memory.briefing.cards import cards_of
-from theorex_lab.memory.briefing.compose import start_candidates
-from theorex_lab.memory.briefing.passages import passages_of
-from theorex_lab.memory.briefing.recorded_marks import line_marks, mark_events
-from theorex_lab.memory.briefing.session_log import Session, recorded_sessions
+from theorex_lab.memory.briefing.lines_by_id import lines_by_id
+from theorex_lab.memory.briefing.recorded_marks import line_marks
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import check_text
-from theorex_lab.memory.projects import known_projects
 from theorex_lab.text.line import folded
 from theorex_lab.text.redact.redaction_scope import kept_text
 from theorex_lab.text.wording import content_words
@@ -88,7 +83,7 @@ def _find(
         item = known_item(home, given)
         if item is not None:
             return item
-    lines = _known_lines(home)
+    lines = lines_by_id(home)
     target_id = given
     if given not in lines:
         target_id = whole_id(home, given, [*lines, *also()])
@@ -98,64 +93,6 @@ def _find(
     if item is None:
         raise InvalidInput(f"got the id {given!r}, of which nothing is left to mark")
     return item
-
-
-def _known_lines(home: Home) -> dict[str, Candidate]:
-    """Return by id the lines that a home may show, and those that were marked.
-
-    Those that a mark alone knows come first, so that a line which is still made stands
-    in their place. Lines of items are left out.
-    """
-    now = home.clock.now()
-    homes = [home]
-    if home.projects is None:
-        homes += [home.in_project(project) for project in known_projects(home)]
-    lines: dict[str, Candidate] = {}
-    for mark_event in mark_events(home, now):
-        line = _marked_line(mark_event)
-        if line is not None:
-            lines[line.own_id] = line
-    for each_home in homes:
-        sessions = recorded_sessions(each_home, now)
-        for candidate in [*_lines_of(sessions), *start_candidates(sessions, now)]:
-            lines[candidate.id] = candidate
-    return lines
-
-
-def _marked_line(event: Event) -> Candidate | None:
-    """Return the line that a mark event is of, None for that of an item."""
-    line = event.body.get("line")
-    if line is None:
-        return None
-    return _line(
-        line["section"], line["text"], event.at, event.lineage, event.body["item"]
-    )
-
-
-def _lines_of(sessions: list[Session]) -> Iterator[Candidate]:
-    """Yield what a prompt may bring of sessions, whatever it asks."""
-    for session in sessions:
-        for passage in passages_of(session):
-            yield _line(ASKED, passage.line, passage.at, (passage.event,))
-    for card in cards_of(sessions, ASKED):
-        yield from card
-
-
-def _line(
-    section: str, text: str, at: int, events: tuple[str, ...], own_id: str = ""
-) -> Candidate:
-    return Candidate(
-        section=section,
-        kind="",
-        text=text,
-        weight=0.0,
-        at=at,
-        session="",
-        words=content_words(text),
-        events=events,
-        why="",
-        own_id=own_id,
-    )
 
 
 def _mark_line(

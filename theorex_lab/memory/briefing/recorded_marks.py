@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.annotations import ItemState, known_item, line_of_item
 from theorex_lab.memory.briefing.marked_lines import LineMark, line_marks_of
 from theorex_lab.memory.contract import Home
+from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.items import MARKS
 
 
@@ -17,7 +20,8 @@ def line_marks(home: Home, now: int) -> list[LineMark]:
         home: The home.
         now: Up to when (µs UTC).
     """
-    return line_marks_of(mark_events(home, now))
+    marks = line_marks_of(mark_events(home, now))
+    return [_as_the_item_is_now(home, mark) for mark in marks]
 
 
 def mark_events(home: Home, now: int) -> Iterator[Event]:
@@ -33,3 +37,26 @@ def mark_events(home: Home, now: int) -> Iterator[Event]:
     for event in home.journal.tail(0, kinds=MARKS, projects=projects):
         if event.at <= now:
             yield event
+
+
+def _as_the_item_is_now(home: Home, mark: LineMark) -> LineMark:
+    """Return the mark of a pinned item with what the item says now.
+
+    A superseded item says nothing. Nor does an untrusted one whose words changed since
+    the person read them. A rule keeps the words that the person made a rule.
+    """
+    if mark.is_line or not mark.is_pinned or mark.trusted_at:
+        return mark
+    item = known_item(home, mark.id)
+    if item is None or item.hidden:
+        return replace(mark, text="")
+    text = line_of_item(item)
+    if text != mark.text and not _is_trusted(item):
+        text = ""
+    return replace(mark, text=text)
+
+
+def _is_trusted(item: ItemState) -> bool:
+    """Return whether all who wrote an item are an agent or a person."""
+    sources = [event.body["source"] for event in item.events if event.kind not in MARKS]
+    return all(TRUST[source] >= TRUST["agent"] for source in sources)
