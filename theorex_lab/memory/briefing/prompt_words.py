@@ -91,10 +91,10 @@ _USERS_WORDS = frozenset(
 )
 
 
-def stem_of(word: str) -> str:
+def word_stem(word: str) -> str:
     """Return a word in lower case without its English ending.
 
-    >>> stem_of("tests"), stem_of("running"), stem_of("queries"), stem_of("cache")
+    >>> word_stem("tests"), word_stem("running"), word_stem("queries"), word_stem("cache")
     ('test', 'run', 'query', 'cach')
     """
     stemmed = _without_ending(word)
@@ -175,9 +175,9 @@ def words_in(text: str) -> tuple[set[str], set[str]]:
             continue
         lower = word.lower()
         if word.isalpha() and (word.islower() or word.istitle()):
-            words.add(stem_of(lower))
+            words.add(word_stem(lower))
             continue
-        words.add(stem_of(_file_in(lower) or lower))
+        words.add(word_stem(_file_in(lower) or lower))
         _add_parts(word, parts)
     return words, (parts | numbers) - words
 
@@ -216,7 +216,7 @@ def _add_parts(word: str, parts: set[str]) -> None:
     for piece in _pieces(word):
         lower_piece = piece.lower()
         if len(piece) >= _SHORTEST_PART and lower_piece not in _STOP_WORDS:
-            parts.add(stem_of(lower_piece))
+            parts.add(word_stem(lower_piece))
 
 
 def _pieces(name: str) -> list[str]:
@@ -366,5 +366,5 @@ def spellings_in(text: str) -> dict[str, str]:
     spellings: dict[str, str] = {}
     for run in text.translate(_PARTING).split():
         word = run.strip(_EDGES)
-        spellings.setdefault(stem_of(word.lower()), word)
+        spellings.setdefault(word_stem(word.lower()), word)
     return spellings
