@@ -414,3 +414,22 @@ def test_the_index_in_memory_holds_the_same(lab: Lab) -> None:
     lines = lines_for_prompt(index_of(sessions), "", PROMPT, now, tokens=400)
 
     assert [line.id for line in lines] == [line.id for line in _lines(lab)]
+
+
+def test_a_prompt_that_only_goes_on_means_the_last_session(lab: Lab) -> None:
+    """An earlier session that speaks of going on is not meant by it."""
+    _say(
+        lab,
+        "old",
+        "Let the importer continue after a broken row.",
+        "The importer continues after a broken row and counts them.",
+    )
+    _say(
+        lab,
+        "last",
+        "Split the invoice renderer into two modules.",
+        "The invoice renderer is split into layout.py and drawing.py.",
+    )
+    write_prompt_index(lab.home)
+    assert {line.session for line in _lines(lab, "continue")} == {"last"}
+    assert {line.session for line in _lines(lab, "OK, please go on")} == {"last"}

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.eval.datasets.session_needs import Need, ProjectNeeds
+from theorex_lab.eval.datasets.needs_rows import Need, ProjectNeeds
 from theorex_lab.eval.metrics.needs import (
     START_COVERED,
     USEFUL,
