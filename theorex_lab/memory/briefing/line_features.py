@@ -186,6 +186,12 @@ _CODE_SPAN = re.compile(r"`[^`]+`")
 # A run of signs that may be a name, and what makes it one: a file, a path, code.
 _RUN = re.compile(r"[\w@.+\-/\[\]()~%$:]+")
 _MARK_OF_A_NAME = re.compile(r"[a-z0-9][A-Z]|_|/|\w\.\w|::")
+# What a program shows at its prompt: which key does what.
+_SCREEN_TEXT = re.compile(
+    r"\W*(?:press|hit|type)\s+(?:ctrl|cmd|control|command|enter|return|esc|any key"
+    r"|[\"'`]?\w[\"'`]?\s)",
+    re.I,
+)
 _NO_LETTER = re.compile(r"[^\w ]|[\d_]")
 _PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_NAMES_OF_A_WALL = 3
@@ -229,6 +235,8 @@ def is_usable(text: str) -> bool:
     if text.rstrip().endswith((":", "?")) or is_title_of_thought(text):
         return False
     if text.count("`") % 2 or _KEY.match(text):
+        return False
+    if _SCREEN_TEXT.match(text):
         return False
     return has_words(text) and not is_wall_of_names(text)
 
