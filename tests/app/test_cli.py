@@ -23,7 +23,10 @@ from theorex_lab.memory.observation import new_observation
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
+def test_the_journey_of_a_text(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where there is no git history to tell
     assert run("config", "set", "contextDesigns", '["theorex"]').code == 0
     written = run(
         "write",
@@ -690,7 +693,10 @@ def test_the_code_of_the_readme_runs(
     plt.close("all")
 
 
-def test_what_was_given_before_is_listed_with_its_use(run: Run) -> None:
+def test_what_was_given_before_is_listed_with_its_use(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where there is no git history to tell
     run("write", "The till is closed at nine.", "--type", "decision")
     (kept,) = run("briefing", "--json").json["lines"]
     assert kept["text"].startswith("The till is closed at nine")

@@ -95,6 +95,21 @@ def record(run: Run, command: str, answer: str) -> dict[str, Any]:
     return found
 
 
+def save_briefing(run: Run, path: Path, *more: str) -> str:
+    """The briefing of the home, which is written now."""
+    ended = run("briefing", "--save", "--all-projects", "--json", *more)
+    assert ended.code == 0, ended.err
+    text: str = ended.json["text"]
+    assert (path / "SHARED_CONTEXT.md").read_text() == text
+    return text
+
+
+def found_texts(run: Run, query: str) -> list[str]:
+    """The texts that a search finds, sleeping ones too."""
+    hits = run("search", query, "--cold", "--json").json["hits"]
+    return [hit["text"] for hit in hits]
+
+
 def written_fix(path: Path) -> str:
     """The one sentence that the memory now holds of it."""
     with Lab(path) as lab:
@@ -137,12 +152,16 @@ def test_without_any_model(run: Run, home: Callable[..., Path]) -> None:
     text = written_fix(path)
     assert text == f"trace_fix: {review['fix_description']}"
     assert run("promote", "--json").code == 0
-    assert run("boot-inject", "--json").json["path"] == str(path / "SHARED_CONTEXT.md")
+    save_briefing(run, path)
+    unconfirmed = session_start(path)
+    assert review["fix_description"] not in unconfirmed, "it is made of a tool's words"
+    assert reading_agent(unconfirmed) == reading_agent("")
+    assert text in found_texts(run, "which options does deploy.sh take")
+    assert run("confirm", review["observation_id"][-8:]).code == 0
+    save_briefing(run, path)
 
     context = session_start(path)
-    assert [
-        line for line in context.splitlines() if line.startswith(f"{text} (today, id ")
-    ]
+    assert review["fix_description"].rstrip(".") in context
     assert "use --replace" not in context, "what a tool answered is not handed on"
     assert reading_agent("") != reading_agent(context)
     answer = deployment(reading_agent(context))
@@ -228,20 +247,14 @@ def test_with_a_model_behind_http(run: Run, home: Callable[..., Path]) -> None:
             " no longer knows."
         )
         assert run("promote", "--json").code == 0
-        assert run("boot-inject", "--json").code == 0
-
+        save_briefing(run, path)
+        said = text.removeprefix("trace_fix: ").removesuffix(".")
+        assert said not in session_start(path), "a model's word alone is no pitfall"
+        assert text in found_texts(run, "Which option does deploy.sh know?")
+        assert run("confirm", review["observation_id"][-8:]).code == 0
+        save_briefing(run, path)
         context = session_start(path)
-        assert context.index("## Heard, not verified") < context.index(
-            f"{text} (today, id {review['observation_id'][-8:]})"
-        )
-        assert (
-            run("confirm", review["observation_id"][-8:]).code
-            == run("boot-inject").code
-            == 0
-        )
-        context = session_start(path)
-        assert context.index("## Known fixes") < context.index(f"{text} (today)")
-        assert "## Heard, not verified" not in context
+        assert context.index("Known pitfalls:") < context.index(said)
         asked = run("dispatch", f"{context}{TASK}", "--json").json
         assert deployment(asked["response"]) == "deployed version 2"
         assert run("evolve-review", "--json").json["reviews"] == []
@@ -254,17 +267,15 @@ def test_a_fix_fades_with_a_half_life_of_seven_days(
     failure = record(run, "./deploy.sh --force", deployment("--force"))
     asked = run("dispatch", TASK, "--outcome-id", failure["outcome_id"], "--json").json
     tool_used("./deploy.sh --force", deployment("--force"), asked["trace_id"], path)
-    assert run("evolve-review", "--json").json["context"]["fixes"] == 1
+    [review] = run("evolve-review", "--json").json["reviews"]
+    assert run("confirm", review["observation_id"]).code == 0
     text = written_fix(path)
+    said = review["fix_description"].removesuffix(".")
     for days, there in ((6, True), (12, True), (13, False), (30, False)):
         later = (datetime.now(UTC) + timedelta(days=days)).isoformat()
         run("scan", "--now", later)
-        assert run("boot-inject", "--now", later).code == 0
-        assert (text in (path / "SHARED_CONTEXT.md").read_text()) == there, days
-    assert text in [
-        hit["text"]
-        for hit in run("search", "help which options", "--cold", "--json").json["hits"]
-    ]
+        assert (said in save_briefing(run, path, "--now", later)) == there, days
+    assert text in found_texts(run, "help which options")
 
 
 def test_evolve_review_says_what_each_of_its_steps_did(
@@ -277,7 +288,7 @@ def test_evolve_review_says_what_each_of_its_steps_did(
     for _ in range(4):
         record(run, "./deploy.sh --force", deployment("--force"))
     evolved = run("evolve-review", "--agent", "all", "--days", "2", "--json").json
-    assert evolved.keys() == {"reviews", "reviewer", "refined", "promoted", "context"}
+    assert evolved.keys() == {"reviews", "reviewer", "refined", "promoted", "briefing"}
     assert len(evolved["reviews"]) == 4
     [refined] = evolved["refined"]
     assert (refined["agent"], [tag for tag, _, _ in refined["lost"]]) == (
@@ -285,7 +296,7 @@ def test_evolve_review_says_what_each_of_its_steps_did(
         ["billing"],
     )
     assert evolved["promoted"]["concepts"] > 0
-    assert evolved["context"]["path"] == str(path / "SHARED_CONTEXT.md")
+    assert evolved["briefing"]["path"] == str(path / "SHARED_CONTEXT.md")
     with Lab(path) as lab:
         before = lab.journal.last_seq()
     shown = run("evolve-review", "--agent", "all", "--days", "2")

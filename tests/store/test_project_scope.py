@@ -170,7 +170,9 @@ def test_memory_of_older_releases_is_found_in_every_project(
     lab.journal.append([old._replace(body={**body, "v": 1})])
     assert kept(lab, "observation")[0].body["project"] == ""
     assert texts(shop, "old till") == {"The old till jams"}
-    assert "Old Till" in shop.briefing().text
+    assert [line.text for line in shop.briefing().lines] == [
+        "The old till jams (1 Mar)."
+    ]
 
 
 def test_what_a_design_appends_is_of_the_project_of_its_home(
@@ -230,7 +232,7 @@ def test_shared_concepts_are_found_everywhere(lab: Lab, shop: Lab, mill: Lab) ->
     assert given.items == (str(concept_id("brass till")),)
 
 
-def test_a_context_shows_the_project_and_what_is_of_none_and_names_its_items(
+def test_a_briefing_tells_the_project_and_what_is_of_none_and_names_its_items(
     lab: Lab, shop: Lab, mill: Lab
 ) -> None:
     fix = shop.agent("main").write(
@@ -243,12 +245,13 @@ def test_a_context_shows_the_project_and_what_is_of_none_and_names_its_items(
     mill.outcomes.record(
         "main", "turn the wheel", "it broke", success=False, explicit_score=0.0
     )
+    note = lab.agent("main").write("The keys hang in the hall.")
     told = shop.briefing()
     assert "restart the till" in told.text
     assert "it jammed" in told.text
     assert "wheel" not in told.text
-    assert {fix.event_id, failed.outcome_id} <= set(told.items)
-    assert len(set(told.items)) == len(told.items) == told.concepts + 2
+    assert set(told.items) == {fix.event_id, failed.outcome_id, note.event_id}
+    assert len(told.items) == len(told.lines) == 3
     assert "wheel" in lab.briefing().text
 
 
@@ -414,13 +417,10 @@ def test_the_contexts_of_projects_are_files_of_the_home(
     everything = lab.context_file.read_text()
     assert "rounds prices" in everything  # of the shop
     assert "miller" in everything
-    others = (lab.folder / "contexts" / "none.md").read_text()
-    assert "Nothing is remembered yet" in others
     lab.agent("main").write("The weather rounds nothing")
     shop.save_briefing(tmp_path / "given.md")
-    others = (lab.folder / "contexts" / "none.md").read_text()
-    assert "weather" in others
-    assert "iller" not in others
+    assert "weather" in file.read_text()
+    assert "iller" not in file.read_text()
 
 
 def test_a_night_renders_for_the_projects_that_were_active_last(
@@ -430,7 +430,6 @@ def test_a_night_renders_for_the_projects_that_were_active_last(
     lab.journal.append([_observation("a", SHOP), _observation("b", MILL, at=NOW - 1)])
     assert lab.nightly().steps[-1].detail.endswith(", and for 1 project(s)")
     assert sorted(each.name for each in (lab.folder / "contexts").glob("*.md")) == [
-        "none.md",
         f"{SHOP}.md",
     ]
 
@@ -559,7 +558,7 @@ def test_commands_take_the_project_of_the_folder_they_are_called_in(
     assert run("status", "--json").json["observations"] == 2
     assert run("status", "--json", "--project", "shop").json["observations"] == 1
     assert run("verify", "--json", "--project", "shop").json["events"] == 1
-    run("boot-inject")
+    assert run("briefing", "--save").code == 0
     text = (tmp_path / "home" / "contexts" / f"{project_of(str(mill))}.md").read_text()
     assert "iller" in text
     assert "till" not in text
