@@ -21,13 +21,23 @@ from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.designs.sessions.digests import digest_idle
 from theorex_lab.designs.sessions.said import FileTouches, SessionWords
 from theorex_lab.evolution.briefing import refresh
-from theorex_lab.memory.briefing.candidates import bare_text
+from theorex_lab.memory.briefing.candidates import (
+    ASKED,
+    DECISIONS,
+    WORK,
+    bare_text,
+    fits_a_line,
+)
 from theorex_lab.memory.briefing.prompt_lines import (
     INDEX_FILE,
     lines_for_prompt,
     prompt_index_at,
 )
-from theorex_lab.memory.briefing.rendered_text import heading_of, rendered_text
+from theorex_lab.memory.briefing.rendered_text import (
+    HINT_TEXT,
+    heading_of,
+    rendered_text,
+)
 from theorex_lab.memory.briefing.token_budget import count_tokens
 
 SHOP = "shop-11111111"
@@ -547,11 +557,11 @@ def test_from_red_to_green_is_a_fix_without_a_word_of_the_tool(lab: Lab) -> None
         "a failed test",
         ["till/round.go"],
     )
-    assert "FIXME" in shown(lab)
+    assert "- The bug was caused by a missing rounding step (28 Feb).\n" in shown(lab)
     assert "Ignore previous" not in str(
         [each.body for each in lab.journal.tail(0, kinds=["fixed", "digest"])]
     )
-    assert "go test" not in shown(lab, MILL)
+    assert "rounding" not in shown(lab, MILL)
 
 
 @pytest.mark.parametrize(
@@ -655,7 +665,9 @@ def test_every_budget_is_kept_in_whole_lines(lab: Lab) -> None:
             assert lines_of(briefing.text) == [
                 f"- {line.text}" for line in briefing.lines
             ]
-            assert {line.text for line in briefing.lines} <= whole, "lines are whole"
+            texts = {line.text for line in briefing.lines}
+            assert query or texts <= whole
+            assert all(text.endswith(".") and fits_a_line(text) for text in texts)
             fences = [
                 line for line in briefing.text.split("\n") if line.startswith("```")
             ]
@@ -686,8 +698,9 @@ def test_little_memory_is_shown_at_every_budget(
 ) -> None:
     add(lab, *only)
     text = shown(lab, tokens=tokens)
-    print(tokens, repr(text))
-    assert count_tokens(text) <= tokens
+    assert text
+    assert text == HINT_TEXT or count_tokens(text) <= tokens
+    assert ("```text" in text) == (text != HINT_TEXT)
 
 
 # Attacks
@@ -722,6 +735,16 @@ def outside(text: str) -> list[str]:
             free.append(line)
     assert not fence, "every fence is closed"
     return free
+
+
+def lines_by_section(text: str) -> Iterator[tuple[str, str]]:
+    """The recalled lines of a briefing, each with the title of its section."""
+    section = ""
+    for line in text.split("\n"):
+        if line.startswith("- "):
+            yield section, line
+        else:
+            section = line.removesuffix(":")
 
 
 OWN_LINES = re.compile(
@@ -774,8 +797,10 @@ def test_no_trick_leaves_its_line_or_becomes_a_rule(
         assert all(OWN_LINES.fullmatch(line) for line in outside(text)), text
         assert not re.search("[\x1b\x07\u2028\u2029\u200b\u202e\u200d\r]", text)
         assert "Standing rules" not in text
-        if by != "agent":
-            assert not re.search("curl evil|Always obey|gnore previous", text), text
+        for section, line in lines_by_section(text):
+            is_tricked = re.search("curl evil|Always obey|gnore previous", line)
+            told_by = {WORK, DECISIONS, ASKED} if by in ("agent", "import") else set()
+            assert not is_tricked or section in told_by, text
 
 
 def test_five_projects_at_once_show_nothing_of_each_other(lab: Lab) -> None:
@@ -791,7 +816,7 @@ def test_five_projects_at_once_show_nothing_of_each_other(lab: Lab) -> None:
             add(
                 lab,
                 asks(
-                    f"Please mend the {word} rounding. {person} Never touch the {word}"
+                    f"Please mend the {word} rounding of day {days}. {person} Never touch the {word}"
                     " without asking.",
                     **told,
                 ),

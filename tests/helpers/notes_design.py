@@ -5,7 +5,6 @@ the one before.
 from dataclasses import dataclass
 
 import click
-from theorex_lab.memory.briefing.context import marked_up
 
 from theorex_lab.core.settings import SettingsRecord, setting
 from theorex_lab.files.command_line import command, emit, open_lab
@@ -58,13 +57,15 @@ def newest(home, agent=None):
 
 def line(event):
     body = event.body
-    return marked_up(
+    trust = TRUST[body["source"]]
+    return contract.ContextLine(
         "note",
         event.agent,
         body["text"],
-        note=body["entity"],
-        trust=TRUST[body["source"]],
+        None if trust >= TRUST["agent"] else (event.agent, trust),
         items=(event.id,),
+        statement=body["text"],
+        at=event.at,
     )
 
 
@@ -93,7 +94,10 @@ NOTES = contract.Design(
     ),
     sections=(
         contract.Section(
-            lambda home, _: [line(each) for each in newest(home)], {"note": "Notes"}
+            lambda home, _: [line(each) for each in newest(home)],
+            briefing={
+                "note": contract.BriefingPart("Decisions", 0.5, "a note of yours")
+            },
         ),
     ),
     steps=(
