@@ -816,8 +816,8 @@ def test_five_projects_at_once_show_nothing_of_each_other(lab: Lab) -> None:
             add(
                 lab,
                 asks(
-                    f"Please mend the {word} rounding of day {days}. {person} Never touch the {word}"
-                    " without asking.",
+                    f"Please mend the {word} rounding of day {days}. {person} Never"
+                    f" touch the {word} without asking.",
                     **told,
                 ),
                 uses(command="go test", response=RED, ok=False, **told),

@@ -58,15 +58,9 @@ def newest(home, agent=None):
 def line(event):
     body = event.body
     trust = TRUST[body["source"]]
-    return contract.ContextLine(
-        "note",
-        event.agent,
-        body["text"],
-        None if trust >= TRUST["agent"] else (event.agent, trust),
-        items=(event.id,),
-        statement=body["text"],
-        at=event.at,
-    )
+    heard_from = None if trust >= TRUST["agent"] else (event.agent, trust)
+    line = contract.ContextLine("note", event.agent, body["text"], heard_from)
+    return line._replace(items=(event.id,), statement=body["text"], at=event.at)
 
 
 @command("list", "Show the notes that hold.")
