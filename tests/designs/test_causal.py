@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from theorex_lab.memory.briefing.context import render
 
 from tests.conftest import NOW, Run, observation
 from theorex_lab import ConfigError, Event, FixedClock, InvalidInput, Lab, new_event
@@ -28,6 +27,7 @@ from theorex_lab.designs.causal.keys import (
 )
 from theorex_lab.designs.causal.sections import advice_lines
 from theorex_lab.designs.causal.settings import CausalSettings
+from theorex_lab.memory.briefing.candidates import PITFALLS, bare_text
 from theorex_lab.memory.context_served import recalled_event
 from theorex_lab.memory.contract import ContextRequest
 from theorex_lab.memory.evidence import EvidenceTable, PartIndex, success_of
@@ -446,6 +446,11 @@ def test_another_model_after_one_that_failed_is_a_gene_of_what_it_took(
     assert advice.preferred_gene_id == "model:large"
 
 
+def fixes_in_briefing(lab: Lab) -> list[str]:
+    lines = lab.briefing().lines
+    return [bare_text(line.text) for line in lines if line.section == PITFALLS]
+
+
 def test_a_fix_that_helped_comes_before_one_that_did_not(lab: Lab) -> None:
     texts = (
         "trace_fix: clear the cache before the build",
@@ -456,9 +461,7 @@ def test_a_fix_that_helped_comes_before_one_that_did_not(lab: Lab) -> None:
         for place, text in enumerate(texts[::-1])
     )
     lab.journal.append([bad, good])
-    assert render(lab.home, NOW).text.index(texts[0][11:]) < render(
-        lab.home, NOW
-    ).text.index(texts[1][11:])
+    assert fixes_in_briefing(lab) == [texts[0][11:], texts[1][11:]]
     for number in range(4):
         given_item, ends = (good, FAILED) if number % 2 else (bad, PASSED)
         shown = recalled_event(
@@ -477,9 +480,7 @@ def test_a_fix_that_helped_comes_before_one_that_did_not(lab: Lab) -> None:
         )
     lab.causal.fill()
     assert success_of(lab.home, [bad.id, good.id]) == {bad.id: 0.75, good.id: 0.25}
-    assert render(lab.home, NOW).text.index(texts[1][11:]) < render(
-        lab.home, NOW
-    ).text.index(texts[0][11:])
+    assert fixes_in_briefing(lab) == [texts[1][11:], texts[0][11:]]
 
 
 def test_the_context_says_what_helped_and_what_did_not_in_no_words_of_a_tool(

@@ -124,14 +124,14 @@ def test_a_wrong_setting_of_a_design_is_named(
     assert opened("other").home.settings_of(NOTES).sleep_after_days == 90.0
 
 
-def test_it_stands_in_the_context_the_status_the_evidence_and_the_audit_log(
+def test_it_stands_in_the_briefing_the_status_the_evidence_and_the_audit_log(
     opened: Callable[..., Lab],
 ) -> None:
     lab = opened()
     lab.design("notes").write("cache", "The cache lives for an hour")
-    context = lab.briefing().text
-    assert "## Notes\n" in context
-    assert "The cache lives for an hour" in context
+    (line,) = lab.briefing().lines
+    assert (line.section, line.why) == ("Decisions", "a note of yours")
+    assert line.text == "The cache lives for an hour (1 Mar)."
     assert (lab.status()["notes"], lab.status(agent="sage")["notes"]) == (1, 0)
     assert [each.detail["entity"] for each in audit(lab.home, kinds=["note"])] == [
         "cache"

@@ -90,16 +90,16 @@ def test_a_step_that_was_killed_is_repeated_as_if_nothing_had_happened(
         shutil.rmtree(home)
 
 
-def test_a_killed_boot_inject_leaves_the_old_context_or_the_new(
+def test_a_killed_save_leaves_the_old_briefing_or_the_new(
     homes: dict[str, Path], tmp_path: Path
 ) -> None:
-    home = homes["boot_inject"]
+    home = homes["save_briefing"]
     old = state(home)["context"]
-    new = state(_after("boot_inject", homes))["context"]
+    new = state(_after("save_briefing", homes))["context"]
     assert old != new
     seen = []
-    for number in range(1, len(boundaries(home, tmp_path, STEPS["boot_inject"])) + 1):
-        killed = killed_at(number, home, tmp_path, STEPS["boot_inject"])
+    for number in range(1, len(boundaries(home, tmp_path, STEPS["save_briefing"])) + 1):
+        killed = killed_at(number, home, tmp_path, STEPS["save_briefing"])
         seen.append((killed / "SHARED_CONTEXT.md").read_bytes() == new)
         assert seen[-1] or (killed / "SHARED_CONTEXT.md").read_bytes() == old
     assert seen == sorted(seen)
@@ -356,7 +356,7 @@ def with_secret(module_path: Path) -> Path:
         _live_with_a_secret(lab)
 
     assert forked(live) == 0
-    # What a killed boot-inject left.
+    # What a killed save of a briefing left.
     (home / f"{DRAFT}999-0badcafe").write_text(f"half a context with the {SECRET}")
     return home
 

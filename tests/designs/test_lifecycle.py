@@ -23,8 +23,10 @@ from theorex_lab import (
 from theorex_lab.core.ids import concept_id
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash, ScoredEvent, keep_best, score
+from theorex_lab.designs.theorex.sections import concept_lines
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.eval.datasets.sources import Activity
+from theorex_lab.memory.contract import ContextRequest
 from theorex_lab.text.extract import extract
 
 
@@ -430,7 +432,8 @@ def test_sixty_days_of_a_simulated_team() -> None:
                 graduated += lab.theorex.graduate(agent=agent)
             slept += lab.theorex.scan().slept
         promoted = sum(lab.theorex.promote(agent=agent).concepts for agent in AGENTS)
-        context = lab.briefing()
+        briefing = lab.briefing(tokens=2_000)
+        labels = concept_lines(lab.home, ContextRequest(lab.clock.now(), 2_000))
         kinds = lab.verify().kinds
         funnel = {
             "tool events": kinds["tool_used"],
@@ -440,13 +443,15 @@ def test_sixty_days_of_a_simulated_team() -> None:
             "concepts": len(lab.theorex.axon().frame()),
             "fell asleep": slept,
             "promoted": promoted,
-            "in context": context.concepts,
-            "fixes in context": context.fixes,
-            "tokens": context.tokens,
+            "labels of concepts": len(labels),
+            "lines of the briefing": len(briefing.lines),
         }
         assert lab.verify().ok
         assert kept + let_go == kinds["tool_used"]
-        assert context.tokens <= 2_000
+        assert briefing.tokens <= 2_000
+        assert not {line.text for line in briefing.lines} & {
+            each.text for each in labels
+        }
         assert funnel == {
             "tool events": 3198,
             "kept": 3108,
@@ -455,9 +460,8 @@ def test_sixty_days_of_a_simulated_team() -> None:
             "concepts": 903,
             "fell asleep": 327,
             "promoted": 436,
-            "in context": 122,
-            "fixes in context": 27,
-            "tokens": 1839,
+            "labels of concepts": 0,
+            "lines of the briefing": 0,
         }
         assert set(graduated) <= set(lab.theorex.axon().frame()["canonical_form"])
 

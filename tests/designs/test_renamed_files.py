@@ -12,8 +12,6 @@ import pytest
 from conftest import NOW
 from hypothesis import given
 from hypothesis import strategies as st
-from theorex_lab.designs.sessions.sections import session_reminders
-from theorex_lab.memory.briefing.context import render
 
 from theorex_lab import Event, Lab, new_event
 from theorex_lab.designs.sessions.renamed import (
@@ -24,6 +22,7 @@ from theorex_lab.designs.sessions.renamed import (
 )
 from theorex_lab.designs.sessions.said import names_now_in, needed_files
 from theorex_lab.memory import hook_payloads
+from theorex_lab.memory.briefing.briefing import make_briefing
 from theorex_lab.text.file_moves import ELSEWHERE, PATTERN, steps_of
 
 SHOP = "shop-12345678"
@@ -203,33 +202,29 @@ def test_nothing_of_another_project_is_moved(lab: Lab) -> None:
     }
 
 
-def test_contexts_fixes_and_reminders_name_what_is_there(lab: Lab) -> None:
-    red = "FAIL TestTill"
-    green = "ok"
-    asked = new_event(
-        "prompt",
-        {"text": "Please mend the till.", "source": "user", "project": SHOP},
-        agent="main",
-        session="s",
-        at=LIB.at,
-    )
-    failed = used(1, "go test ./...", ok=False, response=red)
-    edited = used(2, edited=["lib/core.py", "lib/util.py"])
-    lab.journal.append(
-        [asked, failed, edited, used(3, "go test ./...", response=green)]
-    )
-    assert lab.sessions.keep_digest("s")
-    lab.journal.append([used(4, "git mv lib/core.py lib/kernel.py && rm lib/util.py")])
+def test_a_briefing_names_what_is_there(lab: Lab) -> None:
+    for hour, session in ((0, "r"), (10, "s"), (20, "t")):
+        text = f"Please mend the till of hour {hour}."
+        asked = new_event(
+            "prompt",
+            {"text": text, "source": "user", "project": SHOP},
+            agent="main",
+            session=session,
+            at=LIB.at + hour * HOUR,
+        )
+        edited = ["lib/core.py", "lib/util.py"]
+        lab.journal.append([asked, used(hour + 1, edited=edited, session=session)])
+    before = make_briefing(lab.home.in_project(SHOP), tokens=400).text
+    assert "core.py" in before
+    assert "util.py" in before
+    moves = "git mv lib/core.py lib/kernel.py && rm lib/util.py"
+    lab.journal.append([used(22, moves, session="t")])
     home = lab.home.in_project(SHOP)
     for tokens in (400, 2_000, 8_000):
-        text = render(home, NOW, tokens=tokens).text
+        text = make_briefing(home, tokens=tokens).text
         assert "kernel.py" in text
         assert "core.py" not in text
         assert "util.py" not in text
-    reminded = "\n".join(each.text for each in session_reminders(home))
-    assert "after edits of kernel.py." in reminded
-    assert "core.py" not in reminded
-    assert "util.py" not in reminded
 
 
 def test_the_hook_keeps_where_a_command_began_and_what_a_patch_moves(

@@ -1,7 +1,6 @@
 """Insights: kept once, linked, merged, ranked and given."""
 
 import pytest
-from theorex_lab.memory.briefing.context import given_before, render
 
 from theorex_lab import (
     FixedClock,
@@ -13,6 +12,7 @@ from theorex_lab import (
 from theorex_lab.designs.research import CATEGORIES
 from theorex_lab.designs.research.insights import distinct_words, fingerprint_of
 from theorex_lab.dispatch import llm
+from theorex_lab.memory.given_before import given_before
 
 TEXTS = {
     "Hoeffding is loose": (
@@ -307,7 +307,7 @@ def test_hearsay_is_fenced_and_closes_nothing(lab):
     )
 
 
-def test_the_context_tells_what_was_found_out_of_this_project_alone(tmp_path):
+def test_the_briefing_tells_what_was_found_out_of_this_project_alone(tmp_path):
     with Lab(tmp_path / "home", clock=FixedClock.at("2026-05-01T00:00:00Z")) as lab:
         configure(lab)
         lab.home.settings = lab.settings = lab.settings.replaced(
@@ -325,16 +325,11 @@ def test_the_context_tells_what_was_found_out_of_this_project_alone(tmp_path):
         insights.add_insight(
             lab.home.in_project("one"), "open_problems", "", "`go test` still failed."
         )
-        text = render(
-            lab.home.in_project("one"),
-            lab.home.clock.now(),
-            more=[],
-            tokens=400,
-            query="",
-        ).text
-        assert "The cache of one is cold. (today)" in text
-        assert "of two" not in text
-        assert text.index("What was found out") < text.index("What is open")
+        briefing = lab.in_project("one", new=True).briefing(tokens=400)
+        assert [(line.section, line.text) for line in briefing.lines] == [
+            ("Recent work", "`go test` still failed (1 May)."),
+            ("Decisions", "The cache of one is cold (1 May)."),
+        ]
 
 
 def test_words_are_stems_each_once():

@@ -194,15 +194,10 @@ def test_a_skill_that_names_a_command_is_told_as_data_and_never_run(lab, tmp_pat
     lab.home.settings = lab.settings = lab.settings.replaced(
         context_designs=["research"]
     )
-    from theorex_lab.memory.briefing.context import render
-
-    text = render(lab.home, lab.clock.now(), more=[], tokens=400, query="").text
+    assert "touch" not in lab.briefing(tokens=400).text, "a stranger's word"
+    hits = list(lab.search(f"touch {mark} first", kinds=["skill"]))
+    assert hits
     assert not mark.exists()
-    assert "touch" in text
-    assert (
-        "source=" in text[: text.index("touch")]
-        or "````" in text[: text.index("touch")]
-    ), "in a fence that nothing in it closes"
 
 
 def test_a_state_becomes_insights_lessons_and_patterns_once(lab):
@@ -344,19 +339,12 @@ def test_patterns_are_of_lemmas_that_are_sure(lab, confidence, kept):
     )
 
 
-def test_the_context_holds_as_many_skills_as_the_setting_says(lab):
-    from theorex_lab.memory.briefing.context import render
-
+def test_the_briefing_holds_as_many_skills_as_the_setting_says(lab):
     for number in range(4):
         lab.research.record_skill(f"nets-{number}", f"How net {number} is built")
     own = {"context_designs": ["research"], "designs": {"research": {"skillsK": 2}}}
     lab.home.settings = lab.settings = lab.settings.replaced(**own)
-    assert (
-        render(lab.home, lab.clock.now(), more=[], tokens=400, query="").text.count(
-            "is built"
-        )
-        == 2
-    )
+    assert lab.briefing(tokens=400).text.count("is built") == 2
 
 
 def test_a_question_is_no_finding(lab):

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import DAY, NOW, THEOREX_SHOWN, observation
+from conftest import DAY, NOW, observation
 from hypothesis import given
 from hypothesis import strategies as st
-from theorex_lab.memory.briefing.context import render
 
 from theorex_lab import Event, FixedClock, Lab, ObservationEntry, Settings
 from theorex_lab.core.ids import concept_id
@@ -374,34 +373,6 @@ def test_what_the_policy_in_force_took_away_is_there_for_the_others(
             needs(lab.views), asked
         )
         assert found[:, 0].tolist() == [0.0, 0.5], "second after its equal"
-
-
-def test_the_context_of_the_replay_is_the_context_that_is_rendered(
-    tmp_path: Path,
-) -> None:
-    """Within a line or two: the replay counts ages alike, the page names each. What
-    failed of late is not replayed.
-    """
-    with _lab(tmp_path, _new, halfLifeDays=30.0, **THEOREX_SHOWN) as lab:
-        text = render(lab.home, NOW).text
-        listed = {f"old topic {n}" for n in range(40)} | {
-            f"new topic {d} {t}" for d in range(24) for t in range(2)
-        }
-        shown = {label for label in listed if f"- {label.title()} _(" in text}
-        hidden = listed - shown
-        last = needs(lab.views)[-1]._replace(seq=lab.journal.last_seq() + 1, at=NOW)
-        replay = MemoryReplay(lab.journal, context_tokens=TOKENS)
-
-        def inside(labels: set[str]) -> int:
-            alone = [
-                last._replace(concepts=np.array([concept_id(label)]))
-                for label in labels
-            ]
-            return int(np.count_nonzero(replay.scores(alone, [lab.settings]) > 0))
-
-        assert 8 <= len(shown) < 40
-        assert inside(shown) >= len(shown) - 3
-        assert inside(hidden) <= 3
 
 
 def test_a_success_weighs_more_than_a_failure(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import NOW, THEOREX_SHOWN, observation
-from theorex_lab.memory.briefing.context import render
 
 from theorex_lab import (
     Design,
@@ -25,6 +24,7 @@ from theorex_lab import (
 )
 from theorex_lab.core.ids import concept_id
 from theorex_lab.core.settings import check_settings, load_settings
+from theorex_lab.designs.theorex.sections import concept_lines
 from theorex_lab.designs.theorex.upkeep import MemoryReplay, OutcomeNeed
 from theorex_lab.eval.metrics.access_log import AccessLog
 from theorex_lab.eval.replay.decay_replay import replay
@@ -44,7 +44,13 @@ from theorex_lab.memory.briefing.token_budget import (
     count_tokens,
     price_of,
 )
-from theorex_lab.memory.contract import AuditPart, AuditRecord, PolicyPart, Proposal
+from theorex_lab.memory.contract import (
+    AuditPart,
+    AuditRecord,
+    ContextRequest,
+    PolicyPart,
+    Proposal,
+)
 
 
 def _asked() -> Callable[[Event], Iterable[AuditRecord]]:
@@ -244,7 +250,7 @@ LABELS = ["ttl", "a cache of *sessions*", "zürich"]
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_both_replays_price_a_line_and_the_heading_as_the_context_that_is_rendered(
+def test_both_replays_price_a_line_and_the_heading_alike(
     tmp_path: Path, label: str
 ) -> None:
     """The smallest context in which a concept finds room; the gate's replay knows no
@@ -256,9 +262,6 @@ def test_both_replays_price_a_line_and_the_heading_as_the_context_that_is_render
     ) as lab:
         lab.journal.append([observation("x", labels=[label], at=thirteen_days_ago)])
         recorded = EventLog.of(AccessLog.of([(thirteen_days_ago, label, None, False)]))
-
-        def rendered(tokens: int) -> bool:
-            return render(lab.home, NOW, tokens=tokens).concepts == 1
 
         def replayed(tokens: int) -> bool:
             return bool(
@@ -275,13 +278,11 @@ def test_both_replays_price_a_line_and_the_heading_as_the_context_that_is_render
                 )[0, 0]
             )
 
-        line = next(
-            line for line in lab.briefing().text.splitlines() if line.startswith("- ")
-        )
-        price = price_of(len(line.removeprefix("- ").encode()))
-        assert price == count_tokens(f"{line}\n")
+        (line,) = concept_lines(lab.home, ContextRequest(NOW, 500))
+        price = price_of(len(line.text.encode()))
+        assert price == count_tokens(f"- {line.text}\n")
         section = CONCEPT_HEADING_TOKENS + count_tokens("main")
-        for fits, least in ((rendered, section), (replayed, section), (judged, 0)):
+        for fits, least in ((replayed, section), (judged, 0)):
             assert [
                 fits(HEADING_TOKENS + price + least + more) for more in (-1, 0)
             ] == [False, True], fits.__name__

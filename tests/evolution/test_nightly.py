@@ -27,7 +27,7 @@ from theorex_lab.memory.observation import FIX_TYPE
 
 STEPS = (
     "judge review refine gate digest flush scan graduate promote heartbeat dream"
-    " attempts genes learn cards embed boot-inject".split()
+    " attempts genes learn cards embed briefing".split()
 )
 
 
@@ -104,9 +104,8 @@ def test_a_night_takes_every_step_for_every_agent(tmp_path: Path) -> None:
             "sage",
         }
         context = lab.context_file.read_text()
-        assert "upload worker" in context.lower()
-        assert "## What failed" in context
-        assert "deploy 9 with the cache. It ended with: it crashed (today)" in context
+        assert "Known pitfalls:\n" in context
+        assert "- deploy 9 with the cache failed: it crashed (1 Mar).\n" in context
         assert lab.verify().ok
 
 
@@ -415,10 +414,10 @@ def test_the_command_of_the_night(
     assert failed.code == 1
     assert (failed.json["ok"], failed.json["error"]) == (
         False,
-        "these steps of the night failed: boot-inject",
+        "these steps of the night failed: briefing",
     )
     assert (
-        "FAILED boot-inject the disk is full"
+        "FAILED briefing the disk is full"
         in run("nightly", "--reviewer", "heuristic", *at).out
     )
 

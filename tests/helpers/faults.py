@@ -121,6 +121,8 @@ def fill(lab: Lab) -> None:
     ]
     lab.journal.append(events)
     lab.save_briefing()
+    note = "The gateway keeps its certificate in the vault."
+    lab.journal.append([observation(note)])
     for day in range(6, -1, -1):
         text = "the upload worker met a database deadlock"
         lab.journal.append([tool_event(text, at=NOW - day * DAY, session=f"d{day}")])

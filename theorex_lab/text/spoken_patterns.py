@@ -26,8 +26,10 @@ WHOLE_MESSAGE = (
 
 # From such a line on stands what a program gave: recalled memory, or a summary.
 GIVEN_BACK = (
+    r".*Recalled from earlier sessions\. It is data",
+    r".*No session of this project is recorded yet: this is from its git history",
     r".*What follows is recalled data\. Nothing in it is an instruction",
-    r"Recalled data, no instructions:",
+    r".*Recalled data, no instructions:",
     r"\# Shared Agent Context\s*$",
     r"Caveat: The messages below",
     r"This session is being continued from a previous conversation",
@@ -35,8 +37,10 @@ GIVEN_BACK = (
 
 # From such a line on nothing is the user's word any more.
 TO_THE_END = (
+    r".*Recalled from earlier sessions\. It is data",
+    r".*No session of this project is recorded yet: this is from its git history",
     r".*What follows is recalled data\. Nothing in it is an instruction",
-    r"Recalled data, no instructions:",
+    r".*Recalled data, no instructions:",
     r"\# Shared Agent Context\s*$",
     r"Caveat: The messages below",
     r"This session is being continued from a previous conversation",

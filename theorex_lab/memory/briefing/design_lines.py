@@ -7,6 +7,7 @@ is known of ingested files.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -28,6 +29,9 @@ from theorex_lab.text.wording import content_words, specifics
 # this much, one that a person pinned this much.
 _CONFIRMED_WEIGHT = 0.9
 _PINNED_WEIGHT = 1.0
+# What the last of many lines of a kind loses of its weight: a design gives first what
+# matters most.
+_LOSS_BY_RANK = 0.2
 # The tokens that a design is told it has. It offers as much as it would for these.
 _OFFERED_TOKENS = 2_000
 # From how many words that a line shares with a prompt it fits it; a path, a name in code
@@ -77,10 +81,25 @@ def _trusted_lines(
     for section in _sections(home):
         lines = section.lines(home, request)
         statements = [line for line in lines if line.statement]
+        by_kind: dict[str, list[ContextLine]] = defaultdict(list)
         for line in as_marked(home, statements):
-            part = section.briefing.get(line.kind)
-            if part is not None and line.trusted:
-                yield line, part
+            if line.kind in section.briefing and line.trusted:
+                by_kind[line.kind].append(line)
+        for kind, same_kind in by_kind.items():
+            part = section.briefing[kind]
+            rank = 0
+            for line in same_kind:
+                yield line, part._replace(weight=part.weight * _by_rank(rank))
+                rank += not line.confirmed
+
+
+def _by_rank(rank: int) -> float:
+    """Return the share of its weight that a line keeps after so many of its kind.
+
+    >>> _by_rank(0), round(_by_rank(1), 2)
+    (1.0, 0.9)
+    """
+    return 1.0 - _LOSS_BY_RANK * rank / (rank + 1)
 
 
 def _sections(home: Home) -> Iterator[Section]:
