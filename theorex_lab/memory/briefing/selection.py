@@ -189,8 +189,14 @@ def _worth(candidate: Candidate, *, length_power: float) -> float:
 
 
 def _is_said(candidate: Candidate, lines: Iterable[Candidate]) -> bool:
-    """Return whether one of these lines says the same already."""
-    return any(are_near_duplicates(candidate.words, line.words) for line in lines)
+    """Return whether one of these lines says the same already, or is of the same item."""
+    return any(_say_the_same(candidate, line) for line in lines)
+
+
+def _say_the_same(candidate: Candidate, line: Candidate) -> bool:
+    if candidate.own_id and candidate.own_id == line.own_id:
+        return True
+    return are_near_duplicates(candidate.words, line.words)
 
 
 def are_near_duplicates(words: frozenset[str], others: frozenset[str]) -> bool:
