@@ -16,7 +16,7 @@ from theorex_lab.eval.replay.sessions import replay_sessions
 
 
 def test_a_row_a_session_says_what_was_given_and_what_was_needed() -> None:
-    replayed = replay_sessions(worked_log(), tokens=100)
+    replayed = replay_sessions(worked_log(), design="recent_files", tokens=100)
     assert [row.session for row in replayed] == ["s5", "s6", "s7", "s8"]
     row = replayed[0]
     assert row.prompt.startswith("Mend the ffffff")
@@ -30,6 +30,14 @@ def test_a_row_a_session_says_what_was_given_and_what_was_needed() -> None:
     assert replayed.by_day["sessions"].tolist() == [1, 1, 1, 1]
     assert replayed.by_day["named"].sum() == 4
     assert replayed.of == 4
+
+
+def test_the_briefing_of_the_sessions_says_which_places_were_edited() -> None:
+    replayed = replay_sessions(worked_log(), tokens=100)
+    assert "edited in 5 sessions, last 5 Mar" in replayed[0].given
+    assert "edited in 6 sessions, last 6 Mar" in replayed[1].given
+    assert all(row.recent_files == 1.0 for row in replayed)
+    assert len(replayed[0].given.splitlines()) == 1, "a line for what was edited"
 
 
 def test_the_figures_are_those_of_a_comparison() -> None:

@@ -33,6 +33,7 @@ from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
+from theorex_lab.evolution.briefing import refresh
 from theorex_lab.journal import snapshot, view
 from theorex_lab.journal.event import encode
 from theorex_lab.journal.sqlite import connection as connection_module
@@ -41,6 +42,12 @@ from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
 from theorex_lab.memory.briefing import briefing_file
+from theorex_lab.memory.briefing.briefing_file import CONTEXT_FILE
+from theorex_lab.memory.briefing.prompt_lines import (
+    INDEX_FILE,
+    lines_for_prompt,
+    prompt_index_at,
+)
 from theorex_lab.search.vectors import VectorCache, text_key
 
 SECRET = "zq9secretcanary7"
@@ -200,7 +207,7 @@ class Erasing:
             self.committed.set()
             remove(*arguments)
 
-        monkeypatch.setattr("theorex_lab.store.lab.remove_contexts", removing)
+        monkeypatch.setattr("theorex_lab.store.lab.remove_briefings", removing)
 
     def _run(self) -> None:
         with opened(self.home) as lab:
@@ -328,7 +335,7 @@ def test_an_erasure_killed_before_it_had_removed_snapshots_is_noticed_by_the_nex
         assert holding(tmp_path, SECRET) == []
 
 
-def test_a_context_rendered_before_an_erasure_is_not_left_after_it(
+def test_a_briefing_rendered_before_an_erasure_is_not_left_after_it(
     tmp_path: Path, monkeypatch
 ) -> None:
     _with_secret(tmp_path)
@@ -336,13 +343,7 @@ def test_a_context_rendered_before_an_erasure_is_not_left_after_it(
     write = briefing_file.write_atomically
 
     def writing(path: Path, data: bytes) -> None:
-        # The context of no project is rendered after that of all, and the erasure may
-        # come in between.
-        assert (
-            SECRET.encode() in data.lower()
-            or path.name.endswith(".items.json")
-            or path.name == "none.md"
-        )
+        assert SECRET.encode() in data.lower() or path.name.endswith(".items.json")
         erasing.until_committed()
         # Without a lock it would be done by now, and what follows would stay.
         erasing.thread.join(HEAD_START_SECONDS)
@@ -353,6 +354,33 @@ def test_a_context_rendered_before_an_erasure_is_not_left_after_it(
         lab.save_briefing()
         erasing.end()
     assert holding(tmp_path, SECRET) == []
+
+
+def test_an_erasure_reaches_the_index_of_prompts_and_every_briefing(
+    tmp_path: Path,
+) -> None:
+    with opened(tmp_path) as lab:
+        fill(lab)
+        lab.agent("main").write(f"The {SECRET} vault opens at six.")
+        said = {
+            "text": f"Paint the {SECRET} vault",
+            "source": "user",
+            "project": "shop",
+        }
+        prompt = new_event("prompt", said, agent="main", session="s8", at=NOW)
+        lab.journal.append([prompt])
+        refresh(lab.home, 5)
+        written = {*holding(tmp_path, SECRET)}
+        files = (INDEX_FILE, CONTEXT_FILE, "contexts/shop.md")
+        assert {*files} <= written
+        lab.erase(match=SECRET)
+        assert holding(tmp_path, SECRET) == []
+        assert not (tmp_path / CONTEXT_FILE).exists()
+        with prompt_index_at(str(tmp_path / INDEX_FILE)) as index:
+            found = lines_for_prompt(
+                index, "shop", f"Where is the {SECRET} vault?", NOW, tokens=500
+            )
+        assert found == []
 
 
 def test_what_is_erased_while_it_is_flushed_is_not_kept(
@@ -578,8 +606,8 @@ def test_a_view_goes_back_to_the_snapshot_before_what_was_erased(
             ]
         )
         lab.views.snapshot(lab.views.get(Axon))
-        lab.erase(match=SECRET)
         folded["axon"].clear()
+        lab.erase(match=SECRET)
         lab.views.get(Axon)
         assert folded["axon"] == [11, 13]
         assert lab.verify().ok
@@ -592,19 +620,20 @@ def test_a_view_goes_back_to_the_snapshot_before_what_was_erased(
 def test_an_erasure_of_an_earlier_release_or_one_that_was_erased_reaches_everything(
     tmp_path: Path, folded: dict[str, list[int]]
 ) -> None:
-    with opened(tmp_path) as lab:
+    with opened(tmp_path) as lab, opened(tmp_path) as other:
         lab.journal.append([observation("x", labels=["cache"])])
         for number in range(2):
             lab.views.snapshot(lab.views.get(Axon))
             folded["axon"].clear()
             if number:
-                lab.erase(
+                other.erase(
                     ids=[
                         lab.journal.append([tool_event("x")])
                         and lab.journal.read(seqs=[3])[0].id
                     ]
                 )
-                lab.erase(agent="theorex")
+                other.erase(agent="theorex")
+                folded["axon"].clear()
             else:
                 old = Event(
                     0,

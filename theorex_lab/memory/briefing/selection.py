@@ -190,13 +190,20 @@ def _worth(candidate: Candidate, *, length_power: float) -> float:
 
 def _is_said(candidate: Candidate, lines: Iterable[Candidate]) -> bool:
     """Return whether one of these lines says the same already, or is of the same item."""
-    for line in lines:
-        if are_near_duplicates(candidate.words, line.words):
-            return True
-        is_of_one_item = candidate.own_id != "" and candidate.own_id == line.own_id
-        if is_of_one_item and candidate.words == line.words:
-            return True
-    return False
+    return any(_say_the_same(candidate, line) for line in lines)
+
+
+def _say_the_same(candidate: Candidate, line: Candidate) -> bool:
+    """Return whether two lines say the same, or show the same item.
+
+    A command, a pitfall and a place that have the same words are still three things.
+    """
+    if candidate.own_id and candidate.own_id == line.own_id:
+        return True
+    sections = {candidate.section, line.section}
+    if len(sections) > 1 and not sections.isdisjoint(COMPUTED_SECTIONS):
+        return False
+    return are_near_duplicates(candidate.words, line.words)
 
 
 def are_near_duplicates(words: frozenset[str], others: frozenset[str]) -> bool:
