@@ -10,7 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from theorex_lab.memory.briefing.candidates import LINE_MARK, SECTIONS, WORK, Candidate
+from theorex_lab.memory.briefing.candidates import (
+    COMPUTED_SECTIONS,
+    LINE_MARK,
+    SECTIONS,
+    WORK,
+    Candidate,
+)
 from theorex_lab.text.line import BYTES_PER_TOKEN
 from theorex_lab.text.wording import overlap
 
