@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.briefing.candidates import RULES, Candidate, fits_a_line
+from theorex_lab.memory.briefing.rule_reversals import standing_sayings
+from theorex_lab.memory.briefing.rule_sayings import sayings_of
 from theorex_lab.memory.briefing.rule_wording import (
     is_objection,
     obedience_wording,
@@ -418,3 +420,20 @@ def test_a_subject_that_stands_apart_is_dropped_from_a_wish():
     text = "re release notes, they should just follow release.mdc"
     assert standing_wording(text) == "Follow release.mdc"
     assert standing_wording("I make decisions") == "The user makes the decisions"
+
+
+def test_what_holds_under_a_condition_takes_no_general_rule_back() -> None:
+    general = "Always use the release script for deploys."
+    prompts = {
+        "a": general,
+        "b": "Use `make ship` instead of the release script when the network is down.",
+    }
+    events = []
+    for number, (session, text) in enumerate(prompts.items()):
+        body = {"text": text, "source": "user", "project": "shop"}
+        at = 1_770_000_000_000_000 + number * 86_400_000_000
+        events.append(new_event("prompt", body, agent="main", session=session, at=at))
+    sayings = list(sayings_of(sessions_of(events)))
+    assert general.rstrip(".") in {
+        saying.text.rstrip(".") for saying in standing_sayings(sayings)
+    }

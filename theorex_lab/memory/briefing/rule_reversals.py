@@ -7,6 +7,7 @@ library only.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -14,6 +15,10 @@ from theorex_lab.memory.briefing.rule_sayings import Saying, Source
 from theorex_lab.text.directives import Directive, directive_of, reverses
 from theorex_lab.text.spoken import Span
 
+# What a saying says of when it holds. English.
+_CONDITION = re.compile(
+    r"\b(?:when|whenever|if|while|during|unless|in case|as long as)\b", re.I
+)
 # Whose words may take a rule back.
 _USERS: frozenset[Source] = frozenset({"own", "repeated"})
 
@@ -65,6 +70,17 @@ def _is_taken_back(
     """Return whether a later directive on one of its words takes a saying back."""
     for stem in directive.subject:
         for later, later_directive in by_stem.get(stem, ()):
-            if later.at > saying.at and reverses(later_directive, directive):
+            if later.at <= saying.at or not reverses(later_directive, directive):
+                continue
+            if _is_as_general(later, saying):
                 return True
     return False
+
+
+def _is_as_general(later: Saying, saying: Saying) -> bool:
+    """Return whether a later saying holds wherever an earlier one does.
+
+    What holds under a condition takes back nothing that holds without one.
+    """
+    is_conditional = _CONDITION.search(later.text) is not None
+    return not is_conditional or _CONDITION.search(saying.text) is not None
