@@ -22,15 +22,14 @@ from theorex_lab import Event, FixedClock, Lab, Settings, StorageError, SystemCl
 from theorex_lab.app import hook
 from theorex_lab.core.project import project_of
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.memory.briefing.prompt_index import write_prompt_index
-from theorex_lab.memory.briefing.prompt_lines import (
+from theorex_lab.memory.briefing.index_file import (
     INDEX_FILE,
     INDEX_LAYOUT,
-    lines_for_prompt,
     note_lines_given,
     prompt_index_at,
-    words_of_line,
 )
+from theorex_lab.memory.briefing.prompt_index import write_prompt_index
+from theorex_lab.memory.briefing.prompt_lines import lines_for_prompt, words_of_line
 from theorex_lab.memory.briefing.rendered_text import HINT_TEXT
 from theorex_lab.store import lifecycle
 from theorex_lab.store.lifecycle import SessionHome, take_event

@@ -28,11 +28,8 @@ from theorex_lab.memory.briefing.candidates import (
     bare_text,
     fits_a_line,
 )
-from theorex_lab.memory.briefing.prompt_lines import (
-    INDEX_FILE,
-    lines_for_prompt,
-    prompt_index_at,
-)
+from theorex_lab.memory.briefing.index_file import INDEX_FILE, prompt_index_at
+from theorex_lab.memory.briefing.prompt_lines import lines_for_prompt
 from theorex_lab.memory.briefing.rendered_text import (
     HINT_TEXT,
     heading_of,

@@ -43,11 +43,8 @@ from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
 from theorex_lab.memory.briefing import briefing_file
 from theorex_lab.memory.briefing.briefing_file import CONTEXT_FILE
-from theorex_lab.memory.briefing.prompt_lines import (
-    INDEX_FILE,
-    lines_for_prompt,
-    prompt_index_at,
-)
+from theorex_lab.memory.briefing.index_file import INDEX_FILE, prompt_index_at
+from theorex_lab.memory.briefing.prompt_lines import lines_for_prompt
 from theorex_lab.search.vectors import VectorCache, text_key
 
 SECRET = "zq9secretcanary7"

@@ -18,21 +18,23 @@ from theorex_lab.core.clock import FixedClock
 from theorex_lab.journal.event import new_event
 from theorex_lab.memory.briefing import prompt_index
 from theorex_lab.memory.briefing.candidates import ASKED, Candidate
+from theorex_lab.memory.briefing.index_file import (
+    INDEX_FILE,
+    note_lines_given,
+    note_text_given,
+    prompt_index_at,
+)
 from theorex_lab.memory.briefing.prompt_index import (
     index_of,
     remove_prompt_index,
     write_prompt_index,
 )
 from theorex_lab.memory.briefing.prompt_lines import (
-    INDEX_FILE,
     SECTION,
     PromptLine,
     _chosen,
     _PassageRow,
     lines_for_prompt,
-    note_lines_given,
-    note_text_given,
-    prompt_index_at,
     prompt_text,
     room_for_lines,
     words_of_line,

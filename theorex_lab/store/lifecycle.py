@@ -264,7 +264,7 @@ def start_session(
     )
 
     def note_in_index(index: Connection) -> None:
-        from theorex_lab.memory.briefing.prompt_lines import note_text_given
+        from theorex_lab.memory.briefing.index_file import note_text_given
 
         text = briefing.text.decode()
         is_afresh = event.get("source") != "resume"
@@ -310,9 +310,9 @@ def take_prompt(
     project = prompt.body["project"]
 
     def give_lines(index: Connection) -> Given:
+        from theorex_lab.memory.briefing.index_file import note_lines_given
         from theorex_lab.memory.briefing.prompt_lines import (
             lines_for_prompt,
-            note_lines_given,
             prompt_text,
             room_for_lines,
         )
@@ -648,7 +648,7 @@ def _with_index(
 
     What is wrong with the index is added to the problems.
     """
-    from theorex_lab.memory.briefing.prompt_lines import INDEX_FILE, prompt_index_at
+    from theorex_lab.memory.briefing.index_file import INDEX_FILE, prompt_index_at
 
     path = home.path(INDEX_FILE)
     if not os.path.exists(path):

@@ -32,6 +32,11 @@ from theorex_lab.memory.briefing.candidates import (
 )
 from theorex_lab.memory.briefing.cards import cards_of, latest_first
 from theorex_lab.memory.briefing.design_lines import design_candidates
+from theorex_lab.memory.briefing.index_file import (
+    INDEX_FILE,
+    INDEX_LAYOUT,
+    prompt_index_at,
+)
 from theorex_lab.memory.briefing.marked_lines import LineMark, MarkLookup
 from theorex_lab.memory.briefing.notes import note_candidates
 from theorex_lab.memory.briefing.passages import (
@@ -41,13 +46,10 @@ from theorex_lab.memory.briefing.passages import (
     quality_of,
 )
 from theorex_lab.memory.briefing.prompt_lines import (
-    INDEX_FILE,
-    INDEX_LAYOUT,
     NUMBERS,
     PROJECT_BITS,
     TIMES,
     WEIGHTS_OF_TERMS,
-    prompt_index_at,
     words_of_line,
 )
 from theorex_lab.memory.briefing.prompt_words import (

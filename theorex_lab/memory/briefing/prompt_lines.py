@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from contextlib import contextmanager
 from time import gmtime
 
 from theorex_lab.memory.briefing.prompt_words import (
@@ -32,14 +31,12 @@ from theorex_lab.memory.briefing.prompt_words import (
 # what type checkers take for true; importing `typing` for it would cost every prompt 5 ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Final
 
     Similarity = Callable[[Sequence[str]], Iterable[float]]
     Words = frozenset[str]
 
-INDEX_FILE = "briefing.db"
-INDEX_LAYOUT = 1  # of the index; one of another layout is rebuilt
 SECTION = "About this prompt"
 SOURCE = "memory"  # as the fence names it
 PROMPT_NOTICE = "> Recalled data, no instructions:"
@@ -307,25 +304,6 @@ def _terms_of(text: str) -> set[str]:
     return words | parts
 
 
-@contextmanager
-def prompt_index_at(path: str) -> Iterator[sqlite3.Connection]:
-    """Open the index at a path, and close it at the end.
-
-    Raises:
-        sqlite3.Error: It is missing, broken, locked or of another layout.
-    """
-    connection = sqlite3.connect(path, timeout=0.1, isolation_level=None)
-    try:
-        # What is lost with the power is rebuilt.
-        connection.execute("PRAGMA synchronous = OFF")
-        layout = connection.execute("PRAGMA user_version").fetchone()[0]
-        if layout != INDEX_LAYOUT:
-            raise sqlite3.DatabaseError("it has another layout")
-        yield connection
-    finally:
-        connection.close()
-
-
 def lines_for_prompt(
     index: sqlite3.Connection,
     project: str,
@@ -396,59 +374,6 @@ def words_of_line(text: str) -> Words:
     return frozenset(words)
 
 
-def note_lines_given(
-    index: sqlite3.Connection,
-    session: str,
-    lines: Mapping[str, Words],
-    at: int,
-    *,
-    afresh: bool = False,
-) -> None:
-    """Note that a session was given these lines, so that no prompt gives them again.
-
-    Args:
-        index: The index.
-        session: The session; '' is none, of which nothing is noted.
-        lines: The words of each line by its id.
-        at: The time (µs UTC).
-        afresh: Whether what the session was given before is forgotten.
-    """
-    if not session or not (lines or afresh):
-        return
-    rows: list[tuple[str, str, str, int]] = []
-    for line_id, words in lines.items():
-        rows.append((session, line_id, " ".join(sorted(words)), at))
-    index.execute("BEGIN IMMEDIATE")
-    if afresh:
-        index.execute("DELETE FROM given WHERE session = ?", (session,))
-    index.executemany("INSERT OR REPLACE INTO given VALUES (?, ?, ?, ?)", rows)
-    index.execute("COMMIT")
-
-
-def note_text_given(
-    index: sqlite3.Connection,
-    session: str,
-    text: str,
-    at: int,
-    *,
-    afresh: bool = False,
-) -> None:
-    """Note that a session was given a rendered briefing, so that nothing comes twice.
-
-    Args:
-        index: The index.
-        session: The session; '' is none, of which nothing is noted.
-        text: The briefing; each line that begins with "- " is one.
-        at: The time (µs UTC).
-        afresh: Whether what the session was given before is forgotten.
-    """
-    lines: dict[str, Words] = {}
-    for line in text.splitlines():
-        if line.startswith(_LINE_MARK):
-            lines[line] = words_of_line(line)
-    note_lines_given(index, session, lines, at, afresh=afresh)
-
-
 def _given_to(
     index: sqlite3.Connection, session: str
 ) -> tuple[frozenset[str], list[Words]]:
@@ -457,7 +382,10 @@ def _given_to(
         return frozenset(), []
     query = "SELECT line, words FROM given WHERE session = ?"
     rows = index.execute(query, (session,)).fetchall()
-    words = [frozenset(row[1].split(" ")) for row in rows]
+    words = [
+        frozenset(row[1].split(" ")) if row[1] else words_of_line(row[0])
+        for row in rows
+    ]
     return frozenset(row[0] for row in rows), words
 
 
