@@ -200,7 +200,7 @@ class Erasing:
             self.committed.set()
             remove(*arguments)
 
-        monkeypatch.setattr("theorex_lab.store.lab.remove_contexts", removing)
+        monkeypatch.setattr("theorex_lab.store.lab.remove_briefings", removing)
 
     def _run(self) -> None:
         with opened(self.home) as lab:
@@ -328,7 +328,7 @@ def test_an_erasure_killed_before_it_had_removed_snapshots_is_noticed_by_the_nex
         assert holding(tmp_path, SECRET) == []
 
 
-def test_a_context_rendered_before_an_erasure_is_not_left_after_it(
+def test_a_briefing_rendered_before_an_erasure_is_not_left_after_it(
     tmp_path: Path, monkeypatch
 ) -> None:
     _with_secret(tmp_path)
@@ -336,13 +336,7 @@ def test_a_context_rendered_before_an_erasure_is_not_left_after_it(
     write = briefing_file.write_atomically
 
     def writing(path: Path, data: bytes) -> None:
-        # The context of no project is rendered after that of all, and the erasure may
-        # come in between.
-        assert (
-            SECRET.encode() in data.lower()
-            or path.name.endswith(".items.json")
-            or path.name == "none.md"
-        )
+        assert SECRET.encode() in data.lower() or path.name.endswith(".items.json")
         erasing.until_committed()
         # Without a lock it would be done by now, and what follows would stay.
         erasing.thread.join(HEAD_START_SECONDS)
