@@ -28,6 +28,7 @@ LAST = "9999-12-31T23:59:59.999999Z"
 DAY_OF_COMMANDS = """
 write the cache went stale --session s1 | status | search cache | search cache --cold | query-shared cache | scan | prune
 flush --session s1 | graduate | promote | flash-inject --session s1 | boot-aware --model claude-sonnet | boot-inject | embed
+briefing | briefing --query cache | briefing --save --all-projects | briefing --given
 route hello | role-route hello | roles | energy-check | dispatch hello --context 10 | trace-stats | matrix-build | matrix-show
 outcome --decision x --result y --fail | outcome --decision x --result y --success | judge --pending | evolve-status
 trace-review --reviewer heuristic | evolve-review | policy-snapshot | policy-list | policy-rollback 1 | gate | nightly
@@ -162,6 +163,7 @@ def test_a_disk_on_which_nothing_can_be_removed_or_renamed(
     assert run("boot-inject").code == 0
     for command in (
         ["boot-inject"],
+        ["briefing", "--save", "--all-projects"],
         ["export", str(tmp_path / "out")],
         ["erase", "--match", "stale"],
         ["nightly"],
@@ -193,7 +195,8 @@ def test_what_is_made_is_its_owners_alone(run: Run, tmp_path: Path) -> None:
     finally:
         os.umask(before)
     made = list((tmp_path / "home").rglob("*"))
-    assert {"axon.json", "traces", "SHARED_CONTEXT.md"} & {path.name for path in made}
+    names = {path.name for path in made}
+    assert {"SHARED_CONTEXT.md", "briefing.db", "theorex.db"} <= names
     others = {
         str(path): oct(path.stat().st_mode)
         for path in made

@@ -474,22 +474,11 @@ def test_instructions_in_an_answer_stay_data(lab: Lab) -> None:
     dispatcher = with_ask(lab, answering(text))
     dispatcher.dispatch(TASK)
     dispatcher.close()
-    context = lab.briefing().text
-    assert "deployment pipeline" in context.lower()
-    fence = next(
-        line
-        for line in context.splitlines()
-        if line.endswith("text source=tools,imports,models")
-    )
-    before, inside = context.split(fence)
-    assert (
-        inside.count(
-            "\n" + fence.removesuffix("text source=tools,imports,models") + "\n"
-        )
-        == 1
-    )
-    assert "pipeline" not in before.lower()
-    assert "# System" not in context
+    assert lab.briefing().lines == (), "a model's word is no line of a briefing"
+    assert lab.search("deployment pipeline", kinds=["observation"])
+    context = lab.theorex.boot_aware().text
+    assert "pipeline" in context.lower()
+    assert "\n# System" not in context
     (kept,) = (event for event in events(lab) if event.kind == "observation")
     assert kept.body["source"] == "model"
 
