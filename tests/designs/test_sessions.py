@@ -137,7 +137,7 @@ def shown(lab: Lab, project: str = SHOP, **how: Any) -> str:
 
 def answers(lab: Lab, prompt: str, project: str = SHOP, tokens: int = 500) -> list[str]:
     """What the hook's index has for a prompt."""
-    refresh(lab.home, 9)
+    refresh(lab.in_project("").home, 9)
     with prompt_index_at(str(lab.folder / INDEX_FILE)) as index:
         lines = lines_for_prompt(index, project, prompt, NOW, tokens=tokens)
     return [line.text for line in lines]
