@@ -784,7 +784,7 @@ def test_an_attack_in_a_fix_cannot_leave_its_fence(lab: Lab, name: str) -> None:
         opening = lines.index("```text source=memory")
         assert lines[opening + 1 :] == [
             "Known pitfalls:",
-            f"- {briefing.lines[0].text}",
+            f"- {' '.join(briefing.lines[0].text.split())}",
             "```",
         ]
 

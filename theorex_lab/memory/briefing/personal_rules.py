@@ -55,10 +55,10 @@ def personal_rule_candidates(
     personal = _said_in_several(_sayings_by_project(home, now))
     if not personal:
         return []
-    own = list(sayings_of(sessions))
+    own_sayings = list(sayings_of(sessions))
     standing: list[Saying] = []
-    for saying in standing_sayings(personal, own):
-        if not any(_states(other, saying) for other in own):
+    for saying in standing_sayings(personal, own_sayings):
+        if not any(_states(other, saying) for other in own_sayings):
             standing.append(saying)
     candidates: list[Candidate] = []
     for candidate in candidates_of_sayings(standing, now):
@@ -95,8 +95,9 @@ def _sayings_in(home: Home, project: str, now: int) -> list[Saying]:
     prompts = sorted(tail, key=lambda event: (event.at, event.seq))
     past = [event for event in prompts if event.at <= now]
     short = [event for event in past if len(event.body["text"]) <= _LONGEST_PROMPT]
-    said = list(sayings_of(sessions_of(short[-_MOST_PROMPTS:])))
-    sayings = [saying for saying in standing_sayings(said) if _is_personal(saying)]
+    every_saying = list(sayings_of(sessions_of(short[-_MOST_PROMPTS:])))
+    standing = standing_sayings(every_saying)
+    sayings = [saying for saying in standing if _is_personal(saying)]
     if len(past) == len(prompts):
         newest_at = prompts[-1].at if prompts else 0
         by_project[project] = _KeptSayings(last_seq, newest_at, sayings)
@@ -126,8 +127,8 @@ def _is_personal(saying: Saying) -> bool:
 def _said_in_several(by_project: Mapping[str, Iterable[Saying]]) -> list[Saying]:
     """Return the sayings that several projects state, in time order."""
     personal: list[Saying] = []
-    for said in by_project.values():
-        for saying in said:
+    for sayings in by_project.values():
+        for saying in sayings:
             if _n_stating(saying, by_project) >= _FEWEST_PROJECTS:
                 personal.append(saying)
     return sorted(personal, key=lambda saying: saying.at)
@@ -136,8 +137,8 @@ def _said_in_several(by_project: Mapping[str, Iterable[Saying]]) -> list[Saying]
 def _n_stating(saying: Saying, by_project: Mapping[str, Iterable[Saying]]) -> int:
     """Return in how many projects the user states all that a saying tells."""
     n_projects = 0
-    for said in by_project.values():
-        if any(_states(other, saying) for other in said):
+    for others in by_project.values():
+        if any(_states(other, saying) for other in others):
             n_projects += 1
     return n_projects
 
