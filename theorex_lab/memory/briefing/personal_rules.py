@@ -14,6 +14,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.candidates import Candidate
 from theorex_lab.memory.briefing.rule_reversals import standing_sayings
 from theorex_lab.memory.briefing.rule_sayings import Saying, Source, sayings_of
@@ -58,7 +59,7 @@ def personal_rule_candidates(
     own_sayings = list(sayings_of(sessions))
     standing: list[Saying] = []
     for saying in standing_sayings(personal, own_sayings):
-        if not any(_states(other, saying) for other in own_sayings):
+        if not _is_stated(saying, own_sayings):
             standing.append(saying)
     candidates: list[Candidate] = []
     for candidate in candidates_of_sayings(standing, now):
@@ -88,20 +89,33 @@ def _sayings_in(home: Home, project: str, now: int) -> list[Saying]:
     journal = home.journal
     last_seq = journal.last_seq()
     by_project = _kept_sayings.setdefault(journal, {})
-    kept = by_project.get(project)
-    if kept is not None and kept.last_seq == last_seq and kept.newest_at <= now:
-        return kept.sayings
+    last = by_project.get(project)
+    if last is not None and last.last_seq == last_seq and last.newest_at <= now:
+        return last.sayings
     tail = journal.tail(0, kinds=("prompt",), projects=(project,))
     prompts = sorted(tail, key=lambda event: (event.at, event.seq))
     past = [event for event in prompts if event.at <= now]
-    short = [event for event in past if len(event.body["text"]) <= _LONGEST_PROMPT]
-    every_saying = list(sayings_of(sessions_of(short[-_MOST_PROMPTS:])))
-    standing = standing_sayings(every_saying)
-    sayings = [saying for saying in standing if _is_personal(saying)]
+    sayings = _personal_sayings(past)
     if len(past) == len(prompts):
         newest_at = prompts[-1].at if prompts else 0
         by_project[project] = _KeptSayings(last_seq, newest_at, sayings)
     return sayings
+
+
+def _personal_sayings(prompts: Sequence[Event]) -> list[Saying]:
+    """Return what prompts, in time order, say that may be about the person."""
+    short_prompts: list[Event] = []
+    for event in prompts:
+        if len(event.body["text"]) <= _LONGEST_PROMPT:
+            short_prompts.append(event)
+    newest = short_prompts[-_MOST_PROMPTS:]
+    sessions = sessions_of(newest)
+    every_saying = list(sayings_of(sessions))
+    personal: list[Saying] = []
+    for saying in standing_sayings(every_saying):
+        if _is_personal(saying):
+            personal.append(saying)
+    return personal
 
 
 class _KeptSayings(NamedTuple):
@@ -138,9 +152,17 @@ def _n_stating(saying: Saying, by_project: Mapping[str, Iterable[Saying]]) -> in
     """Return in how many projects the user states all that a saying tells."""
     n_projects = 0
     for others in by_project.values():
-        if any(_states(other, saying) for other in others):
+        if _is_stated(saying, others):
             n_projects += 1
     return n_projects
+
+
+def _is_stated(saying: Saying, others: Iterable[Saying]) -> bool:
+    """Return whether one of other sayings tells all that a saying does."""
+    for other in others:
+        if _states(other, saying):
+            return True
+    return False
 
 
 def _states(other: Saying, saying: Saying) -> bool:
