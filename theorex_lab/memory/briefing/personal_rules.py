@@ -34,8 +34,6 @@ _FEWEST_WORDS = 2  # that tell what it is about
 _USERS: frozenset[Source] = frozenset({"own", "repeated"})
 # Marks of code, paths, options and numbers.
 _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
-# What makes a sentence depend on what stands around it.
-_DEPENDENT = ("task", "deictic", "pronoun")
 
 
 def personal_rule_candidates(
@@ -75,10 +73,11 @@ def _sayings_by_project(home: Home, now: int) -> dict[str, list[Saying]]:
     for project in known_projects(home):
         if project != home.project and project not in closed:
             projects.append(project)
-    return {
-        project: _sayings_in(home, project, now)
-        for project in projects[:_MOST_PROJECTS]
-    }
+    latest_projects = projects[:_MOST_PROJECTS]
+    sayings: dict[str, list[Saying]] = {}
+    for project in latest_projects:
+        sayings[project] = _sayings_in(home, project, now)
+    return sayings
 
 
 def _sayings_in(home: Home, project: str, now: int) -> list[Saying]:
@@ -133,9 +132,13 @@ def _is_personal(saying: Saying) -> bool:
     """Return whether a user's own saying names nothing of its project."""
     if saying.source not in _USERS or len(saying.words) < _FEWEST_WORDS:
         return False
-    if any(saying.features[sign] for sign in _DEPENDENT):
+    signs = saying.features
+    if signs["task"] or signs["deictic"] or signs["pronoun"]:
         return False
-    return _LOCAL.search(saying.text) is None and not specifics(saying.text)
+    text = saying.text
+    if _LOCAL.search(text):
+        return False
+    return not specifics(text)
 
 
 def _said_in_several(by_project: Mapping[str, Iterable[Saying]]) -> list[Saying]:
@@ -159,10 +162,7 @@ def _n_stating(saying: Saying, by_project: Mapping[str, Iterable[Saying]]) -> in
 
 def _is_stated(saying: Saying, others: Iterable[Saying]) -> bool:
     """Return whether one of other sayings tells all that a saying does."""
-    for other in others:
-        if _states(other, saying):
-            return True
-    return False
+    return any(_states(other, saying) for other in others)
 
 
 def _states(other: Saying, saying: Saying) -> bool:
