@@ -453,8 +453,8 @@ def fixes_in_briefing(lab: Lab) -> list[str]:
 
 def test_a_fix_that_helped_comes_before_one_that_did_not(lab: Lab) -> None:
     texts = (
-        "trace_fix: clear the cache before the build",
         "trace_fix: pin the version of the compiler",
+        "trace_fix: clear the cache before the build",
     )
     bad, good = (
         observation(text, at=NOW - 2 * DAY + place, observation_type=FIX_TYPE)

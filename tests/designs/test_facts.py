@@ -420,7 +420,7 @@ def test_the_command_line(run: Run) -> None:
     assert "nearest is ann-001" in wrong.err
 
 
-def test_status_audit_and_the_context_tell_of_facts(run: Run) -> None:
+def test_status_audit_and_the_briefing_tell_of_facts(run: Run) -> None:
     run("fact", "write", "--entity", "people/ann", "--fact", "Lives in Bath")
     run("fact", "write", "--entity", "people/ann", "--fact", "Lives in York")
     assert run("status", "--json").json["facts"] == {
@@ -436,9 +436,9 @@ def test_status_audit_and_the_context_tell_of_facts(run: Run) -> None:
     ]
     assert entry["detail"]["by"] == "ann-002"
     run("config", "set", "contextDesigns", '["facts"]')
-    shown = run("memory", "context").out
-    assert "What is known" in shown
-    assert "ann: Lives in York (context, " in shown
+    shown = run("briefing").out
+    assert "\nDecisions:\n" in shown
+    assert "Lives in York (" in shown
     assert "Bath" not in shown
 
 

@@ -460,8 +460,8 @@ def test_sixty_days_of_a_simulated_team() -> None:
             "concepts": 903,
             "fell asleep": 327,
             "promoted": 436,
-            "labels of concepts": 0,
-            "lines of the briefing": 0,
+            "labels of concepts": 548,
+            "lines of the briefing": 65,
         }
         assert set(graduated) <= set(lab.theorex.axon().frame()["canonical_form"])
 

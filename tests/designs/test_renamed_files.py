@@ -214,13 +214,13 @@ def test_a_briefing_names_what_is_there(lab: Lab) -> None:
         )
         edited = ["lib/core.py", "lib/util.py"]
         lab.journal.append([asked, used(hour + 1, edited=edited, session=session)])
-    before = make_briefing(lab.home.in_project(SHOP), tokens=400).text
+    before = make_briefing(lab.home.in_project(SHOP), tokens=2_000).text
     assert "core.py" in before
     assert "util.py" in before
     moves = "git mv lib/core.py lib/kernel.py && rm lib/util.py"
     lab.journal.append([used(22, moves, session="t")])
     home = lab.home.in_project(SHOP)
-    for tokens in (400, 2_000, 8_000):
+    for tokens in (1_000, 2_000, 8_000):
         text = make_briefing(home, tokens=tokens).text
         assert "kernel.py" in text
         assert "core.py" not in text

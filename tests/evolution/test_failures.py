@@ -772,30 +772,21 @@ def test_an_attack_in_a_fix_cannot_leave_its_fence(lab: Lab, name: str) -> None:
     assert len(record.fix_description) <= 300
     assert text.isprintable()
     assert (fix.body["type"], fix.body["source"]) == ("trace_fix", "model")
-    lab.theorex.promote()
     lab.save_briefing()
-    context = lab.briefing().text
-    assert lab.context_file.read_text() == context
-    lines = context.splitlines()
-    assert lines.count("## Heard, not verified") == 1
-    opening = lines.index("## Heard, not verified") + 1
-    ticks = lines[opening].removesuffix("text source=main/model")
-    assert set(ticks) == {"`"}
-    closing = lines.index(ticks, opening + 1)
-    shown = text if len(text) <= 300 else text[:299].rstrip() + "…"
-    failure = (
-        "deploy the billing service. It ended with: the old prices were still shown"
-    )
-    assert lines[opening + 1 : closing] == [f"{shown} (today, id {fix.id[-8:]})"]
-    assert failure not in context, "it was reviewed"
-    assert ticks not in text
-    # What was heard from a model stands in fences wherever it stands.
-    inside = False
-    for line in lines[closing + 1 :]:
-        if line.startswith("```"):
-            inside = not inside
-        elif not inside:
-            assert line in ("", "## main")
+    assert lab.context_file.read_text() == lab.briefing().text
+    assert lab.briefing().lines == (), "it is unverified, and the failure was reviewed"
+    lab.theorex.confirm(fix.id)
+    briefing = lab.briefing()
+    n_lines = 0 if name == "no end" else 1  # what is too long is found by search
+    assert [line.section for line in briefing.lines] == ["Known pitfalls"] * n_lines
+    lines = briefing.text.splitlines()
+    if briefing.lines:
+        opening = lines.index("```text source=memory")
+        assert lines[opening + 1 :] == [
+            "Known pitfalls:",
+            f"- {' '.join(briefing.lines[0].text.split())}",
+            "```",
+        ]
 
 
 def test_no_model_at_all_is_said_so(lab: Lab) -> None:

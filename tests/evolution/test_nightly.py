@@ -417,7 +417,7 @@ def test_the_command_of_the_night(
         "these steps of the night failed: briefing",
     )
     assert (
-        "FAILED briefing the disk is full"
+        "FAILED briefing    the disk is full"
         in run("nightly", "--reviewer", "heuristic", *at).out
     )
 

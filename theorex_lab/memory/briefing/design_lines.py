@@ -7,14 +7,14 @@ is known of ingested files.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.memory.annotations import Marks, as_marked
 from theorex_lab.memory.briefing.candidates import Candidate, dated, fits_a_line
 from theorex_lab.memory.contract import (
+    FIXED_KIND,
     BriefingPart,
     ContextLine,
     ContextRequest,
@@ -22,6 +22,8 @@ from theorex_lab.memory.contract import (
     Section,
 )
 from theorex_lab.memory.documents import DOCUMENTS, SUMMARY
+from theorex_lab.memory.evidence import success_of
+from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.text.line import folded
 from theorex_lab.text.wording import content_words, specifics
 
@@ -29,9 +31,8 @@ from theorex_lab.text.wording import content_words, specifics
 # this much, one that a person pinned this much.
 _CONFIRMED_WEIGHT = 0.9
 _PINNED_WEIGHT = 1.0
-# What the last of many lines of a kind loses of its weight: a design gives first what
-# matters most.
-_LOSS_BY_RANK = 0.2
+# How often a fix helped that was given to nobody yet.
+_UNPROVEN = 0.5
 # The tokens that a design is told it has. It offers as much as it would for these.
 _OFFERED_TOKENS = 2_000
 # From how many words that a line shares with a prompt it fits it; a path, a name in code
@@ -50,7 +51,8 @@ def design_candidates(
 
     Untrusted lines are left out, and those that are no whole statement that fits on a
     line. What a person dismissed is left out, what was corrected has the new words, and
-    what was pinned or confirmed is worth most.
+    what was pinned or confirmed is worth most. A fix is worth the more the oftener it
+    helped where it was given.
 
     Args:
         home: The home. One of a project gives what is of it or of none.
@@ -62,7 +64,7 @@ def design_candidates(
     request = ContextRequest(now, _OFFERED_TOKENS, query)
     pinned = _pinned(home)
     candidates: list[Candidate] = []
-    for line, part in _trusted_lines(home, request):
+    for line, part in _by_success(home, list(_trusted_lines(home, request))):
         is_pinned = not pinned.isdisjoint(line.items)
         if line.automatic and not (automatic or is_pinned):
             continue
@@ -81,25 +83,31 @@ def _trusted_lines(
     for section in _sections(home):
         lines = section.lines(home, request)
         statements = [line for line in lines if line.statement]
-        by_kind: dict[str, list[ContextLine]] = defaultdict(list)
         for line in as_marked(home, statements):
-            if line.kind in section.briefing and line.trusted:
-                by_kind[line.kind].append(line)
-        for kind, same_kind in by_kind.items():
-            part = section.briefing[kind]
-            rank = 0
-            for line in same_kind:
-                yield line, part._replace(weight=part.weight * _by_rank(rank))
-                rank += not line.confirmed
+            part = section.briefing.get(line.kind)
+            if part is not None and line.trusted:
+                yield line, part
 
 
-def _by_rank(rank: int) -> float:
-    """Return the share of its weight that a line keeps after so many of its kind.
+def _by_success(
+    home: Home, pairs: Sequence[tuple[ContextLine, BriefingPart]]
+) -> Iterator[tuple[ContextLine, BriefingPart]]:
+    """Yield the lines, fixes with a weight by how often each helped.
 
-    >>> _by_rank(0), round(_by_rank(1), 2)
-    (1.0, 0.9)
+    One that always helps is worth one and a half of an unproven one, one that never
+    does half of it.
     """
-    return 1.0 - _LOSS_BY_RANK * rank / (rank + 1)
+    fixes: set[str] = set()
+    for line, _ in pairs:
+        if line.items and line.kind in (FIXED_KIND, FIX_TYPE):
+            fixes.add(line.items[0])
+    successes = success_of(home, fixes) if fixes else {}
+    for line, part in pairs:
+        success = _UNPROVEN
+        if line.items and line.items[0] in fixes:
+            success = successes.get(line.items[0], _UNPROVEN)
+        weight = min(1.0, part.weight * (success - _UNPROVEN + 1.0))
+        yield line, part._replace(weight=weight)
 
 
 def _sections(home: Home) -> Iterator[Section]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.candidates import Candidate
 from theorex_lab.memory.briefing.rule_reversals import standing_sayings
 from theorex_lab.memory.briefing.rule_sayings import Saying, Source, sayings_of
@@ -33,8 +34,6 @@ _FEWEST_WORDS = 2  # that tell what it is about
 _USERS: frozenset[Source] = frozenset({"own", "repeated"})
 # Marks of code, paths, options and numbers.
 _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
-# What makes a sentence depend on what stands around it.
-_DEPENDENT = ("task", "deictic", "pronoun")
 
 
 def personal_rule_candidates(
@@ -55,10 +54,10 @@ def personal_rule_candidates(
     personal = _said_in_several(_sayings_by_project(home, now))
     if not personal:
         return []
-    own = list(sayings_of(sessions))
+    own_sayings = list(sayings_of(sessions))
     standing: list[Saying] = []
-    for saying in standing_sayings(personal, own):
-        if not any(_states(other, saying) for other in own):
+    for saying in standing_sayings(personal, own_sayings):
+        if not _is_stated(saying, own_sayings):
             standing.append(saying)
     candidates: list[Candidate] = []
     for candidate in candidates_of_sayings(standing, now):
@@ -74,10 +73,11 @@ def _sayings_by_project(home: Home, now: int) -> dict[str, list[Saying]]:
     for project in known_projects(home):
         if project != home.project and project not in closed:
             projects.append(project)
-    return {
-        project: _sayings_in(home, project, now)
-        for project in projects[:_MOST_PROJECTS]
-    }
+    latest_projects = projects[:_MOST_PROJECTS]
+    sayings: dict[str, list[Saying]] = {}
+    for project in latest_projects:
+        sayings[project] = _sayings_in(home, project, now)
+    return sayings
 
 
 def _sayings_in(home: Home, project: str, now: int) -> list[Saying]:
@@ -88,19 +88,33 @@ def _sayings_in(home: Home, project: str, now: int) -> list[Saying]:
     journal = home.journal
     last_seq = journal.last_seq()
     by_project = _kept_sayings.setdefault(journal, {})
-    kept = by_project.get(project)
-    if kept is not None and kept.last_seq == last_seq and kept.newest_at <= now:
-        return kept.sayings
+    last = by_project.get(project)
+    if last is not None and last.last_seq == last_seq and last.newest_at <= now:
+        return last.sayings
     tail = journal.tail(0, kinds=("prompt",), projects=(project,))
     prompts = sorted(tail, key=lambda event: (event.at, event.seq))
     past = [event for event in prompts if event.at <= now]
-    short = [event for event in past if len(event.body["text"]) <= _LONGEST_PROMPT]
-    said = list(sayings_of(sessions_of(short[-_MOST_PROMPTS:])))
-    sayings = [saying for saying in standing_sayings(said) if _is_personal(saying)]
+    sayings = _personal_sayings(past)
     if len(past) == len(prompts):
         newest_at = prompts[-1].at if prompts else 0
         by_project[project] = _KeptSayings(last_seq, newest_at, sayings)
     return sayings
+
+
+def _personal_sayings(prompts: Sequence[Event]) -> list[Saying]:
+    """Return what prompts, in time order, say that may be about the person."""
+    short_prompts: list[Event] = []
+    for event in prompts:
+        if len(event.body["text"]) <= _LONGEST_PROMPT:
+            short_prompts.append(event)
+    newest = short_prompts[-_MOST_PROMPTS:]
+    sessions = sessions_of(newest)
+    every_saying = list(sayings_of(sessions))
+    personal: list[Saying] = []
+    for saying in standing_sayings(every_saying):
+        if _is_personal(saying):
+            personal.append(saying)
+    return personal
 
 
 class _KeptSayings(NamedTuple):
@@ -118,16 +132,20 @@ def _is_personal(saying: Saying) -> bool:
     """Return whether a user's own saying names nothing of its project."""
     if saying.source not in _USERS or len(saying.words) < _FEWEST_WORDS:
         return False
-    if any(saying.features[sign] for sign in _DEPENDENT):
+    signs = saying.features
+    if signs["task"] or signs["deictic"] or signs["pronoun"]:
         return False
-    return _LOCAL.search(saying.text) is None and not specifics(saying.text)
+    text = saying.text
+    if _LOCAL.search(text):
+        return False
+    return not specifics(text)
 
 
 def _said_in_several(by_project: Mapping[str, Iterable[Saying]]) -> list[Saying]:
     """Return the sayings that several projects state, in time order."""
     personal: list[Saying] = []
-    for said in by_project.values():
-        for saying in said:
+    for sayings in by_project.values():
+        for saying in sayings:
             if _n_stating(saying, by_project) >= _FEWEST_PROJECTS:
                 personal.append(saying)
     return sorted(personal, key=lambda saying: saying.at)
@@ -136,10 +154,15 @@ def _said_in_several(by_project: Mapping[str, Iterable[Saying]]) -> list[Saying]
 def _n_stating(saying: Saying, by_project: Mapping[str, Iterable[Saying]]) -> int:
     """Return in how many projects the user states all that a saying tells."""
     n_projects = 0
-    for said in by_project.values():
-        if any(_states(other, saying) for other in said):
+    for others in by_project.values():
+        if _is_stated(saying, others):
             n_projects += 1
     return n_projects
+
+
+def _is_stated(saying: Saying, others: Iterable[Saying]) -> bool:
+    """Return whether one of other sayings tells all that a saying does."""
+    return any(_states(other, saying) for other in others)
 
 
 def _states(other: Saying, saying: Saying) -> bool:

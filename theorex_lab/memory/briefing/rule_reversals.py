@@ -21,6 +21,7 @@ _CONDITION = re.compile(
 )
 # Whose words may take a rule back.
 _USERS: frozenset[Source] = frozenset({"own", "repeated"})
+_Reversal = tuple[Saying, Directive]
 
 
 def standing_sayings(
@@ -32,11 +33,12 @@ def standing_sayings(
         sayings: What may state a rule.
         later: Sayings of elsewhere that may take these back too.
     """
-    reversals = [*_reversing(sayings), *_reversing(later)]
-    by_stem: dict[str, list[tuple[Saying, Directive]]] = defaultdict(list)
-    for saying, directive in reversals:
-        for stem in directive.subject | directive.replaces:
-            by_stem[stem].append((saying, directive))
+    by_stem: dict[str, list[_Reversal]] = defaultdict(list)
+    for reversal in [*_reversing(sayings), *_reversing(later)]:
+        _, reversing = reversal
+        stems = reversing.subject | reversing.replaces
+        for stem in stems:
+            by_stem[stem].append(reversal)
     standing: list[Saying] = []
     for saying in sayings:
         directive = _directive(saying)
@@ -45,9 +47,9 @@ def standing_sayings(
     return standing
 
 
-def _reversing(sayings: Sequence[Saying]) -> list[tuple[Saying, Directive]]:
+def _reversing(sayings: Sequence[Saying]) -> list[_Reversal]:
     """Return the user's own sayings that hold beyond the moment, each as a directive."""
-    reversing: list[tuple[Saying, Directive]] = []
+    reversing: list[_Reversal] = []
     for saying in sayings:
         if saying.source not in _USERS:
             continue
@@ -59,20 +61,28 @@ def _reversing(sayings: Sequence[Saying]) -> list[tuple[Saying, Directive]]:
 
 def _directive(saying: Saying) -> Directive | None:
     """Return what a saying tells an agent to do; None for no directive."""
-    return directive_of(Span(0, len(saying.text), saying.text))
+    text = saying.text
+    sentence = Span(0, len(text), text)
+    return directive_of(sentence)
 
 
 def _is_taken_back(
     saying: Saying,
     directive: Directive,
-    by_stem: dict[str, list[tuple[Saying, Directive]]],
+    by_stem: dict[str, list[_Reversal]],
 ) -> bool:
     """Return whether a later directive on one of its words takes a saying back."""
     for stem in directive.subject:
         for later, later_directive in by_stem.get(stem, ()):
+<<<<<<< HEAD
             if later.at <= saying.at or not reverses(later_directive, directive):
                 continue
             if _is_as_general(later, saying):
+=======
+            if later.at <= saying.at:
+                continue
+            if reverses(later_directive, directive):
+>>>>>>> b-t2
                 return True
     return False
 

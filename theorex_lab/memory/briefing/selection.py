@@ -13,6 +13,8 @@ from functools import partial
 from theorex_lab.memory.briefing.candidates import (
     COMPUTED_SECTIONS,
     LINE_MARK,
+    PITFALLS,
+    RULES,
     SECTIONS,
     WORK,
     Candidate,
@@ -26,6 +28,9 @@ BUDGET_STEPS = (150, 500, 2_000)
 _SHARE_OF_SMALL = 0.6
 _SHARE = 0.5
 _SHARE_FROM = 500
+# What failed is told briefly, also where it failed only once.
+_SHARE_OF_PITFALLS = 0.25
+_LEAST_WEIGHT_OF_PITFALLS = 0.05
 # A line that is twice as long must be worth 2 ** .7 as much at a session's start, and
 # 2 ** .4 as much at a prompt, where the best lines say most.
 _LENGTH_POWER = 0.7
@@ -40,6 +45,7 @@ _LEAST_WEIGHT_AT_PROMPT = 0.05
 # say the same.
 _SAME_OVERLAP = 0.62
 _SAME_WORDS = 3
+_FEWEST_WORDS_OF_A_RULE = 2
 _SECTION_NUMBERS = {section: number for number, section in enumerate(SECTIONS)}
 
 
@@ -72,6 +78,8 @@ class _Room:
         if self.size + self.cost(candidate) > limit:
             return False
         share = _SHARE if budget >= _SHARE_FROM else _SHARE_OF_SMALL
+        if candidate.section == PITFALLS:
+            share = _SHARE_OF_PITFALLS
         section_size = self.by_section.get(candidate.section, 0)
         return section_size + _line_bytes(candidate) <= share * limit
 
@@ -108,7 +116,9 @@ def choose(
     """
     length_power = _LENGTH_POWER_AT_PROMPT if whole_budget else _LENGTH_POWER
     waiting = sorted(
-        candidates, key=partial(_worth, length_power=length_power), reverse=True
+        _without_asked_rules(list(candidates)),
+        key=partial(_worth, length_power=length_power),
+        reverse=True,
     )
     waiting.sort(key=_is_unpinned)
     chosen: list[Candidate] = []
@@ -126,10 +136,29 @@ def choose(
     return sorted(chosen, key=partial(_reading_order, latest=_latest_of(chosen)))
 
 
-def _least_weight(budget: int, *, at_prompt: bool) -> float:
+def _without_asked_rules(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the lines without those on recent work that only ask for a rule again."""
+    rules = [line for line in candidates if line.section == RULES]
+    lines: list[Candidate] = []
+    for line in candidates:
+        if line.section != WORK or not any(_asks_for(line, rule) for rule in rules):
+            lines.append(line)
+    return lines
+
+
+def _asks_for(line: Candidate, rule: Candidate) -> bool:
+    """Return whether a line on recent work says what a rule says, and nothing more."""
+    if len(line.words & rule.words) < _FEWEST_WORDS_OF_A_RULE:
+        return False
+    return line.words <= rule.words or are_near_duplicates(line.words, rule.words)
+
+
+def _least_weight(budget: int, section: str, *, at_prompt: bool) -> float:
     """Return the weight below which a line is not worth a place in a budget."""
     if at_prompt:
         return _LEAST_WEIGHT_AT_PROMPT
+    if section == PITFALLS and budget <= _SHARE_FROM:
+        return _LEAST_WEIGHT_OF_PITFALLS
     if budget <= _SHARE_FROM:
         return LEAST_WEIGHT
     if budget < BUDGET_STEPS[-1]:
@@ -175,11 +204,11 @@ def _fill(
 ) -> list[Candidate]:
     """Take the waiting lines that fit into a budget; return those that wait on."""
     left: list[Candidate] = []
-    least_weight = _least_weight(budget, at_prompt=whole_budget)
     for candidate in waiting:
         fits = room.holds(candidate, budget)
         if whole_budget or candidate.is_pinned:
             fits = room.size + room.cost(candidate) <= BYTES_PER_TOKEN * budget
+        least_weight = _least_weight(budget, candidate.section, at_prompt=whole_budget)
         if not fits or candidate.weight < least_weight:
             left.append(candidate)
         elif not _is_said(candidate, [*shown, *chosen]):
