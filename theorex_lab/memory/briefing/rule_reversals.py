@@ -74,15 +74,9 @@ def _is_taken_back(
     """Return whether a later directive on one of its words takes a saying back."""
     for stem in directive.subject:
         for later, later_directive in by_stem.get(stem, ()):
-<<<<<<< HEAD
             if later.at <= saying.at or not reverses(later_directive, directive):
                 continue
             if _is_as_general(later, saying):
-=======
-            if later.at <= saying.at:
-                continue
-            if reverses(later_directive, directive):
->>>>>>> b-t2
                 return True
     return False
 
