@@ -5,7 +5,6 @@ the one before.
 from dataclasses import dataclass
 
 import click
-from theorex_lab.memory.briefing.context import marked_up
 
 from theorex_lab.core.settings import SettingsRecord, setting
 from theorex_lab.files.command_line import command, emit, open_lab
@@ -58,14 +57,10 @@ def newest(home, agent=None):
 
 def line(event):
     body = event.body
-    return marked_up(
-        "note",
-        event.agent,
-        body["text"],
-        note=body["entity"],
-        trust=TRUST[body["source"]],
-        items=(event.id,),
-    )
+    trust = TRUST[body["source"]]
+    heard_from = None if trust >= TRUST["agent"] else (event.agent, trust)
+    line = contract.ContextLine("note", event.agent, body["text"], heard_from)
+    return line._replace(items=(event.id,), statement=body["text"], at=event.at)
 
 
 @command("list", "Show the notes that hold.")
@@ -93,7 +88,10 @@ NOTES = contract.Design(
     ),
     sections=(
         contract.Section(
-            lambda home, _: [line(each) for each in newest(home)], {"note": "Notes"}
+            lambda home, _: [line(each) for each in newest(home)],
+            briefing={
+                "note": contract.BriefingPart("Decisions", 0.5, "a note of yours")
+            },
         ),
     ),
     steps=(
