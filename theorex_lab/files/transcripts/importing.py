@@ -30,10 +30,10 @@ from theorex_lab.files.transcripts.captures import (
 from theorex_lab.files.transcripts.folders import (
     BROKEN,
     Transcript,
+    file_stem,
     files_in,
     in_time_order,
     opened,
-    file_stem,
     transcript,
 )
 from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS, Journal
