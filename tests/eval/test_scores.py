@@ -217,7 +217,9 @@ def test_the_memory_runs_on_every_law(clock: FixedClock, law: str) -> None:
             1 + 2 ** (-100 / np.array([0.1, 0.5, 2, 7, 30, 120]))
         )
         assert sum(lab.theorex.scan().tiers.values()) == 2
-        assert "concepts" in lab.briefing().text
+        known = lab.agent("main").axon.frame()["canonical_form"]
+        assert sorted(known) == ["a", "b"]
+        assert "x (1 Mar)." in [line.text for line in lab.briefing().lines]
 
 
 def test_an_unknown_law_or_parameter_is_named() -> None:

@@ -29,6 +29,7 @@ from theorex_lab.designs.sessions.digests import (
 )
 from theorex_lab.eval.datasets.logs import load_logs, simulated_sessions_log
 from theorex_lab.eval.datasets.sources import describe_source, load, packaged
+from theorex_lab.text.wording import content_words, overlap
 
 SHIPPED = packaged("simulated_sessions.jsonl.gz")
 HEADER = {
@@ -205,9 +206,20 @@ def test_the_next_session_is_told_a_rule_that_was_given_twice() -> None:
             [],
             _claimed("sessions on one invented project"),
         )
-        given = {text for rule in lines("rules") for text in rule.split(" | ")}
-        context = str(lab.briefing(tokens=500))
-        assert any(f"{text} (said on" in context for text in given)
+        said = {text for rule in lines("rules") for text in rule.split(" | ")}
+        project = lab.projects()[0]["project"]
+        given = lab.in_project(project).briefing(tokens=500).lines
+        rules = [line for line in given if line.section == "Standing rules"]
+        again = [
+            line for line in rules if re.search(r"\(\d+ sessions, last", line.text)
+        ]
+        wishes = [content_words(text) for text in said]
+        told = []
+        for line in again:
+            words = content_words(line.text.partition(" (")[0])
+            if any(overlap(words, wish) > 0.5 for wish in wishes):
+                told.append(line.text)
+        assert len(told) >= 5, [line.text for line in again]
 
 
 def _write(path: Path, *rows: object) -> Path:

@@ -441,20 +441,10 @@ def test_a_canary_reaches_the_tiers_as_fenced_data_alone_and_no_briefing(
 
 
 def test_what_the_user_said_of_a_canary_comes_back_in_the_fence(poisoned: Lab) -> None:
-    said = [
-        new_event(kind, {**body, "v": 1}, agent="main", session="talk", at=NOW)
-        for kind, body in (
-            ("prompt", {"text": f"Why does a page say: {CANARY}", "source": "user"}),
-            (
-                "turn_ended",
-                {
-                    "message": f"The page of the shop says: {CANARY}\n```\n# {CANARY}",
-                    "source": "agent",
-                },
-            ),
-        )
-    ]
-    poisoned.journal.append(said)
+    text = f"Mend the page of the shop that says: {CANARY}"
+    body = {"text": text, "source": "user"}
+    prompt = new_event("prompt", body, agent="main", session="talk", at=NOW - DAY)
+    poisoned.journal.append([prompt])
     fix = ObservationEntry(
         f"trace_fix: {CANARY}\n```\n{CANARY}",
         "main",
@@ -463,20 +453,15 @@ def test_what_the_user_said_of_a_canary_comes_back_in_the_fence(poisoned: Lab) -
     )
     [written] = poisoned.write_all([fix])
     poisoned.save_briefing()
-    asked = poisoned.briefing("What does the page of the shop say?", tokens=2_000)
-    for text in (
-        poisoned.briefing(tokens=2_000).text,
-        poisoned.context_file.read_text(),
-        asked.text,
-    ):
-        lines = _briefing_lines(text)
-        assert any(CANARY in line for line in lines), "it does come back, as data"
-        assert not any(line.startswith(f"- {CANARY}") for line in lines)
-    shown = [*poisoned.briefing(tokens=2_000).lines, *asked.lines]
-    events = {event for line in shown if CANARY in line.text for event in line.events}
-    assert events <= {event.id for event in said}
-    assert all(line.section != RULES for line in shown if CANARY in line.text)
-    assert written.event_id not in [line.id for line in shown]
+    shown = poisoned.briefing(tokens=2_000)
+    for each in (shown.text, poisoned.context_file.read_text()):
+        said = [line for line in _briefing_lines(each) if CANARY in line]
+        assert said, "it does come back, as data"
+        assert all("Mend the page of the shop" in line for line in said)
+    [line] = [line for line in shown.lines if CANARY in line.text]
+    assert line.events == (prompt.id,)
+    assert line.section != RULES
+    assert written.event_id not in shown.items
 
 
 def test_a_canary_is_not_promoted_as_a_sentence(poisoned: Lab) -> None:

@@ -167,7 +167,7 @@ def _looked_at(file: Path) -> os.stat_result | None:
     return None
 
 
-def stem_of(file: Path) -> str:
+def file_stem(file: Path) -> str:
     """Return a file's name without its endings.
 
     It is made of what the names of sessions and projects may have.
@@ -270,7 +270,7 @@ def _reader_of(line: SourceLine, file: Path) -> Reader | None:
         return None
     for form in _FORMS:
         if form.reads(row):
-            return form(stem_of(file))
+            return form(file_stem(file))
     return None
 
 

@@ -30,10 +30,10 @@ from theorex_lab.files.transcripts.captures import (
 from theorex_lab.files.transcripts.folders import (
     BROKEN,
     Transcript,
+    file_stem,
     files_in,
     in_time_order,
     opened,
-    stem_of,
     transcript,
 )
 from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS, Journal
@@ -205,7 +205,7 @@ def _read_whole(
         source = transcript(file, content)
         if source is None:
             return
-        captures = Captures(LATEST, project or stem_of(file), trusted=True)
+        captures = Captures(LATEST, project or file_stem(file), trusted=True)
         file_time = file.stat().st_mtime_ns // 1_000
         for capture in timed_captures(
             source,
@@ -357,7 +357,7 @@ class _ImportRun:
         opened: Transcript,
         file_time: int,
     ) -> None:
-        captures = self._captures(self._project or stem_of(file))
+        captures = self._captures(self._project or file_stem(file))
         rested = self._now - REST_MICROSECONDS
         unread = partial(self._unread, file)
         for capture in timed_captures(
