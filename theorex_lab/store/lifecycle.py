@@ -330,12 +330,12 @@ def take_prompt(
             return nothing
         text = prompt_text(lines)
         ids = [line.id for line in lines]
-        given = Given(text.encode(), ids, count_tokens(text))
-        give(given.text)
+        answer = Given(text.encode(), ids, count_tokens(text))
+        give(answer.text)
         noted = note_served(
             home,
             "prompt",
-            given,
+            answer,
             query=query,
             agent=agent,
             session=prompt.session,
@@ -343,13 +343,13 @@ def take_prompt(
         )
         words = {line.id: line.words for line in lines}
         note_lines_given(index, prompt.session, words, noted.at)
-        return given
+        return answer
 
     problems: list[str] = []
-    given = _with_index(home, give_lines, nothing, problems)
-    given.project = project
-    given.problems = problems
-    return given
+    answer = _with_index(home, give_lines, nothing, problems)
+    answer.project = project
+    answer.problems = problems
+    return answer
 
 
 def take_event(home: SessionHome, event: HookEvent, *, agent: str) -> Event:
@@ -601,20 +601,20 @@ def _briefing_made_now(home: SessionHome, folder: WorkingFolder) -> Given:
     from theorex_lab.evolution.briefing import first_briefing
 
     history = folder.root if has_history else ""
-    given = Given()
+    briefing_given = Given()
     try:
         opened = home.opened(folder.project) if home.has_journal else None
         briefing = first_briefing(opened, history, home.now())
     except TheorexError as error:
-        given.problems.append(f"no briefing could be made: {error}")
-        return given
+        briefing_given.problems.append(f"no briefing could be made: {error}")
+        return briefing_given
     if briefing.lines:
-        given.text = briefing.text.encode()
-        given.items = list(briefing.items)
-        given.tokens = briefing.tokens
+        briefing_given.text = briefing.text.encode()
+        briefing_given.items = list(briefing.items)
+        briefing_given.tokens = briefing.tokens
     if briefing.problem:
-        given.problems.append(briefing.problem)
-    return given
+        briefing_given.problems.append(briefing.problem)
+    return briefing_given
 
 
 def _read_briefing(path: str, problems: list[str]) -> bytes:

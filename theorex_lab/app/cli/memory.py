@@ -37,6 +37,7 @@ from theorex_lab.memory.observation import TYPES
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
+    from theorex_lab.memory.briefing.briefing import Briefing
     from theorex_lab.memory.retrieve import Hit, Hits, VectorUse
     from theorex_lab.store.lab import Lab
 
@@ -342,25 +343,46 @@ def briefing(
     --given {before: [{at, how, agent, session, query, tokens, items, used}], given,
     used}
     """
-    if given and (query or save or why or tokens is not None):
-        raise click.UsageError("Give --given alone, or with --limit.")
-    if save and (query or tokens is not None):
-        raise click.UsageError("Give --save without --query and --tokens.")
+    asks_for_one = bool(query) or tokens is not None
+    _check_choice(given=given, save=save, why=why, asks_for_one=asks_for_one)
     lab = open_lab()
     if given:
         _show_given(lab, limit)
         return
-    if tokens is None:
-        tokens = lab.settings.context_tokens
-        if query:
-            tokens = max(FEWEST_TOKENS, lab.settings.recall_tokens)
     if save:
-        from theorex_lab.app.cli.projects import note_roots
-
-        made = lab.save_briefing()
-        note_roots(lab)
+        made = _saved_briefing(lab)
     else:
-        made = lab.briefing(query, tokens=tokens, folder=project_folder())
+        budget = tokens or _default_tokens(lab, query)
+        made = lab.briefing(query, tokens=budget, folder=project_folder())
+    _show_briefing(made, why=why)
+
+
+def _check_choice(*, given: bool, save: bool, why: bool, asks_for_one: bool) -> None:
+    """Refuse options that say different things of what is shown."""
+    if given and (asks_for_one or save or why):
+        raise click.UsageError("Give --given alone, or with --limit.")
+    if save and asks_for_one:
+        raise click.UsageError("Give --save without --query and --tokens.")
+
+
+def _saved_briefing(lab: Lab) -> Briefing:
+    """Write the briefing for the next session, and note how the project is known."""
+    from theorex_lab.app.cli.projects import note_roots
+
+    briefing = lab.save_briefing()
+    note_roots(lab)
+    return briefing
+
+
+def _default_tokens(lab: Lab, query: str) -> int:
+    """Return the budget that hooks have at a session's start, or at a prompt."""
+    if not query:
+        return lab.settings.context_tokens
+    return max(FEWEST_TOKENS, lab.settings.recall_tokens)
+
+
+def _show_briefing(made: Briefing, *, why: bool) -> None:
+    """Print a briefing, or each of its lines with the reason for it."""
     if made.problem:
         note(made.problem)
     rows = [{**asdict(line), "at": to_iso(line.at)} for line in made.lines]

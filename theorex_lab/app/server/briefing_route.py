@@ -52,6 +52,7 @@ _ANSWER: Mapping[str, Any] = {
 
 def briefing_answer(
     lab: Lab,
+    *,
     query: Query = "",
     tokens: Tokens = DEFAULT_TOKENS,
     project: ProjectName = None,

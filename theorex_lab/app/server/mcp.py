@@ -327,13 +327,13 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
     ) -> str:
         project_lab = scoped(lab, project)
         name = named(None if agent == "-" else agent)
-        given: Briefing | Context
+        context: Briefing | Context
         if model is None:
-            given = project_lab.briefing(tokens=project_lab.settings.context_tokens)
+            context = project_lab.briefing(tokens=project_lab.settings.context_tokens)
         else:
-            given = project_lab.theorex.boot_aware(model, agent=name)
-        noted(project_lab, "mcp_context", name, given)
-        return given.text
+            context = project_lab.theorex.boot_aware(model, agent=name)
+        noted(project_lab, "mcp_context", name, context)
+        return context.text
 
     @server.resource("theorex://context", title="Briefing", mime_type="text/markdown")
     def briefing() -> str:

@@ -64,7 +64,10 @@ def zone_of(settings: FactSettings) -> tzinfo:
         ) from error
 
 
-def moment(time: int | str | None, settings: FactSettings) -> int | None:
+def moment(
+    time: int | str | None,
+    settings: FactSettings,
+) -> int | None:
     """Return a time in µs UTC.
 
     An ISO text without an offset is one in the time zone of the settings.
@@ -85,13 +88,20 @@ def moment(time: int | str | None, settings: FactSettings) -> int | None:
     return to_microseconds(local_time)
 
 
-def local_day(at: int, settings: FactSettings) -> datetime:
+def local_day(
+    at: int,
+    settings: FactSettings,
+) -> datetime:
     """Return the moment (µs UTC) in the time zone of the settings."""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
     return moment.astimezone(zone_of(settings))
 
 
-def tier(fact: Fact, now: int, settings: FactSettings) -> Tier:
+def tier(
+    fact: Fact,
+    now: int,
+    settings: FactSettings,
+) -> Tier:
     """Return how near a fact is: hot, warm or cold (Engram's tiers).
 
     It goes by the days since its last use, else since it was written. A doubtful one is
@@ -177,7 +187,9 @@ def summary(
     return "\n".join(parts)
 
 
-def _principles(tiers: dict[Tier, list[Fact]]) -> list[Fact]:
+def _principles(
+    tiers: dict[Tier, list[Fact]],
+) -> list[Fact]:
     """Return the principles of what is cold."""
     return [fact for fact in tiers["cold"] if fact.abstraction == "principle"]
 

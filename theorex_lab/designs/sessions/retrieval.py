@@ -10,7 +10,12 @@ _MOST_HITS = 100
 
 
 def retrieve(
-    home: Home, searcher: Searcher, query: str, *, now: int, tokens: int
+    home: Home,
+    searcher: Searcher,
+    query: str,
+    *,
+    now: int,
+    tokens: int,
 ) -> list[Item]:
     """Return what a query gets, best first.
 
@@ -26,8 +31,15 @@ def retrieve(
     """
     if len(home.views.get(said.FileTouches).rows):
         sessions = recorded_sessions(home, now)
-        lines = prompt_lines(sessions, query, now, tokens=tokens)
+        lines = prompt_lines(
+            sessions,
+            query,
+            now,
+            tokens=tokens,
+        )
         return [Item(line.text, line.events) for line in lines]
     hits = searcher.search(query, limit=_MOST_HITS)
-    hits_and_events = zip(hits, hits.events, strict=True)
-    return [Item(hit.text, (event,)) for hit, event in hits_and_events]
+    items: list[Item] = []
+    for hit, event in zip(hits, hits.events, strict=True):
+        items.append(Item(hit.text, (event,)))
+    return items

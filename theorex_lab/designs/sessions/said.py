@@ -86,7 +86,10 @@ class SessionWords(View):
         columns = [self.used[name].tolist() for name in _USED]
         self._used = set(zip(*columns, strict=True))
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def apply(
+        self,
+        events: Sequence[Event],
+    ) -> None:
         """Take in what was said, and which words tools were given."""
         for event in events:
             if event.kind == "digest":
@@ -100,7 +103,10 @@ class SessionWords(View):
             if event.kind in TEXT_OF and not is_derived:
                 self._use(session, event, words(said_in(event)))
 
-    def _note_digest(self, event: Event) -> None:
+    def _note_digest(
+        self,
+        event: Event,
+    ) -> None:
         row = self.sessions.find(f"{event.agent}/{event.session}")
         if row is None:
             return
@@ -108,7 +114,10 @@ class SessionWords(View):
         before = int(digested[row])
         digested[row] = max(before, event.body["upto"])
 
-    def _session(self, event: Event) -> int:
+    def _session(
+        self,
+        event: Event,
+    ) -> int:
         """Return the row of the event's session.
 
         What is of no session is one of its own a day.
@@ -125,14 +134,22 @@ class SessionWords(View):
         self.ends["last_seq"][row] = event.seq
         return row
 
-    def _project(self, body: Body) -> int:
+    def _project(
+        self,
+        body: Body,
+    ) -> int:
         """Return the number of a project from 1 on; 0 for what is of none."""
         project = body.get("project")
         if not project:
             return 0
         return self.projects.number(project) + 1
 
-    def _use(self, session: int, event: Event, used_words: Iterable[str]) -> None:
+    def _use(
+        self,
+        session: int,
+        event: Event,
+        used_words: Iterable[str],
+    ) -> None:
         project = self._project(event.body)
         new = []
         for word in sorted(used_words):
@@ -171,7 +188,11 @@ def _tool_text(event: Event) -> str:
     return " ".join(texts)
 
 
-def rare_words(view: SessionWords, projects: Sequence[str] | None, now: int) -> Floats:
+def rare_words(
+    view: SessionWords,
+    projects: Sequence[str] | None,
+    now: int,
+) -> Floats:
     """Return how much each word tells, by its number.
 
     It is the word's idf over sessions, 0 where it is in more than a fifth of them.
@@ -207,7 +228,10 @@ def read(event: Event) -> list[str]:
     return _paths(event, "read")
 
 
-def _paths(event: Event, use: str) -> list[str]:
+def _paths(
+    event: Event,
+    use: str,
+) -> list[str]:
     paths_by_use = event.body.get("paths") or {}
     paths = paths_by_use.get(use, ())
     return [path for path in paths if is_project_path(path)]
@@ -255,7 +279,10 @@ class FileTouches(View):
         keys = zip(*columns, strict=True)
         self._rows = {key: row for row, key in enumerate(keys)}
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def apply(
+        self,
+        events: Sequence[Event],
+    ) -> None:
         """Take in the paths that tools read and edited.
 
         Of a call that failed what it read is taken in alone.
@@ -271,7 +298,12 @@ class FileTouches(View):
                 self.moves.add(project=project, at=event.at, seq=event.seq)
                 self.steps.append(json.dumps(steps))
 
-    def _touch(self, event: Event, path: str, is_edited: bool) -> None:
+    def _touch(
+        self,
+        event: Event,
+        path: str,
+        is_edited: bool,
+    ) -> None:
         key = (
             self.projects.number(event.body.get("project", "")),
             self.paths.number(path),

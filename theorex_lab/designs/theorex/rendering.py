@@ -90,7 +90,10 @@ def items_of(lines: Iterable[ContextLine]) -> tuple[str, ...]:
     return tuple(items)
 
 
-def _fenced(title: str, lines: Sequence[ContextLine]) -> list[str]:
+def _fenced(
+    title: str,
+    lines: Sequence[ContextLine],
+) -> list[str]:
     """Return a section of sentences, a fence for each of those who said them.
 
     Without sentences there is no section.

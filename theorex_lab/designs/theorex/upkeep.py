@@ -155,7 +155,11 @@ def check_turns(
     return check_context(home, session, agent=agent)
 
 
-def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
+def _estimate(
+    home: Home,
+    session: str,
+    agent: str,
+) -> tuple[float, int]:
     """Estimate how full a session's context is from what was captured of it.
 
     The estimate is by what its transcript has grown, where turns ended with its size
@@ -260,7 +264,12 @@ def _last_body(checks: Sequence[Event]) -> Body:
     return checks[-1].body
 
 
-def _pending_after(home: Home, agent: str, session: str, seq: int) -> list[int]:
+def _pending_after(
+    home: Home,
+    agent: str,
+    session: str,
+    seq: int,
+) -> list[int]:
     """Return the seqs after this one of the session's events that were not flushed."""
     with home.views.reading(Flash) as view:
         pending = view.pending(agent, session)
@@ -370,7 +379,11 @@ class Drift:
     to_dict = asdict  # as JSON holds it
 
 
-def drift(home: Home, *, agent: str = "main") -> Drift:
+def drift(
+    home: Home,
+    *,
+    agent: str = "main",
+) -> Drift:
     """Return the drift of an agent now, over the setting driftWindowDays.
 
     An anchor that the window has seen was ACTIVE in it, since it is so when it is seen;

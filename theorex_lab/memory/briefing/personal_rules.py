@@ -66,7 +66,10 @@ def personal_rule_candidates(
     return candidates
 
 
-def _sayings_by_project(home: Home, now: int) -> dict[str, list[Saying]]:
+def _sayings_by_project(
+    home: Home,
+    now: int,
+) -> dict[str, list[Saying]]:
     """Return what may be about the person, by the other project that it was said in."""
     closed = home.closed_projects
     projects: list[str] = []
@@ -80,7 +83,11 @@ def _sayings_by_project(home: Home, now: int) -> dict[str, list[Saying]]:
     return sayings
 
 
-def _sayings_in(home: Home, project: str, now: int) -> list[Saying]:
+def _sayings_in(
+    home: Home,
+    project: str,
+    now: int,
+) -> list[Saying]:
     """Return what its user said in a project that may be about the person.
 
     It is kept in memory until the journal grows.
@@ -141,7 +148,9 @@ def _is_personal(saying: Saying) -> bool:
     return not specifics(text)
 
 
-def _said_in_several(by_project: Mapping[str, Iterable[Saying]]) -> list[Saying]:
+def _said_in_several(
+    by_project: Mapping[str, Iterable[Saying]],
+) -> list[Saying]:
     """Return the sayings that several projects state, in time order."""
     personal: list[Saying] = []
     for sayings in by_project.values():
@@ -151,7 +160,10 @@ def _said_in_several(by_project: Mapping[str, Iterable[Saying]]) -> list[Saying]
     return sorted(personal, key=lambda saying: saying.at)
 
 
-def _n_stating(saying: Saying, by_project: Mapping[str, Iterable[Saying]]) -> int:
+def _n_stating(
+    saying: Saying,
+    by_project: Mapping[str, Iterable[Saying]],
+) -> int:
     """Return in how many projects the user states all that a saying tells."""
     n_projects = 0
     for others in by_project.values():
@@ -160,12 +172,18 @@ def _n_stating(saying: Saying, by_project: Mapping[str, Iterable[Saying]]) -> in
     return n_projects
 
 
-def _is_stated(saying: Saying, others: Iterable[Saying]) -> bool:
+def _is_stated(
+    saying: Saying,
+    others: Iterable[Saying],
+) -> bool:
     """Return whether one of other sayings tells all that a saying does."""
     return any(_states(other, saying) for other in others)
 
 
-def _states(other: Saying, saying: Saying) -> bool:
+def _states(
+    other: Saying,
+    saying: Saying,
+) -> bool:
     """Return whether another saying tells all that a saying does."""
     if other.features["negative"] != saying.features["negative"]:
         return False

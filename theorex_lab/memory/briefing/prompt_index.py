@@ -241,8 +241,8 @@ def _kept(
         # The sessions live as long as their ids are compared.
         _last_index.sessions = list(sessions)
         _last_index.key = key
-    kept: sqlite3.Connection = _last_index.index
-    return kept
+    last_index: sqlite3.Connection = _last_index.index
+    return last_index
 
 
 def index_of(

@@ -20,8 +20,10 @@ def line_marks(home: Home, now: int) -> list[LineMark]:
         home: The home.
         now: Up to when (µs UTC).
     """
-    marks = line_marks_of(mark_events(home, now))
-    return [_as_the_item_is_now(home, mark) for mark in marks]
+    marks: list[LineMark] = []
+    for mark in line_marks_of(mark_events(home, now)):
+        marks.append(_as_the_item_is_now(home, mark))
+    return marks
 
 
 def mark_events(home: Home, now: int) -> Iterator[Event]:
@@ -45,7 +47,9 @@ def _as_the_item_is_now(home: Home, mark: LineMark) -> LineMark:
     A superseded item says nothing. Nor does an untrusted one whose words changed since
     the person read them. A rule keeps the words that the person made a rule.
     """
-    if mark.is_line or not mark.is_pinned or mark.trusted_at:
+    if mark.is_line or mark.trusted_at:
+        return mark
+    if not mark.is_pinned:
         return mark
     item = known_item(home, mark.id)
     if item is None or item.hidden:
@@ -58,5 +62,11 @@ def _as_the_item_is_now(home: Home, mark: LineMark) -> LineMark:
 
 def _is_trusted(item: ItemState) -> bool:
     """Return whether all who wrote an item are an agent or a person."""
-    sources = [event.body["source"] for event in item.events if event.kind not in MARKS]
-    return all(TRUST[source] >= TRUST["agent"] for source in sources)
+    least = TRUST["agent"]
+    for event in item.events:
+        if event.kind in MARKS:
+            continue
+        source = event.body["source"]
+        if TRUST[source] < least:
+            return False
+    return True
