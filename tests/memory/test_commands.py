@@ -178,8 +178,9 @@ def test_the_check_names_each_role_its_folder_and_how_often() -> None:
             ran("cd cli && go build -o x . && go test ./... | tail", session, day=day),
         ]
     assert lines_of(events) == [
-        "Check a change with format `gofmt -w .`, lint `golangci-lint run`, build"
-        " `go build -o x .`, test `go test ./...`, in cli/ (3 sessions, last 21 Feb)."
+        "Check a change: format with `gofmt -w .`, lint with `golangci-lint run`,"
+        " build with `go build -o x .`, test with `go test ./...`, in cli/ (3 sessions,"
+        " last 21 Feb)."
     ]
 
 
@@ -187,12 +188,12 @@ def test_the_general_form_stands_for_a_role_though_single_files_are_usual() -> N
     events = [ran("gofmt -w .", "a"), ran("gofmt -w .", "e")]
     for session in ("a", "b", "c", "d"):
         events.append(ran(f"gofmt -w pkg/{session}.go", session, day=1))
-    assert "format `gofmt -w .`" in lines_of(events)[0]
+    assert "ormat with `gofmt -w .`" in lines_of(events)[0]
 
 
 def test_without_a_general_form_a_mark_stands_for_the_file() -> None:
     events = [ran("gofmt -w a/x.go", "a"), ran("gofmt -w a/y.go a/z.go", "b")]
-    assert "format `gofmt -w <file>`" in lines_of(events)[0]
+    assert "ormat with `gofmt -w <file>`" in lines_of(events)[0]
 
 
 def test_of_equals_the_last_that_succeeded_wins() -> None:
@@ -202,7 +203,7 @@ def test_of_equals_the_last_that_succeeded_wins() -> None:
         ran("pytest -q", "a", day=2),
         ran("pytest -q", "b", day=2),
     ]
-    assert "test `pytest -q`" in lines_of(events)[0]
+    assert "est with `pytest -q`" in lines_of(events)[0]
 
 
 def test_a_variant_that_works_is_shown_with_the_one_that_fails() -> None:
@@ -223,8 +224,8 @@ def test_what_only_messages_tell_counts_less_than_what_was_run() -> None:
     events = [told("Run `make test` or:\n```bash\n$ make test\n```", "a")]
     events += [told("As before: `make test`.", "b"), ran("pytest -q", "c")]
     events += [ran("pytest -q", "d")]
-    assert "test `pytest -q`" in lines_of(events)[0]
-    assert "test `make test`" in lines_of(events[:2])[0]
+    assert "est with `pytest -q`" in lines_of(events)[0]
+    assert "est with `make test`" in lines_of(events[:2])[0]
     assert [command.text for command in told_commands("`GET /x` `a: b` `pip`")] == []
 
 

@@ -35,6 +35,7 @@ from theorex_lab.memory.briefing.command_roles import (
     program_of,
     role_of,
 )
+from theorex_lab.memory.briefing.line_features import with_capital
 from theorex_lab.memory.briefing.session_log import Message, Session, ToolUse
 from theorex_lab.memory.briefing.tool_failures import (
     NEAR,
@@ -366,15 +367,17 @@ def _check_candidate(checks: Mapping[str, CommandUse], now: int) -> Candidate:
     uses = list(checks.values())
     parts: list[str] = []
     for role, use in checks.items():
-        parts.append(f"{role} `{use.text}`")
-    commands = ", ".join(parts)
+        parts.append(f"{role} with `{use.text}`")
+    what_to_do = "Check a change: " + ", ".join(parts)
+    if len(parts) == 1:
+        what_to_do = with_capital(parts[0])
     n_sessions = max(use.n_sessions for use in uses)
     last = max(use.last for use in uses)
     note = times_text(n_sessions, last)
-    text = f"Check a change with {commands} ({note})."
+    text = f"{what_to_do} ({note})."
     folder = _folder_of(uses)
     if folder:
-        placed_text = f"Check a change with {commands}, in {folder}/ ({note})."
+        placed_text = f"{what_to_do}, in {folder}/ ({note})."
         if fits_a_line(placed_text):
             text = placed_text
     return _candidate(
