@@ -257,3 +257,22 @@ def test_each_line_fits_and_rests_on_calls(calls: list[tuple[str, str, bool]]) -
         assert 0 <= candidate.weight <= 1
         assert candidate.events
         assert ids.issuperset(candidate.events)
+
+
+@pytest.mark.parametrize(
+    ("command", "report"),
+    [
+        ("pytest -q", "FAILED tests/till/test_round.py::test_cents - assert 3 == 4"),
+        ("go test ./...", "--- FAIL: TestRound (0.00s)"),
+        ("cargo test", "test result: FAILED. 3 passed; 1 failed"),
+    ],
+)
+def test_tests_that_failed_are_no_pitfall(command: str, report: str) -> None:
+    events = [failed(command, session, report) for session in ("a", "b", "c")]
+    assert lines_of(events) == []
+
+
+def test_what_keeps_tests_from_running_is_a_pitfall() -> None:
+    broken = "ModuleNotFoundError: No module named 'till'"
+    events = [failed("pytest -q", session, broken) for session in ("a", "b", "c")]
+    assert "No module named" in lines_of(events)[0]

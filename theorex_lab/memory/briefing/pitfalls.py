@@ -48,6 +48,11 @@ from theorex_lab.text.wording import content_words
 _CALLS_UNTIL_CURE = 8  # after a failure, among which a cure is sought
 _LONGEST_SHOWN = 90  # characters of a command in a line
 _MOST_EVENTS = 5
+# How a complaint begins that only tells which tests failed: that is what tests are for.
+_TEST_REPORT = re.compile(
+    r"\W*(?:FAILED\b|FAIL[: ]|--- FAIL|\d+ (?:tests? )?failed|Tests?: +\d+ failed"
+    r"|not ok \d|test result: FAILED|AssertionError)"
+)
 _MOST_CANDIDATES = 25
 
 # From which on a failure is worth a line without a cure.
@@ -428,6 +433,8 @@ def _has_same_aim(words: tuple[str, ...], failed_words: tuple[str, ...]) -> bool
 
 def _is_worth(pitfall: _Pitfall) -> bool:
     """Return whether a failure is worth a line."""
+    if _TEST_REPORT.match(pitfall.shown.failure.complaint):
+        return False
     if pitfall.hint:
         return pitfall.is_repeated
     failure = pitfall.shown.failure

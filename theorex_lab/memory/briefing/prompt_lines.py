@@ -269,7 +269,9 @@ class _Query:
             own_terms |= _terms_of(pasted_text[:_LONGEST_LOOKED_AT])
         if _goes_on(text[:_LONGEST_LOOKED_AT]):
             # That it goes on says nothing of what with.
-            own_terms -= _terms_of(" ".join(_CONTINUING_STARTS))
+            own_terms -= _terms_of(
+                " ".join((*_CONTINUING_STARTS, *_CONTINUING_PHRASES))
+            )
         for number in numbers_after_command(text):
             own_terms.add(f"{NUMBER_MARK}{number}")
         weights = dict.fromkeys(sorted(own_terms)[:_MOST_OWN_WORDS], TUNING["own_word"])

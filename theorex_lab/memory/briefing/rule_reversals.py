@@ -19,6 +19,13 @@ from theorex_lab.text.spoken import Span
 _CONDITION = re.compile(
     r"\b(?:when|whenever|if|while|during|unless|in case|as long as)\b", re.I
 )
+# What says that something is done otherwise than before. English.
+_CHANGE = re.compile(
+    r"\b(?:from now on|instead of|in place of|no longer|not? .{0,40}any ?more|rather than"
+    r"|switch(?:ed)? (?:back )?to|stop \w+ing|(?:forget|drop|ignore) (?:that|the|my) rule"
+    r"|changed? my mind|after all|going forward)\b",
+    re.I,
+)
 # Whose words may take a rule back.
 _USERS: frozenset[Source] = frozenset({"own", "repeated"})
 _Reversal = tuple[Saying, Directive]
@@ -76,9 +83,18 @@ def _is_taken_back(
         for later, later_directive in by_stem.get(stem, ()):
             if later.at <= saying.at or not reverses(later_directive, directive):
                 continue
-            if _is_as_general(later, saying):
+            if _says_a_change(later) and _is_as_general(later, saying):
                 return True
     return False
+
+
+def _says_a_change(later: Saying) -> bool:
+    """Return whether a saying says that something is done otherwise than before.
+
+    Two wordings of one rule may look like contraries: "never add one unasked", "always
+    ask before you add one".
+    """
+    return _CHANGE.search(later.text) is not None
 
 
 def _is_as_general(later: Saying, saying: Saying) -> bool:

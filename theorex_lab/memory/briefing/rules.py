@@ -24,7 +24,7 @@ from theorex_lab.memory.briefing.rule_reversals import standing_sayings
 from theorex_lab.memory.briefing.rule_sayings import Saying, Source, sayings_of
 from theorex_lab.memory.briefing.rule_signs import WEIGHTS
 from theorex_lab.memory.briefing.session_log import Session
-from theorex_lab.text.wording import content_words, overlap
+from theorex_lab.text.wording import content_words, overlap, specifics
 
 _USERS_SOURCES = frozenset({"own", "repeated", "template", "summary", "reminder"})
 MOST_RULES = 60
@@ -178,10 +178,17 @@ def _likeness(saying: Saying, group: _Group) -> float:
         return 1.0
     if _principles(saying) & _principles(first):
         return 1.0
-    if len(shared) < _FEWEST_SHARED:
+    if len(shared) < _FEWEST_SHARED or _name_other_things(saying, first):
         return 0.0
     likeness = overlap(saying.words, first.words)
     return likeness if likeness >= _SAME_WISH else 0.0
+
+
+def _name_other_things(saying: Saying, other: Saying) -> bool:
+    """Return whether two sayings name exact things, such as a path, and none alike."""
+    names = set(specifics(saying.text))
+    other_names = set(specifics(other.text))
+    return bool(names and other_names) and names.isdisjoint(other_names)
 
 
 def _answers(report: Saying, group: _Group) -> bool:

@@ -28,9 +28,9 @@ BUDGET_STEPS = (150, 500, 2_000)
 _SHARE_OF_SMALL = 0.6
 _SHARE = 0.5
 _SHARE_FROM = 500
-# What failed is told briefly, also where it failed only once.
+# What failed is told briefly, and where it is known what helped also if it failed once.
 _SHARE_OF_PITFALLS = 0.25
-_LEAST_WEIGHT_OF_PITFALLS = 0.05
+_LEAST_WEIGHT_OF_CURED = 0.05
 # A line that is twice as long must be worth 2 ** .7 as much at a session's start, and
 # 2 ** .4 as much at a prompt, where the best lines say most.
 _LENGTH_POWER = 0.7
@@ -153,12 +153,13 @@ def _asks_for(line: Candidate, rule: Candidate) -> bool:
     return line.words <= rule.words or are_near_duplicates(line.words, rule.words)
 
 
-def _least_weight(budget: int, section: str, *, at_prompt: bool) -> float:
+def _least_weight(budget: int, candidate: Candidate, *, at_prompt: bool) -> float:
     """Return the weight below which a line is not worth a place in a budget."""
     if at_prompt:
         return _LEAST_WEIGHT_AT_PROMPT
-    if section == PITFALLS and budget <= _SHARE_FROM:
-        return _LEAST_WEIGHT_OF_PITFALLS
+    is_cured = candidate.features.get("cured", 0.0) > 0
+    if candidate.section == PITFALLS and is_cured and budget <= _SHARE_FROM:
+        return _LEAST_WEIGHT_OF_CURED
     if budget <= _SHARE_FROM:
         return LEAST_WEIGHT
     if budget < BUDGET_STEPS[-1]:
@@ -208,7 +209,7 @@ def _fill(
         fits = room.holds(candidate, budget)
         if whole_budget or candidate.is_pinned:
             fits = room.size + room.cost(candidate) <= BYTES_PER_TOKEN * budget
-        least_weight = _least_weight(budget, candidate.section, at_prompt=whole_budget)
+        least_weight = _least_weight(budget, candidate, at_prompt=whole_budget)
         if not fits or candidate.weight < least_weight:
             left.append(candidate)
         elif not _is_said(candidate, [*shown, *chosen]):
