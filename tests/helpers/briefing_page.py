@@ -68,7 +68,8 @@ def filled(page: str) -> str:
 
     def with_text(match: re.Match[str]) -> str:
         comment, _, _ = match[0].partition("\n")
-        return f"{comment}\n\n```text\n{_due(match)}```\n"
+        gap = "\n" if match["text"] is None else ""
+        return f"{comment}\n\n```text\n{_due(match)}```\n{gap}"
 
     return _BLOCK.sub(with_text, page)
 
