@@ -123,7 +123,8 @@ class _Endpoint:
     async def answer(self, request: requests.Request) -> responses.Response:
         """Return the response to a request."""
         has_body = request.method == "POST"
-        strings = {**({} if has_body else request.query_params), **request.path_params}
+        in_query = {} if has_body else _once_each(request.query_params)
+        strings = {**in_query, **request.path_params}
         body = (
             await auth.read_body(
                 request.headers, request.receive, MOST_BYTES, optional=True
@@ -335,6 +336,21 @@ class RestServer:
             raise auth.RequestRefused(
                 429, message, Retry_After=str(1 + int(wait / 1e6))
             )
+
+
+def _once_each(parameters: datastructures.QueryParams) -> dict[str, str]:
+    """Return the parameters of an address, each of which may stand there once.
+
+    Raises:
+        RequestRefused: One stands there twice.
+    """
+    once: dict[str, str] = {}
+    for name, value in parameters.multi_items():
+        if name in once:
+            text = f"got the parameter {name[:64]!r} twice; allowed is once: give one"
+            raise auth.RequestRefused(422, text)
+        once[name] = value
+    return once
 
 
 async def _send(socket: websockets.WebSocket, event: Mapping[str, Any] | None) -> None:
