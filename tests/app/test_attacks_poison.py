@@ -315,7 +315,7 @@ def test_what_was_heard_takes_none_of_the_room_of_the_owners_sentences(
         [observation(text, observation_type="trace_fix") for text in own]
     )
     alone = lab.briefing(tokens=1_000)
-    assert len(pitfalls(alone)) == 9
+    assert len(pitfalls(alone)) > 5, "a quarter of the room is theirs"
     lab.journal.append(
         [
             observation(text, observation_type="trace_fix", source="tool")

@@ -42,7 +42,7 @@ needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE),
     reason=f"{sources.DATA_VARIABLE} names no folder with the public sets",
 )
-ALL_SYSTEMS = ("nothing", "last_message", "recent_files", "bm25", "context")
+ALL_SYSTEMS = ("nothing", "last_message", "recent_files", "bm25")
 
 
 def need(id: str, *match: Sequence[str], **members: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.eval.datasets.session_needs import Need
+from theorex_lab.eval.datasets.needs_rows import Need
 from theorex_lab.eval.replay.needs_fit import (
     FITTED,
     HAND,

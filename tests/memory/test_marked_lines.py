@@ -44,7 +44,7 @@ class Shop:
     def __init__(self, lab: Lab, project: str = "till") -> None:
         self.lab = lab
         self.project = project
-        self.here = lab.in_project(project)
+        self.here = lab.in_project(project, new=True)
         self.events: list[str] = []
 
     def prompt(self, session: str, text: str, *, source: str = "user") -> str:

@@ -32,7 +32,6 @@ from theorex_lab.files.command_line.options import (
     note,
     own_agent,
 )
-from theorex_lab.memory.briefing.briefing import FEWEST_TOKENS
 from theorex_lab.memory.observation import TYPES
 from theorex_lab.text.line import one_line
 
@@ -378,6 +377,8 @@ def _default_tokens(lab: Lab, query: str) -> int:
     """Return the budget that hooks have at a session's start, or at a prompt."""
     if not query:
         return lab.settings.context_tokens
+    from theorex_lab.memory.briefing.briefing import FEWEST_TOKENS
+
     return max(FEWEST_TOKENS, lab.settings.recall_tokens)
 
 
