@@ -461,7 +461,7 @@ def test_sixty_days_of_a_simulated_team() -> None:
             "fell asleep": 327,
             "promoted": 436,
             "labels of concepts": 548,
-            "lines of the briefing": 65,
+            "lines of the briefing": 52,
         }
         assert set(graduated) <= set(lab.theorex.axon().frame()["canonical_form"])
 

@@ -489,7 +489,7 @@ def test_a_rollback_restores_the_policy_and_nothing_else(tmp_path: Path) -> None
             "gateMargin": 0.1,
             "halfLifeDays": 14.0,
             "mildThreshold": 0.3,
-            "contextTokens": 2000,
+            "contextTokens": 500,
         }
         assert not restored.is_set("roles")
         numbers = [

@@ -143,7 +143,7 @@ def test_two_processes_that_go_through_the_cycle_at_once_count_as_one(
     _whole_cycle(alone)
     expected = _counts(alone)
     assert expected["kinds"] == {
-        "observation": 5,
+        "observation": 6,
         "tool_used": 9,
         "short_term": 8,
         "flushed": 7,
