@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from conftest import Run
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets.needs_rows import Need
@@ -94,3 +97,11 @@ def test_one_project_or_no_ridge_is_refused():
         compare_needs_weights({"one": starts})
     with pytest.raises(InvalidInput, match="ridge"):
         compare_needs_weights({"one": starts, "two": starts}, ridge=0.0)
+
+
+def test_the_command_compares_weights_over_projects(run: Run, tmp_path: Path) -> None:
+    with_one = tmp_path / "empty"
+    with_one.mkdir()
+    ended = run("eval", "line-weights", "--path", str(with_one))
+    assert ended.code == 1
+    assert "theorex" in ended.err

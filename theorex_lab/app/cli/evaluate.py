@@ -72,7 +72,7 @@ _REFLEXION_NOTES = (
 )
 _NAMES = (
     "routing failures retrieval signals supersede duplicates contradictions strategies"
-    " costs causal research needs speech-acts"
+    " costs causal research needs line-weights speech-acts"
 )
 
 
@@ -170,6 +170,10 @@ def eval(
     project and kind of need; --lines prints which line covers which need. The needs
     are not packaged: THEOREX_DATA names the folder that holds them.
 
+    line-weights: whether the weights of a briefing's lines that were set by hand do
+    better than weights fitted on the other projects, each project left out once. It
+    takes minutes.
+
     speech-acts: which sentences of sessions are rules, tasks, questions, reports,
     decisions, facts, small talk or pasted; each project by a model that was fitted on
     the others. --path names the table of labels; --fit writes the weights of all.
@@ -178,7 +182,8 @@ def eval(
     failures: notes too; retrieval: methods instead of metrics; strategies: {dataset,
     scores, cycles}; causal: {dataset, n, figures, verdict}; costs: {dataset, policies,
     …}; signals: make too; duplicates and contradictions: thresholds too; needs:
-    {dataset, n, budgets, projects, mean, lines}; speech-acts: unsure and classes too
+    {dataset, n, budgets, projects, mean, lines}; line-weights: {dataset, rows};
+    speech-acts: unsure and classes too
     """
     if picture and part not in ("retrieval", "costs"):
         raise InvalidInput(
@@ -398,6 +403,28 @@ def _needs(request: EvalRequest) -> Report:
     return result, text
 
 
+def _line_weights(request: EvalRequest) -> Report:
+    """See `compare_needs_weights`, which raises what this does."""
+    from theorex_lab.eval.datasets.session_needs import load_session_needs
+    from theorex_lab.eval.replay.needs_fit import (
+        compare_needs_weights,
+        session_starts,
+    )
+
+    starts = {}
+    for project in load_session_needs(path=request.path):
+        starts[project.name] = session_starts(project)
+    rows = [row._asdict() for row in compare_needs_weights(starts)]
+    table = _table(
+        {f"{row['project']}, {row['weights']}": row for row in rows},
+        "start_150",
+        "start_500",
+        "start_2000",
+        "useful_500",
+    )
+    return {"dataset": "session_needs", "rows": rows}, table
+
+
 def _needs_text(score: NeedsScore, projects: Iterable[ProjectNeeds]) -> str:
     """Return a table for each project, and one of the projects' mean.
 
@@ -558,6 +585,7 @@ _PARTS: dict[str, Callable[[EvalRequest], Report]] = {
     "causal": _causal,
     "research": _research,
     "needs": _needs,
+    "line-weights": _line_weights,
     "speech-acts": _speech_acts,
 }
 
