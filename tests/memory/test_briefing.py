@@ -122,8 +122,10 @@ def test_a_prompt_brings_what_fits_it_and_nothing_for_what_is_new(lab: Lab) -> N
     work(lab)
     here = lab.in_project("till")
     question = "How does the shop open a second till by its number?"
-    asked = here.briefing(question, tokens=60)
-    assert any("shop.go" in line.text for line in asked.lines)
+    told = [*here.briefing(tokens=60).lines, *here.briefing(question, tokens=60).lines]
+    assert [line.text for line in told if "shop.go" in line.text] == [
+        "Added the second till: `shop.go` now opens tills by number (26 Feb)."
+    ], "once, at the start or at the prompt"
     at_start = {line.text for line in here.briefing(tokens=500).lines}
     repeated = [line for line in here.briefing(question).lines if line.text in at_start]
     assert repeated == []

@@ -339,7 +339,7 @@ class RestServer:
 
 
 def _once_each(parameters: datastructures.QueryParams) -> dict[str, str]:
-    """Return the parameters of an address, each of which may stand there once.
+    """Return the parameters of an address. Each may stand there once.
 
     Raises:
         RequestRefused: One stands there twice.

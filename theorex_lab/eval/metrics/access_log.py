@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.core.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.settings import Settings
 from theorex_lab.memory.briefing.token_budget import HEADING_TOKENS
 from theorex_lab.memory.counts import Counts, Integers
 from theorex_lab.memory.decay import Floats, Items, Law
@@ -48,7 +47,7 @@ MAX_ROWS_TRAINED = 16_000_000
 POOL = 64
 MIN_QUESTIONS = 6
 RECALL_AT = 10
-CONTEXT_TOKENS: int = Settings().context_tokens
+CONTEXT_TOKENS = 2_000
 
 
 @dataclass(frozen=True, eq=False)
