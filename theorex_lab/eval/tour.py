@@ -42,7 +42,7 @@ MIN_COMMITS = 30
 MAX_COMMITS = 5_000  # the newest; older ones change neither the fit nor what is awake
 SIMULATION = "simulated_sessions"
 SMALL_BUDGET = 500  # tokens, in which files have most of the room
-_MOST_SESSIONS = {"session": 20, "commit": 20}
+_MOST_SESSIONS = {"session": 30, "commit": 40}  # that are replayed
 _AGENT = "history"  # whose notes they are
 _MOST_LETTERS = 2_000  # of a note
 

@@ -32,7 +32,7 @@ from theorex_lab.eval.metrics.sessions import (
     words,
 )
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.briefing.compose import start_candidates
+from theorex_lab.memory.briefing.compose import kept_start_candidates
 from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.briefing.notes import note_candidates
 from theorex_lab.memory.briefing.selection import choose
@@ -485,7 +485,7 @@ class ReplayAdapter:
         home = self.lab.home
         candidates = design_candidates(home, now, automatic=True)
         if any(design.reads_sessions for design in home.designs):
-            candidates += start_candidates(recorded_sessions(home, now), now)
+            candidates += kept_start_candidates(recorded_sessions(home, now), now)
             candidates += note_candidates(home, now)
         lines = choose(candidates, tokens)
         return self._given([(line.text, line.events) for line in lines], tokens)

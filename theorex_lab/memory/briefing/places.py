@@ -11,8 +11,9 @@ import math
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from theorex_lab.memory.briefing.candidates import (
     PLACES,
@@ -331,22 +332,24 @@ def _edited_places(
     best_first = sorted(
         files.edits, key=lambda path: (-files.edits[path].worth(now), path)
     )
+    company = _Company(files.edits)
     candidates: list[Candidate] = []
     named: set[str] = set()  # as partners of others
     rest: dict[str, list[str]] = defaultdict(list)
     for path in best_first:
         if is_test_file(path):
             continue
-        partners = _partners(path, files.edits)
+        partners = company.partners_of(path)
         own_symbols = symbols.get(path, ())
         if not own_symbols and not partners:
             rest[posixpath.dirname(path)].append(path)
         elif own_symbols or path not in named:
             candidate = _place_of_file(
                 path,
-                files.edits,
+                files.edits[path],
                 own_symbols,
                 now,
+                partners=partners,
             )
             candidates += _of_one(candidate)
             if candidate is not None:
@@ -368,24 +371,43 @@ def _of_one(candidate: Candidate | None) -> list[Candidate]:
     return [] if candidate is None else [candidate]
 
 
-def _partners(path: str, edits: dict[str, _Edits]) -> list[tuple[str, int]]:
-    """Return the files that change in most sessions of a file, with how many these are."""
-    own_sessions = edits[path].sessions.keys()
-    all_sessions: set[str] = set()
-    for file_edits in edits.values():
-        all_sessions |= file_edits.sessions.keys()
-    partners: list[tuple[str, int]] = []
-    for other, other_edits in edits.items():
-        if other == path or are_file_and_test(path, other):
-            continue
-        n_shared = len(own_sessions & other_edits.sessions.keys())
-        share = n_shared / len(own_sessions)
-        usual_share = len(other_edits.sessions) / len(all_sessions)
-        is_more = share >= max(_LEAST_TOGETHER, _LEAST_LIFT * usual_share)
-        if n_shared >= _FEWEST_SESSIONS and is_more:
-            partners.append((other, n_shared))
-    partners.sort(key=lambda partner: (-partner[1], partner[0]))
-    return partners
+class _Company:
+    """Which files change in the same sessions."""
+
+    def __init__(self, edits: Mapping[str, _Edits]) -> None:
+        """Note by session which files it edited.
+
+        Args:
+            edits: The edits of each file, by its path.
+        """
+        self._edits = edits
+        self._files_of: dict[str, list[str]] = defaultdict(list)
+        for path, file_edits in edits.items():
+            for session in file_edits.sessions:
+                self._files_of[session].append(path)
+
+    def partners_of(self, path: str) -> list[tuple[str, int]]:
+        """Return the files that change in most sessions of a file, with in how many.
+
+        They stand in the order of that number. A file's own test is none of them.
+        """
+        own_sessions = self._edits[path].sessions
+        n_shared_by_file: Counter[str] = Counter()
+        for session in own_sessions:
+            n_shared_by_file.update(self._files_of[session])
+        del n_shared_by_file[path]
+        partners: list[tuple[str, int]] = []
+        for other, n_shared in n_shared_by_file.items():
+            share = n_shared / len(own_sessions)
+            if n_shared < _FEWEST_SESSIONS or share < _LEAST_TOGETHER:
+                continue
+            usual_share = len(self._edits[other].sessions) / len(self._files_of)
+            if share < _LEAST_LIFT * usual_share:
+                continue
+            if not are_file_and_test(path, other):
+                partners.append((other, n_shared))
+        partners.sort(key=lambda partner: (-partner[1], partner[0]))
+        return partners
 
 
 def are_file_and_test(path: str, other: str) -> bool:
@@ -402,6 +424,7 @@ def is_test_file(path: str) -> bool:
     return _TEST_PART.search(posixpath.basename(path)) is not None
 
 
+@lru_cache(10_000)  # files are compared with many others
 def _without_test(path: str) -> str:
     """Return a file's name without its ending and the part that says it is a test."""
     name = posixpath.basename(path)
@@ -410,16 +433,20 @@ def _without_test(path: str) -> str:
 
 
 def _place_of_file(
-    path: str, edits: dict[str, _Edits], symbols: Sequence[str], now: int
+    path: str,
+    own_edits: _Edits,
+    symbols: Sequence[str],
+    now: int,
+    *,
+    partners: Sequence[tuple[str, int]],
 ) -> Candidate | None:
     """Return the line of a file; None where it does not fit."""
-    own_edits = edits[path]
     n_sessions = len(own_edits.sessions)
     purpose = ""
     if symbols:
         quoted = [f"`{symbol}`" for symbol in symbols]
         purpose = f" ({', '.join(quoted)})"
-    together = _together(_partners(path, edits), n_sessions)
+    together = _together(partners, n_sessions)
     last = short_date(own_edits.last)
     text = f"`{path}`{purpose}: edited in {n_sessions} sessions{together}, last {last}."
     if not fits_a_line(text):
