@@ -33,7 +33,7 @@ from theorex_lab.eval.replay.sessions import (
     replay_sessions,
 )
 from theorex_lab.eval.widgets.explorer import drawn
-from theorex_lab.memory.briefing.briefing import Briefing
+from theorex_lab.memory.briefing.briefing import Briefing, briefing_of_repository
 from theorex_lab.memory.observation import ObservationEntry
 from theorex_lab.memory.rows import Rows
 from theorex_lab.store.lab import Lab
@@ -53,12 +53,14 @@ class TourHistory(NamedTuple):
     Attributes:
         source: Where it came from.
         unit: What a session of it is, session or commit.
+        repository: The git repository that it was read from, None for sessions.
     """
 
     source: str
     log: AccessLog
     lived: EvalLog
     unit: str = "session"
+    repository: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -232,7 +234,9 @@ def history_of(repository: Path | None = None) -> TourHistory:
     )
     first, last = (to_iso(commit.at)[:10] for commit in (commits[0], commits[-1]))
     source = f"git history of {name}: {len(commits)} commits, {first} to {last}"
-    return TourHistory(source, log_of_commits(commits), make_log(), "commit")
+    return TourHistory(
+        source, log_of_commits(commits), make_log(), "commit", repository=folder
+    )
 
 
 def transcripts_of(path: Path) -> TourHistory:
@@ -309,7 +313,12 @@ def run_tour(
     ):
         tiers = _remembered(lab, notes, history.lived)
         replayed = _replayed(history, lab, seed, progress)
-        context = lab.briefing(tokens=lab.settings.context_tokens)
+        tokens = lab.settings.context_tokens
+        if history.repository is None:
+            context = lab.briefing(tokens=tokens)
+        else:
+            # No session is recorded: an agent is told what the git history tells.
+            context = briefing_of_repository(history.repository, present, tokens=tokens)
         figures = _figures(notes, history, tuning, replayed)
         settings = {
             "decayLaw": lab.settings.decay_law,
@@ -396,7 +405,7 @@ def _replayed(
 
 
 def _worth(replayed: SessionReplay, unit: str) -> str:
-    """Return a table in words: a row a memory, a column a budget.
+    """Return a table in words: a row a memory, a column a budget; for diagnosis alone.
 
     The difference to the files touched last stands below.
     """
@@ -404,7 +413,7 @@ def _worth(replayed: SessionReplay, unit: str) -> str:
     gains = [replayed.gain(tokens) for tokens in budgets]
     rows = {
         "": [f"in {tokens} tokens" for tokens in budgets],
-        "this context": _percents(replayed, replayed.design),
+        "this briefing": _percents(replayed, replayed.design),
         "files touched last": _percents(replayed, RECENT),
         "nothing": _percents(replayed, NOTHING),
         "difference in points": [_points(gain) for gain in gains],
@@ -412,8 +421,10 @@ def _worth(replayed: SessionReplay, unit: str) -> str:
     widths = [len(cell) for row in rows.values() for cell in row]
     width = max(widths) + 2
     lines = [
-        f"What it was worth: of the known files that a {unit} touched, the share that"
-        " the context before it named."
+        f"How many names it holds, for diagnosis: of the known files that a {unit}"
+        f" touched, the share that a briefing of the {unit}s before it named.",
+        "A briefing is made of statements, and a list of names wins here. How much it"
+        " tells of what agents needed to know is measured by `theorex eval needs`.",
     ]
     for name, row in rows.items():
         cells = "".join(f"{cell:<{width}}" for cell in row)
