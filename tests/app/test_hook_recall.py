@@ -415,6 +415,43 @@ def test_hooks_and_a_writing_at_once(filled: Callable[..., Path], shop: Path) ->
     assert len(events(home, "recalled")) == 4
 
 
+def test_a_prompt_reads_one_state_of_an_index_that_is_written_meanwhile(
+    filled: Callable[..., Path], shop: Path
+) -> None:
+    home = filled(SENTENCE)
+    project = project_of(str(shop))
+    now = SystemClock().now()
+    rewritten: list[str] = []
+
+    def rewrite(statement: str) -> None:
+        if "FROM terms" not in statement or rewritten:
+            return
+        rewritten.append(statement)
+        # The numbers that were read before lead nowhere now.
+        with sqlite3.connect(home / INDEX_FILE) as writer:
+            for table in ("projects", "passages", "terms", "sessions", "cards"):
+                writer.execute(f"DELETE FROM {table}")
+        writer.close()
+
+    with prompt_index_at(str(home / INDEX_FILE)) as index:
+        index.set_trace_callback(rewrite)
+        during = lines_for_prompt(index, project, PROMPT, now, tokens=500)
+        index.set_trace_callback(None)
+        after = lines_for_prompt(index, project, PROMPT, now, tokens=500)
+    assert rewritten
+    assert any(SENTENCE in line.text for line in during)
+    assert after == []
+
+
+def test_a_hook_waits_for_a_process_that_has_locked_the_index(
+    filled: Callable[..., Path],
+) -> None:
+    home = filled(SENTENCE)
+    with prompt_index_at(str(home / INDEX_FILE)) as index:
+        (milliseconds,) = index.execute("PRAGMA busy_timeout").fetchone()
+    assert milliseconds >= 1_000
+
+
 def test_the_index_follows_what_is_recorded_and_what_a_person_says(
     filled: Callable[..., Path], shop: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -462,18 +461,7 @@ class TestUnknown:
             shop.here.pin("")
 
 
-class TestRows:
-    def test_marks_can_be_kept_as_plain_json_for_a_reader(self, shop: Shop) -> None:
-        shop.here.dismiss(pushing(shop).id)
-        note = shop.lab.agent("main").write("Invoices are red.")
-        shop.here.correct(note.event_id, "Invoices are blue.")
-        marks = line_marks(shop.here.home, shop.lab.clock.now())
-        rows = json.loads(json.dumps([mark.as_row() for mark in marks]))
-        assert [LineMark.from_row(row) for row in rows] == marks
-        passage = line("Never push the main branch before a second review", ASKED)
-        read = [LineMark.from_row(row) for row in rows]
-        assert marked_candidates([passage], read, 0, is_start=False) == []
-
+class TestOlderReleases:
     def test_a_mark_of_an_older_release_holds_by_its_id(self) -> None:
         event = new_event("dismissed", {"item": "e1", "undo": False}, agent="a", at=5)
         [mark] = line_marks_of([event])

@@ -251,13 +251,28 @@ SWAPPED = line("Added the `orders` table with a route for `clients`, all tests u
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("Added the `clients` table with a route for `orders`, all tests use it.", "another order"),
-        ("Added the `orders` table with a route for `clients`, some tests use it.", "the sense"),
-        ("Added the `orders` table with a route for `clients`, tests use it.", "the sense"),
-        ("Added the `orders` table before a route for `clients`, all tests use it.", "the sense"),
-        ("Added the `orders` table with a route for `clients`, all tests disuse it.", "contrary"),
+        (
+            "Added the `clients` table with a route for `orders`, all tests use it.",
+            "another order",
+        ),
+        (
+            "Added the `orders` table with a route for `clients`, some tests use it.",
+            "the sense",
+        ),
+        (
+            "Added the `orders` table with a route for `clients`, tests use it.",
+            "the sense",
+        ),
+        (
+            "Added the `orders` table before a route for `clients`, all tests use it.",
+            "the sense",
+        ),
+        (
+            "Added the `orders` table with a route for `clients`, all tests disuse it.",
+            "contrary",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_wording_of_the_same_words_may_not_turn_the_sense(
     text: str, why: str
 ) -> None:

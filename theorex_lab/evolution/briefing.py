@@ -29,7 +29,6 @@ from theorex_lab.memory.briefing.marking import mark_by_id
 from theorex_lab.memory.briefing.prompt_index import write_prompt_index
 from theorex_lab.memory.briefing.token_budget import age_in_words
 from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
-from theorex_lab.memory.documents import DOCUMENTS, SUMMARY
 from theorex_lab.memory.observation import TRUST, owner_of
 from theorex_lab.memory.projects import known_projects
 from theorex_lab.text.line import LINE_CHARACTERS, folded, one_line
@@ -289,7 +288,3 @@ def _failed_statement(decision: str, result: str) -> str:
         if fits_a_line(dated(statement, 0)):
             return statement
     return f"{subject} failed"
-
-
-# What every context has beside the designs' sections.
-MORE = (SUMMARY, DOCUMENTS)

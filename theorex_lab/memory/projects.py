@@ -126,7 +126,7 @@ class UnseenFolder(InvalidInput):
 
 def find_project(
     home: Home,
-    given: str,
+    name_or_folder: str,
     *,
     folders: bool = True,
     bind: bool = False,
@@ -139,7 +139,7 @@ def find_project(
 
     Args:
         home: The home.
-        given: What it is called.
+        name_or_folder: What it is called.
         folders: Whether a path is looked up in the file system.
         bind: Whether a folder that was never seen gets an id, which is noted.
         advice: What to do instead of giving a name that is known.
@@ -150,22 +150,22 @@ def find_project(
             nearest.
     """
     current = home.journal.places().current
-    matches = list(dict.fromkeys(map(current, _ids_called(home, given))))
+    matches = list(dict.fromkeys(map(current, _ids_called(home, name_or_folder))))
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise _several(given, matches)
-    if folders and _is_folder(given):
-        return _project_of_folder(home, given, bind=bind, advice=advice)
-    raise _unknown(home, given, advice)
+        raise _several(name_or_folder, matches)
+    if folders and _is_folder(name_or_folder):
+        return _project_of_folder(home, name_or_folder, bind=bind, advice=advice)
+    raise _unknown(home, name_or_folder, advice)
 
 
-def known_or_new_project(home: Home, given: str, *, bind: bool = True) -> str:
+def known_or_new_project(home: Home, name_or_folder: str, *, bind: bool = True) -> str:
     """Return the project that is called so, else one of that name, which is new.
 
     Args:
         home: The home.
-        given: What it is called; '' is none. A path with a separator is a folder, also
+        name_or_folder: What it is called; '' is none. A path with a separator is a folder, also
             where it is not on this machine.
         bind: Whether a folder that was never seen gets an id, which is noted; without it
             the project has the name of its path.
@@ -173,29 +173,31 @@ def known_or_new_project(home: Home, given: str, *, bind: bool = True) -> str:
     Raises:
         InvalidInput: Several projects are called so, or no project may be.
     """
-    if not given:
+    if not name_or_folder:
         return ""
-    if _ids_called(home, given):
-        return find_project(home, given)
-    if os.sep not in given and given not in _SHORT_PATHS:
-        return check_project(given)
-    repository = _repository_at(given)
+    if _ids_called(home, name_or_folder):
+        return find_project(home, name_or_folder)
+    if os.sep not in name_or_folder and name_or_folder not in _SHORT_PATHS:
+        return check_project(name_or_folder)
+    repository = _repository_at(name_or_folder)
     if bind:
         return project_in(home.journal, repository, bind=True)
     return project_by_path(repository.root)
 
 
-def _ids_called(home: Home, given: str) -> list[str]:
+def _ids_called(home: Home, name_or_folder: str) -> list[str]:
     """Return the ids of the projects that are called so, also of merged ones."""
     places = home.journal.places()
     projects = _all_projects(home)
-    if given in projects or given in places.merged:
-        return [given]
-    if os.sep in given:
-        path = os.path.realpath(Path(given).expanduser())
+    if name_or_folder in projects or name_or_folder in places.merged:
+        return [name_or_folder]
+    if os.sep in name_or_folder:
+        path = os.path.realpath(Path(name_or_folder).expanduser())
         binding = places.folders.get(path)
         return [] if binding is None else [binding.project]
-    return [project for project in projects if given in _names_of(home, project)]
+    return [
+        project for project in projects if name_or_folder in _names_of(home, project)
+    ]
 
 
 def _all_projects(home: Home) -> list[str]:
@@ -212,20 +214,20 @@ def _names_of(home: Home, project: str) -> set[str]:
     return {_short_name(project), _folder_name(home, current)}
 
 
-def _is_folder(given: str) -> bool:
+def _is_folder(name_or_folder: str) -> bool:
     """Return whether a text is the path of a folder on this machine."""
-    return Path(given).expanduser().is_dir()
+    return Path(name_or_folder).expanduser().is_dir()
 
 
-def _repository_at(given: str) -> Repository:
+def _repository_at(name_or_folder: str) -> Repository:
     """Return what the folder at a path is of."""
-    folder = str(Path(given).expanduser().absolute())
+    folder = str(Path(name_or_folder).expanduser().absolute())
     return repository_of(checkout_root(folder))
 
 
 def _project_of_folder(
     home: Home,
-    given: str,
+    name_or_folder: str,
     *,
     bind: bool,
     advice: str,
@@ -235,32 +237,34 @@ def _project_of_folder(
     Raises:
         UnseenFolder: Nothing was recorded there, and it is not to be bound.
     """
-    repository = _repository_at(given)
+    repository = _repository_at(name_or_folder)
     project = project_in(home.journal, repository, bind=bind)
     if bind or project in _all_projects(home):
         return project
     raise UnseenFolder(
-        f"got the folder {given!r:.200}, where nothing is recorded;"
-        f" {_help(home, given, advice)}",
+        f"got the folder {name_or_folder!r:.200}, where nothing is recorded;"
+        f" {_help(home, name_or_folder, advice)}",
         project or unseen_project(repository),
     )
 
 
-def _several(given: str, matches: Sequence[str]) -> InvalidInput:
+def _several(name_or_folder: str, matches: Sequence[str]) -> InvalidInput:
     """Return the error for a name that several projects have."""
     several = ", ".join(sorted(matches))
     return InvalidInput(
-        f"got the project {given!r:.100}, as which {several} are known; name one of"
+        f"got the project {name_or_folder!r:.100}, as which {several} are known; name one of"
         " these"
     )
 
 
-def _unknown(home: Home, given: str, advice: str) -> InvalidInput:
+def _unknown(home: Home, name_or_folder: str, advice: str) -> InvalidInput:
     """Return the error for a name that no project has."""
-    return InvalidInput(f"got the project {given!r:.100}; {_help(home, given, advice)}")
+    return InvalidInput(
+        f"got the project {name_or_folder!r:.100}; {_help(home, name_or_folder, advice)}"
+    )
 
 
-def _help(home: Home, given: str, advice: str) -> str:
+def _help(home: Home, name_or_folder: str, advice: str) -> str:
     """Return in words which known projects have the nearest names, and what to do."""
     projects = _all_projects(home)
     if not projects:
@@ -268,7 +272,7 @@ def _help(home: Home, given: str, advice: str) -> str:
     names = dict.fromkeys(projects)
     for project in projects:
         names.update(dict.fromkeys(sorted(_names_of(home, project))))
-    word = Path(given).name or given
+    word = Path(name_or_folder).name or name_or_folder
     nearest = difflib.get_close_matches(word, names, n=_MOST_NEAREST)
     if len(nearest) < 2:
         (best,) = difflib.get_close_matches(word, names, n=1, cutoff=0)
@@ -349,15 +353,15 @@ def _short_name(project: str) -> str:
     return project[:-_HASH_CHARACTERS]
 
 
-def _one_id(home: Home, given: str) -> str:
+def _one_id(home: Home, name_or_folder: str) -> str:
     """Return the id that a project is called by, also of one that was merged.
 
     Raises:
         InvalidInput: No project is called so, or several are.
     """
-    matches = _ids_called(home, given)
+    matches = _ids_called(home, name_or_folder)
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise _several(given, matches)
-    raise _unknown(home, given, "see `theorex projects`, which lists all")
+        raise _several(name_or_folder, matches)
+    raise _unknown(home, name_or_folder, "see `theorex projects`, which lists all")

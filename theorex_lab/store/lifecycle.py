@@ -14,12 +14,13 @@ would cost every start 5 ms.
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
 # what type checkers take for true; importing `typing` for it would cost every start 5
 # ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from sqlite3 import Connection
     from typing import Any, TypeVar
 
@@ -302,6 +303,7 @@ def take_prompt(
     """
     prompt = take_event(home, event, agent=agent)
     nothing = Given()
+    problems: list[str] = []
     tokens = home.setting("recallTokens", RECALL_TOKENS)
     is_wanted = home.setting("recallOnPrompt", True) is True
     if type(tokens) is not int or not is_wanted:
@@ -342,10 +344,10 @@ def take_prompt(
             project=project,
         )
         words = {line.id: line.words for line in lines}
-        note_lines_given(index, prompt.session, words, noted.at)
+        with _told_of_index(problems):
+            note_lines_given(index, prompt.session, words, noted.at)
         return answer
 
-    problems: list[str] = []
     answer = _with_index(home, give_lines, nothing, problems)
     answer.project = project
     answer.problems = problems
@@ -638,6 +640,19 @@ def is_older(path: str, seconds: int) -> bool:
         return True
 
 
+@contextmanager
+def _told_of_index(problems: list[str]) -> Iterator[None]:
+    """Add what is wrong with the index of prompts to the problems."""
+    import sqlite3
+
+    from theorex_lab.memory.briefing.index_file import INDEX_FILE
+
+    try:
+        yield
+    except sqlite3.Error as error:
+        problems.append(f"{INDEX_FILE}: {error}; the next flush or night rebuilds it")
+
+
 def _with_index(
     home: SessionHome,
     act: Callable[[Connection], T],
@@ -653,11 +668,7 @@ def _with_index(
     path = home.path(INDEX_FILE)
     if not os.path.exists(path):
         return nothing
-    import sqlite3
-
-    try:
-        with prompt_index_at(path) as index:
-            return act(index)
-    except sqlite3.Error as error:
-        problems.append(f"{INDEX_FILE}: {error}; the next flush or night rebuilds it")
-    return nothing
+    made = nothing
+    with _told_of_index(problems), prompt_index_at(path) as index:
+        made = act(index)
+    return made

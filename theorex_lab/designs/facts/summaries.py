@@ -40,7 +40,6 @@ _MOST_LINES = 1_000
 KNOWN = "known"  # of a line of a context: a fact
 # Origins of the facts that were made of captures. Others were written on purpose.
 _FROM_CAPTURES = ("prompt", "observation")
-_WEIGHT = 1.5  # of a reminder of a fact that is sure
 
 
 def zone_of(settings: FactSettings) -> tzinfo:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from theorex_lab.core.ids import derived_event_id
-from theorex_lab.designs.sessions.renamed import followed
 from theorex_lab.designs.sessions.said import SessionWords, edited, read, shortest_ends
 from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_of_event
 from theorex_lab.journal.base import append_once
@@ -340,31 +339,6 @@ def edited_in_words(edited: Mapping[str, int]) -> str:
             name = f"{name} ({times} times)"
         files.append(name)
     return ", ".join(files)
-
-
-def text_now(event: Event, names: Mapping[str, str]) -> str:
-    """Return the text of a session in short or of a fix, with its files' names of now.
-
-    Args:
-        event: The session in short, or the fix.
-        names: The names of now, as `designs.sessions.said.names_now_in` has them.
-    """
-    body = event.body
-    text: str = body["text"]
-    after = _ALL_GONE
-    if event.kind == "digest":
-        start = "Edited: "
-        before = edited_in_words(body["edited"])
-        left = followed(body["edited"], names)
-        if left:
-            after = edited_in_words(left)
-    else:
-        start = "after edits of "
-        before = _fixed_files(body["files"])
-        left = followed(dict.fromkeys(body["files"], 1), names)
-        if left:
-            after = _fixed_files(list(left))
-    return text.replace(f"{start}{before}", f"{start}{after}", 1)
 
 
 def _fixed_files(paths: Sequence[str]) -> str:

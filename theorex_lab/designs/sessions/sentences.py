@@ -103,8 +103,3 @@ def item_id(event_id: str, number: int) -> str:
     '01ab.2'
     """
     return f"{event_id}.{number}"
-
-
-def holder_of(item: str) -> str:
-    """Return the id of the event that holds a sentence."""
-    return item.partition(".")[0]

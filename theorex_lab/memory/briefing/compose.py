@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.core.clock import MICROSECONDS_PER_HOUR
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
+from theorex_lab.memory.briefing.candidates import Candidate
 from theorex_lab.memory.briefing.cards import work_candidates
 from theorex_lab.memory.briefing.commands import command_candidates
 from theorex_lab.memory.briefing.pitfalls import pitfall_candidates
@@ -20,6 +20,7 @@ from theorex_lab.memory.briefing.prompt_lines import (
     lines_for_prompt,
     words_of_line,
 )
+from theorex_lab.memory.briefing.rendered_text import section_texts
 from theorex_lab.memory.briefing.rules import rule_candidates
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.briefing.session_log import Session, sessions_of
@@ -107,15 +108,8 @@ def prompt_lines(
 
 
 def as_text(lines: Iterable[Candidate | PromptLine]) -> str:
-    """Return lines as sections: a title, and a list below it."""
-    parts: list[str] = []
-    section = ""
-    for line in lines:
-        if line.section != section:
-            section = line.section
-            parts.append(f"{section}:")
-        parts.append(f"{LINE_MARK}{line.text}")
-    return "".join(f"{part}\n" for part in parts)
+    """Return lines as sections, without the fence that every door puts around them."""
+    return "".join(f"{text}\n" for text in section_texts(lines))
 
 
 def compose(events: Iterable[Event], now: int, *, query: str = "", tokens: int) -> str:

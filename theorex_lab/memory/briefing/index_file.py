@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 INDEX_FILE = "briefing.db"
 INDEX_LAYOUT = 1  # of the index; one of another layout is rebuilt
 _LINE_MARK = "- "
+# How long a hook waits (seconds) for a process that has locked the index, which one does
+# for a moment at the end of a writing.
+_LOCK_TIMEOUT = 2.0
 
 
 @contextmanager
@@ -26,7 +29,7 @@ def prompt_index_at(path: str) -> Iterator[sqlite3.Connection]:
     Raises:
         sqlite3.Error: It is missing, broken, locked or of another layout.
     """
-    connection = sqlite3.connect(path, timeout=0.1, isolation_level=None)
+    connection = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, isolation_level=None)
     try:
         # What is lost with the power is rebuilt.
         connection.execute("PRAGMA synchronous = OFF")
@@ -36,6 +39,25 @@ def prompt_index_at(path: str) -> Iterator[sqlite3.Connection]:
         yield connection
     finally:
         connection.close()
+
+
+@contextmanager
+def one_state(index: sqlite3.Connection) -> Iterator[None]:
+    """Let all reads see one state of the index, while another process writes it anew.
+
+    Inside of a transaction they do already.
+
+    Raises:
+        sqlite3.Error: The index cannot be read.
+    """
+    if index.in_transaction:
+        yield
+        return
+    index.execute("BEGIN")
+    try:
+        yield
+    finally:
+        index.execute("ROLLBACK")
 
 
 def note_lines_given(

@@ -7,7 +7,7 @@ session and a prompt apply the same marks. Standard library only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -158,28 +158,6 @@ class LineMark:
         """Return whether a text says the same as the marked one."""
         return any(is_said_again(wording, other) for other in self.wordings)
 
-    def as_row(self) -> dict[str, Any]:
-        """Return it as plain JSON, such as an index keeps for a reader."""
-        row = {name: getattr(self, name) for name in _PLAIN_FIELDS}
-        row["wordings"] = [
-            [wording.text, sorted(wording.words), sorted(wording.names)]
-            for wording in self.wordings
-        ]
-        return row
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> LineMark:
-        """Return the mark of which `as_row` gave a row."""
-        wordings = [
-            Wording(text, frozenset(words), frozenset(names))
-            for text, words, names in row["wordings"]
-        ]
-        plain_values = {name: row[name] for name in _PLAIN_FIELDS}
-        return cls(**plain_values, wordings=tuple(wordings))
-
-
-_PLAIN_FIELDS = tuple(name for name in LineMark.__slots__ if name != "wordings")
-
 
 def line_marks_of(events: Iterable[Event]) -> list[LineMark]:
     """Return what mark events say, the line or item first that was marked first.
@@ -242,20 +220,17 @@ def marked_candidates(
     candidates: Iterable[Candidate],
     marks: Sequence[LineMark],
     now: int,
-    *,
-    is_start: bool = True,
 ) -> list[Candidate]:
-    """Return the lines as a person wants them.
+    """Return the lines of a session's start as a person wants them.
 
     A dismissed line is left out, and so is one that says the same. A corrected line has
-    the person's words. A pinned one is marked as such.
+    the person's words. A pinned one is marked as such. What is pinned, trusted or
+    corrected is given also where no candidate says it any more.
 
     Args:
         candidates: The lines that sessions and notes give.
         marks: What the person says of lines and items.
         now: The time of the briefing (µs UTC).
-        is_start: Whether it is the start of a session. Then what is pinned, trusted or
-            corrected is given also where no candidate says it any more.
 
     Returns:
         The lines, those that are given by a mark alone last. One that is too long is
@@ -268,11 +243,10 @@ def marked_candidates(
         mark = lookup.mark_of(candidate.id, candidate.section, candidate.text)
         if mark is None:
             lines.append(candidate)
-        elif mark.id not in shown_ids and _may_stand(mark, is_start=is_start):
+        elif mark.id not in shown_ids and _may_stand(mark):
             shown_ids.add(mark.id)
             lines.append(_as_marked(candidate, mark))
-    if is_start:
-        lines += _lines_of_marks(marks, shown_ids, now)
+    lines += _lines_of_marks(marks, shown_ids, now)
     return [line for line in lines if fits_a_line(line.text)]
 
 
@@ -309,13 +283,12 @@ def _is_not_dismissed(mark: LineMark) -> bool:
     return not mark.is_dismissed
 
 
-def _may_stand(mark: LineMark, *, is_start: bool) -> bool:
+def _may_stand(mark: LineMark) -> bool:
     """Return whether a marked line may stand in the place of its candidate.
 
-    At a start the rule that it was made says it instead.
+    Where it was made a rule, the rule says it instead.
     """
-    is_rule = mark.trusted_at > 0
-    return not mark.is_dismissed and not (is_rule and is_start)
+    return not mark.is_dismissed and mark.trusted_at == 0
 
 
 def _as_marked(candidate: Candidate, mark: LineMark) -> Candidate:

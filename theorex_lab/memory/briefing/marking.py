@@ -37,7 +37,7 @@ _LINE_ID = re.compile(r"[0-9a-f]{12}")
 def mark_by_id(
     home: Home,
     kind: str,
-    given: str,
+    prefix: str,
     *,
     text: str = "",
     undo: bool = False,
@@ -49,7 +49,7 @@ def mark_by_id(
         home: The home. One of a project knows the lines that the project may be shown;
             one of none those of every project.
         kind: One of `search.items.MARKS`.
-        given: The id of the line or item, or the beginning that it alone has.
+        prefix: The id of the line or item, or the beginning that it alone has.
         text: The person's words in its place, of a correction.
         undo: Whether the mark is taken back.
         also: Gives ids of items beside those that search knows.
@@ -61,7 +61,7 @@ def mark_by_id(
         InvalidInput: Nothing has the id (the message names the nearest), several begin
             with it, or the text cannot be kept or be a line.
     """
-    target = _find(home, given, also)
+    target = _find(home, prefix, also)
     if isinstance(target, Candidate):
         _mark_line(home, kind, target, text=text, undo=undo)
         return target.id
@@ -72,26 +72,26 @@ def mark_by_id(
 
 
 def _find(
-    home: Home, given: str, also: Callable[[], Iterable[str]]
+    home: Home, prefix: str, also: Callable[[], Iterable[str]]
 ) -> Candidate | ItemState:
     """Return the line or item of an id, or of the beginning of one.
 
     Raises:
         InvalidInput: Nothing has the id, or several begin with it.
     """
-    if given and not _LINE_ID.fullmatch(given):
-        item = known_item(home, given)
+    if prefix and not _LINE_ID.fullmatch(prefix):
+        item = known_item(home, prefix)
         if item is not None:
             return item
     lines = lines_by_id(home)
-    target_id = given
-    if given not in lines:
-        target_id = whole_id(home, given, [*lines, *also()])
+    target_id = prefix
+    if prefix not in lines:
+        target_id = whole_id(home, prefix, [*lines, *also()])
     if target_id in lines:
         return lines[target_id]
     item = known_item(home, target_id)
     if item is None:
-        raise InvalidInput(f"got the id {given!r}, of which nothing is left to mark")
+        raise InvalidInput(f"got the id {prefix!r}, of which nothing is left to mark")
     return item
 
 

@@ -16,6 +16,7 @@ import math
 import sqlite3
 from time import gmtime
 
+from theorex_lab.memory.briefing.index_file import one_state
 from theorex_lab.memory.briefing.prompt_words import (
     FILE_MARK,
     LONGEST_READ,
@@ -100,11 +101,13 @@ _MOST_POSTINGS = 8_000  # passages that are looked at for a prompt's words
 _MOST_READ = 160  # best passages that are read whole
 _MOST_COMPARED = 150  # passages that `similarity` is asked for
 _MOST_CANDIDATES = 120
-_SAME_OVERLAP = 0.62
-_SAME_WORDS = 3
+# Two lines with so many common words that share more than this of the shorter one's
+# words say the same.
+SAME_OVERLAP = 0.62
+SAME_WORDS = 3
 _WORDS_IN_A_REASON = 3
 # The budgets (tokens) that a larger one is filled through, in this order.
-_BUDGET_STEPS = (150, 500, 2_000)
+BUDGET_STEPS = (150, 500, 2_000)
 _BYTES_PER_TOKEN = 4
 _LINE_MARK = "- "
 _MICROSECONDS_PER_DAY = 86_400_000_000
@@ -337,22 +340,35 @@ def lines_for_prompt(
     Raises:
         sqlite3.Error: The index cannot be read.
     """
+    query = _Query(prompt)
+    with one_state(index):
+        ids, words_given = _given_to(index, session)
+        candidates = _candidates(index, project, query, now, similarity)
+    waiting = [row for row in candidates if row.id not in ids]
+    chosen = _chosen(waiting, tokens, [*shown, *words_given])
+    spellings = spellings_in(query.text) if chosen else {}
+    return [PromptLine(row, row.why or _why(query, row, spellings)) for row in chosen]
+
+
+def _candidates(
+    index: sqlite3.Connection,
+    project: str,
+    query: _Query,
+    now: int,
+    similarity: Similarity | None,
+) -> list[_PassageRow]:
+    """Return the lines of the nearest session's card, then passages, best first."""
     indexed = _project(index, project)
     if indexed is None or not len(indexed.qualities):
         return []
-    query = _Query(prompt)
     query.terms = _terms(index, indexed, query)
     likeness = _likeness(indexed, query, now)
     nearest = sorted(range(len(likeness)), key=lambda number: -likeness[number])
     nearest = nearest[:_NEAREST_SESSIONS]
     search = _Search(indexed, query, likeness, nearest, now)
-    ids, words_given = _given_to(index, session)
     card = _card_rows(index, indexed, query, nearest[0])
-    candidates = [*card, *search.passages(index, similarity)]
-    waiting = [row for row in candidates[:_MOST_CANDIDATES] if row.id not in ids]
-    chosen = _chosen(waiting, tokens, [*shown, *words_given])
-    spellings = spellings_in(query.text) if chosen else {}
-    return [PromptLine(row, row.why or _why(query, row, spellings)) for row in chosen]
+    passages = search.passages(index, similarity)
+    return [*card, *passages][:_MOST_CANDIDATES]
 
 
 def room_for_lines(tokens: int) -> int:
@@ -740,9 +756,9 @@ def _is_said(words: Words, lines: Iterable[Words]) -> bool:
     """Return whether one of these lines says the same already."""
     for others in lines:
         n_common = len(words & others)
-        if n_common < _SAME_WORDS:
+        if n_common < SAME_WORDS:
             continue
-        if n_common > _SAME_OVERLAP * min(len(words), len(others)):
+        if n_common > SAME_OVERLAP * min(len(words), len(others)):
             return True
     return False
 
@@ -772,7 +788,7 @@ def _chosen(
     chosen: list[_PassageRow] = []
     words_of_lines = list(shown)
     size = 0
-    steps = [step for step in _BUDGET_STEPS if step < tokens]
+    steps = [step for step in BUDGET_STEPS if step < tokens]
     for budget in [*steps, tokens]:
         too_long: list[_PassageRow] = []
         for row in waiting:

@@ -19,11 +19,14 @@ from theorex_lab.memory.briefing.candidates import (
     WORK,
     Candidate,
 )
+from theorex_lab.memory.briefing.prompt_lines import (
+    BUDGET_STEPS,
+    SAME_OVERLAP,
+    SAME_WORDS,
+)
 from theorex_lab.text.line import BYTES_PER_TOKEN
 from theorex_lab.text.wording import overlap
 
-# The budgets (tokens) that a larger one is filled through, in this order.
-BUDGET_STEPS = (150, 500, 2_000)
 # The largest share of a budget that one section may have: from 500 tokens on half.
 _SHARE_OF_SMALL = 0.6
 _SHARE = 0.5
@@ -41,10 +44,6 @@ LEAST_WEIGHT = 0.12
 _LEAST_WEIGHT_OF_LARGE = 0.05  # from more than 500 tokens on
 _LEAST_WEIGHT_OF_LARGEST = 0.02  # from 2,000 tokens on
 _LEAST_WEIGHT_AT_PROMPT = 0.05
-# Two lines with three common words that share more than this of the shorter one's words
-# say the same.
-_SAME_OVERLAP = 0.62
-_SAME_WORDS = 3
 _FEWEST_WORDS_OF_A_RULE = 2
 _SECTION_NUMBERS = {section: number for number, section in enumerate(SECTIONS)}
 
@@ -244,6 +243,6 @@ def _say_the_same(candidate: Candidate, line: Candidate) -> bool:
 
 def are_near_duplicates(words: frozenset[str], others: frozenset[str]) -> bool:
     """Return whether two lines with these content words say the same."""
-    if len(words & others) < _SAME_WORDS:
+    if len(words & others) < SAME_WORDS:
         return False
-    return overlap(words, others) > _SAME_OVERLAP
+    return overlap(words, others) > SAME_OVERLAP
