@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -413,26 +414,33 @@ class TestSystems:
             score_needs([project], {"failing": Failing}, progress=False)
         assert closed == [1]
 
-    def test_the_briefing_is_listed_once_it_can_be_composed(
+    def test_with_vectors_meaning_counts_beside_words(
         self, project: ProjectNeeds, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(systems, "_compose_function", lambda: None)
-        assert systems.BRIEFING not in systems.needs_systems()
-        with pytest.raises(InvalidInput, match="has no function compose"):
-            systems.composed_briefing((), 0, "", 500)
+        asked: list[list[str]] = []
 
-        def compose(
-            events: Sequence[Event], now: int, *, query: str, tokens: int
-        ) -> str:
-            assert events
-            assert now
-            assert tokens in BUDGETS
-            return "Never commit by yourself." if not query else "It is port 8123."
+        class Model:
+            def embed(self, texts: Sequence[str]) -> np.ndarray:
+                asked.append(list(texts))
+                return np.ones((len(texts), 2))
 
-        monkeypatch.setattr(systems, "_compose_function", lambda: compose)
-        score = score_needs([project], [systems.BRIEFING], progress=False)
-        assert score.value("briefing", 150, "start").value == pytest.approx(2 / 3)
-        assert score.value("briefing", 150, "all").value == pytest.approx(4 / 5)
+        monkeypatch.setattr(systems, "bundled_embedder", Model)
+        names = [systems.BRIEFING, systems.BRIEFING_WITH_VECTORS]
+        score = score_needs([project], names, progress=False)
+        texts = [text for batch in asked for text in batch]
+        assert texts
+        assert len(texts) == len(set(texts))
+        # Where all texts are equally like the prompt, words decide as without a model.
+        for budget in BUDGETS:
+            alone, both = (score.value(name, budget, "all").value for name in names)
+            assert both == alone
+
+    def test_without_a_model_of_meaning_there_is_none_with_vectors(
+        self, project: ProjectNeeds, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(systems, "bundled_embedder", lambda: None)
+        with pytest.raises(InvalidInput, match=r"install theorex-lab\[embeddings\]"):
+            score_needs([project], [systems.BRIEFING_WITH_VECTORS], progress=False)
 
     @given(st.text())
     def test_statements_stand_on_one_line_of_240_bytes(self, text: str) -> None:

@@ -141,7 +141,7 @@ def test_a_project_that_did_not_move_is_left_alone(lab: Lab) -> None:
         "The exporter flushes its chunks every second.",
     )
     assert write_prompt_index(lab.home, ["shop"]) == 1
-    assert any("flushes" in line.text for line in _lines(lab))
+    assert any("flushes" in line.text for line in _lines(lab, tokens=2_000))
 
 
 def test_lines_of_another_project_are_never_given(lab: Lab) -> None:
@@ -233,7 +233,7 @@ def test_lines_are_chosen_as_those_of_a_start_are(
         text = f"{what} of house {number % 7} {'x' * length} stands open (2 Mar)."
         words = words_of_line(text)
         row = _PassageRow(
-            (number, str(number), text, 0, "s", "e", 0, "w", " ".join(words), "")
+            (number, str(number), text, 0, "s", "e", 0, "", " ".join(words), "")
         )
         row.weight = weight
         rows.append(row)

@@ -31,7 +31,12 @@ from theorex_lab.eval.metrics.needs import (
     mean_of_groups,
     score_context,
 )
-from theorex_lab.eval.replay.needs_systems import NeedsSystem, needs_systems
+from theorex_lab.eval.replay.needs_systems import (
+    BRIEFING_WITH_VECTORS,
+    BriefingWithVectors,
+    NeedsSystem,
+    needs_systems,
+)
 
 BUDGETS = (150, 500, 2_000)
 # What a comparison shows of a system, in the order of its columns: a figure of the
@@ -328,13 +333,14 @@ def _makers(
     """
     if isinstance(systems, Mapping):
         return systems
-    available = needs_systems()
+    default = needs_systems()
+    available = {**default, BRIEFING_WITH_VECTORS: BriefingWithVectors}
     unknown = [name for name in systems if name not in available]
     if unknown:
         raise InvalidInput(
             f"got the system {unknown[0]!r}; allowed are {', '.join(available)}"
         )
-    return {name: available[name] for name in systems or available}
+    return {name: available[name] for name in systems or default}
 
 
 def _check_budgets(budgets: Sequence[int]) -> None:

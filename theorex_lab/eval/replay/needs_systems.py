@@ -13,9 +13,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets.needs_rows import START, Need, SessionNeeds
@@ -36,13 +36,15 @@ from theorex_lab.eval.replay.design_systems import (
     DesignLines,
 )
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.briefing.compose import compose
 from theorex_lab.memory.contract import Item
+from theorex_lab.search.embed import Embedder, bundled_embedder
 from theorex_lab.text.line import BYTES_PER_TOKEN
 
 BRIEFING = "briefing"
 BEST_LINES = "best_lines"
-# Where the briefing is composed: compose(events, now, *, query, tokens) -> text.
-BRIEFING_MODULE = "theorex_lab.memory.briefing.compose"
+# Scored where it is named: its model takes minutes.
+BRIEFING_WITH_VECTORS = "briefing_with_vectors"
 _SPOKEN_KINDS = ("prompt", "turn_ended")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 _LINE_MARKS = "#>< -*"
@@ -382,30 +384,45 @@ def _text_of(items: Iterable[Item]) -> str:
 def composed_briefing(
     events: Sequence[Event], now: int, prompt: str, tokens: int
 ) -> str:
-    """Return the briefing that is composed of the events alone.
+    """Return the briefing that is composed of the events alone."""
+    return compose(events, now, query=prompt, tokens=tokens)
+
+
+class BriefingWithVectors:
+    """Composes the briefing of the events; at a prompt meaning counts beside words.
 
     Raises:
-        InvalidInput: This release composes none, or what is composed is no text.
+        InvalidInput: No model that knows meaning is installed.
     """
-    compose = _compose_function()
-    if compose is None:
-        raise InvalidInput(
-            f"got the system {BRIEFING}, but {BRIEFING_MODULE} has no function compose;"
-            " leave it out"
-        )
-    text = compose(events, now, query=prompt, tokens=tokens)
-    if not isinstance(text, str):
-        raise InvalidInput(
-            f"{BRIEFING_MODULE}.compose gave a {type(text).__name__}; allowed is a str"
-        )
-    return text
 
+    def __init__(self) -> None:
+        embedder = bundled_embedder()
+        if embedder is None:
+            raise InvalidInput(
+                f"got the system {BRIEFING_WITH_VECTORS}, but no model of meaning is"
+                " installed; install theorex-lab[embeddings]"
+            )
+        self._embedder: Embedder = embedder
+        self._vectors: dict[str, np.ndarray] = {}
 
-def _compose_function() -> Callable[..., Any] | None:
-    """Return what composes a briefing, None where there is no such function yet."""
-    if find_spec(BRIEFING_MODULE) is None:
-        return None
-    return getattr(import_module(BRIEFING_MODULE), "compose", None)
+    def __call__(
+        self, events: Sequence[Event], now: int, prompt: str, tokens: int
+    ) -> str:
+        """Return the text that the session is given, as `NeedsSystem` says."""
+        similarity = partial(self._similarity, prompt) if prompt else None
+        return compose(events, now, query=prompt, tokens=tokens, similarity=similarity)
+
+    def _similarity(self, prompt: str, texts: Sequence[str]) -> list[float]:
+        """Return the cosine of each text to a prompt."""
+        new: list[str] = []
+        for text in dict.fromkeys([prompt, *texts]):
+            if text not in self._vectors:
+                new.append(text)
+        if new:
+            vectors = self._embedder.embed(new)
+            self._vectors.update(zip(new, vectors, strict=True))
+        asked = self._vectors[prompt]
+        return [float(self._vectors[text] @ asked) for text in texts]
 
 
 def _function(system: NeedsSystem) -> Callable[[], NeedsSystem]:
@@ -424,7 +441,6 @@ def needs_systems() -> dict[str, Callable[[], NeedsSystem]]:
     for name in PUBLISHED:
         systems[name] = partial(DesignLines, name)
     systems[ALL_DESIGNS] = partial(DesignLines, *PUBLISHED)
-    if _compose_function() is not None:
-        systems[BRIEFING] = _function(composed_briefing)
+    systems[BRIEFING] = _function(composed_briefing)
     systems[BEST_LINES] = BestLines
     return systems

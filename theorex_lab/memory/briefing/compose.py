@@ -112,7 +112,14 @@ def as_text(lines: Iterable[Candidate | PromptLine]) -> str:
     return "".join(f"{text}\n" for text in section_texts(lines))
 
 
-def compose(events: Iterable[Event], now: int, *, query: str = "", tokens: int) -> str:
+def compose(
+    events: Iterable[Event],
+    now: int,
+    *,
+    query: str = "",
+    tokens: int,
+    similarity: Similarity | None = None,
+) -> str:
     """Return the briefing that recorded events give.
 
     Args:
@@ -121,12 +128,17 @@ def compose(events: Iterable[Event], now: int, *, query: str = "", tokens: int) 
         query: What the user asks; '' at the start of a session. With a query only what
             the prompt brings beside the start is returned.
         tokens: The budget.
+        similarity: Tells how like texts are to the query in meaning; None counts words
+            alone.
     """
     sessions = _kept_sessions(list(events))
     at_start = start_lines(sessions, now, tokens=tokens)
     if not query:
         return as_text(at_start)
-    return as_text(prompt_lines(sessions, query, now, tokens=tokens, shown=at_start))
+    lines = prompt_lines(
+        sessions, query, now, tokens=tokens, shown=at_start, similarity=similarity
+    )
+    return as_text(lines)
 
 
 def _kept_sessions(events: list[Event]) -> list[Session]:

@@ -7,6 +7,7 @@ beside it.
 import re
 from collections.abc import Iterator, Sequence
 
+from theorex_lab.memory.briefing.prompt_words import GENERIC_WORDS
 from theorex_lab.text.statements import Statement
 from theorex_lab.text.wording import content_words
 
@@ -131,25 +132,10 @@ _PART_OF_AN_ANSWER = re.compile(
     r"|updates?|updated|conclusion|next|how|why|observations?)\b",
     re.I,
 )
-# Stems of words by which any piece of work is reported or asked for: a line needs others.
-_GENERIC = content_words(
-    """
-    work working works task tasks thing things file files change changes changed code
-    update updates updated add added implement implemented implementation fix fixes
-    fixed fixing create created remove removed review done complete completed ready
-    success successful successfully correct correctly proper properly currently now
-    issue issues problem problems error errors bug bugs failing fail fails failed
-    element elements test tests tested testing pass passes passing run running runs
-    linter lint clean build built look looks looking take read check checked see step
-    steps next first last new old two three four five few part parts way project
-    repo repository codebase go through try continue start finish start staged commit
-    committed push pushed expected outcome progress plan summary note report result
-    results everything anything something nothing improvement improvements major minor
-    following whole rest remaining question option options explain tell show give help
-    need needed required needs good better best great nice well pretty stuff bit lot
-    conflict conflicts resolve resolved resolution merge merged fully verified
-    """
-)
+# How a text begins that was cut from a longer one, within a list or a code span.
+_CUT_START = re.compile(r"[`*\"'\s]*[,;:)\]}]")
+# A line needs other words than these.
+_GENERIC = content_words(" ".join(GENERIC_WORDS))
 _FEWEST_TELLING_WORDS = 2
 # What an agent calls a stretch of its own thought: "Checking the main file".
 _THOUGHT = re.compile(r"[A-Z][a-z]+ing\s+\S")
@@ -227,6 +213,8 @@ def is_usable(text: str) -> bool:
     True
     >>> is_usable("The following files changed:"), is_usable("Is the cache dropped?")
     (False, False)
+    >>> is_usable("`, `vendor` and binary files are left out by the watcher")
+    False
     """
     if not SHORTEST_LINE <= len(text) <= LONGEST_LINE:
         return False
@@ -234,7 +222,7 @@ def is_usable(text: str) -> bool:
         return False
     if text.rstrip().endswith((":", "?")) or is_title_of_thought(text):
         return False
-    if text.count("`") % 2 or _KEY.match(text):
+    if text.count("`") % 2 or _KEY.match(text) or _CUT_START.match(text):
         return False
     if _SCREEN_TEXT.match(text):
         return False
@@ -332,9 +320,9 @@ def is_subject(heading: str) -> bool:
         return False
     if _PART_OF_AN_ANSWER.match(heading) or _THOUGHT.match(heading):
         return False
-    if is_process(heading):
+    if is_process(heading) or _CUT_START.match(heading):
         return False
-    return not heading.endswith("?")
+    return not heading.endswith("?") and heading.count("`") % 2 == 0
 
 
 def standing_alone(statement: Statement) -> str:

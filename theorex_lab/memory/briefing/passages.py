@@ -16,6 +16,7 @@ from theorex_lab.memory.briefing.line_features import (
     is_question,
     is_usable,
     line_features_of,
+    says_what,
     standing_alone,
     windows,
 )
@@ -167,7 +168,7 @@ def _prompt_passages(prompt: Prompt) -> Iterator[Passage]:
     for statement, words_of in prompt.statements:
         if words_of in _NOBODYS_WORDS or not is_usable(statement.text):
             continue
-        if is_question(statement.text):
+        if is_question(statement.text) or not says_what(statement.text):
             continue
         if words_of not in _USERS_WORDS and is_process(statement.text):
             continue

@@ -22,6 +22,7 @@ from theorex_lab.memory.briefing.prompt_words import (
     LONGEST_READ,
     NUMBER_MARK,
     is_file_name,
+    is_generic,
     numbers_after_command,
     own_and_pasted,
     spellings_in,
@@ -52,9 +53,12 @@ WEIGHTS_OF_TERMS: Final = "d"
 TUNING = {
     # How much a word of the prompt counts, and one that was pasted into it.
     "own_word": 1.0,
-    "pasted_word": 0.3,
+    "pasted_word": 0.4,
     # How much more a word counts with which the prompt begins.
-    "first_word": 2.0,
+    "first_word": 1.25,
+    # How much of it is left to a word by which any piece of work is asked for: alone it
+    # brings no line.
+    "generic_word": 0.4,
     # A word that only the nearest sessions have, and where the prompt itself says little.
     "widening_word": 0.2,
     "widening_word_of_short": 0.4,
@@ -69,22 +73,29 @@ TUNING = {
     # Score times (floor + long recency + short recency).
     "recency_floor": 0.4,
     "recency_long": 0.25,
-    "recency_short": 0.35,
+    "recency_short": 0.6,
     "long_half_life_days": 45.0,
     "short_half_life_days": 7.0,
     # Score times (floor + how like the passage's session is).
     "session_floor": 0.6,
     "session_like": 0.6,
-    # How much the meaning of the best passages moves them.
-    "similarity": 2.0,
+    # What meaning adds to a passage's worth: so much of the best one's, times the cosine.
+    "similarity": 0.6,
     # A prompt's words that a passage shares have to be informative: in all as much as
     # this many words that nothing else has; and as much of a sure fit.
-    "least_information": 0.6,
+    "least_information": 0.3,
     "strong_information": 2.0,
+    # What is left of a passage's worth for each word that it shares too few with the
+    # prompt: chance brings one or two. And of all lines for those of the best.
+    "missing_word": 0.5,
+    "missing_word_of_best": 0.8,
+    # What the answer is worth beside a request for the same.
+    "answer": 0.8,
     # A line that is twice as long must be worth 2 ** this as much.
-    "length_power": 0.4,
-    # A candidate of less weight is not shown.
-    "least_weight": 0.05,
+    "length_power": 0.2,
+    # A candidate of less weight is not shown; it is in a budget of more than 500 tokens.
+    "least_weight": 0.25,
+    "least_weight_of_large": 0.05,
 }
 # A prompt of so few own words says nothing by itself; it means the last session.
 _SHORT_PROMPT_WORDS = 4
@@ -106,8 +117,16 @@ _MOST_CANDIDATES = 120
 SAME_OVERLAP = 0.62
 SAME_WORDS = 3
 _WORDS_IN_A_REASON = 3
+# So many words a passage and the prompt should share that say what they are about.
+_WANTED_WORDS = 4
 # The budgets (tokens) that a larger one is filled through, in this order.
 BUDGET_STEPS = (150, 500, 2_000)
+# Of the best lines so many may be requests for the same; one shares so much with it.
+_MOST_REQUESTS = 3
+_SAME_REQUEST = 0.5
+_LONGEST_ANSWER = 12
+_LINES_OF_AN_ANSWER = 2
+_LARGE_BUDGET = 500  # tokens
 _BYTES_PER_TOKEN = 4
 _LINE_MARK = "- "
 _MICROSECONDS_PER_DAY = 86_400_000_000
@@ -277,17 +296,7 @@ class _Query:
             )
         for number in numbers_after_command(text):
             own_terms.add(f"{NUMBER_MARK}{number}")
-        weights = dict.fromkeys(sorted(own_terms)[:_MOST_OWN_WORDS], TUNING["own_word"])
-        for term in sorted(_terms_of(pasted_text))[:_MOST_PASTED_WORDS]:
-            weights.setdefault(term, TUNING["pasted_word"])
-        start = own_text[:_TITLE_CHARACTERS].lower()
-        for term in weights:
-            if term in start:
-                weights[term] *= TUNING["first_word"]
-        for term in [*weights]:
-            if is_file_name(term):
-                weights[f"{FILE_MARK}{term}"] = 0.0
-        self.weights = weights
+        self.weights = _weights_of(own_terms, own_text, pasted_text)
         self.n_own_words = sum(map(str.isalpha, (term[0] for term in own_terms)))
         self.text = text
         self.terms: list[_Term] = []
@@ -301,6 +310,30 @@ class _Query:
     def says_nothing(self) -> bool:
         """Whether the prompt has no subject but the last session."""
         return self.n_own_words < _FEWEST_WORDS_OF_A_SUBJECT
+
+
+def _weights_of(
+    own_terms: set[str], own_text: str, pasted_text: str
+) -> dict[str, float]:
+    """Return how much each term of a prompt counts.
+
+    Args:
+        own_terms: The terms of what the user wrote.
+        own_text: What the user wrote.
+        pasted_text: What was pasted.
+    """
+    weights = dict.fromkeys(sorted(own_terms)[:_MOST_OWN_WORDS], TUNING["own_word"])
+    for term in sorted(_terms_of(pasted_text))[:_MOST_PASTED_WORDS]:
+        weights.setdefault(term, TUNING["pasted_word"])
+    start = own_text[:_TITLE_CHARACTERS].lower()
+    for term in weights:
+        if term in start:
+            weights[term] *= TUNING["first_word"]
+        if is_generic(term):
+            weights[term] *= TUNING["generic_word"]
+    for term in filter(is_file_name, [*weights]):
+        weights[f"{FILE_MARK}{term}"] = 0.0
+    return weights
 
 
 def _terms_of(text: str) -> set[str]:
@@ -566,6 +599,9 @@ class _Search:
             like = TUNING["session_floor"] + TUNING["session_like"] * value / most
             self._session_factors.append(like * _recency(now - end))
         self._information: dict[int, float] = {}
+        self._specific = frozenset(
+            term.term for term in query.terms if not is_generic(term.term)
+        )
 
     def passages(
         self,
@@ -588,17 +624,64 @@ class _Search:
             return []
         if similarity is not None:
             cosines = similarity([row.text for row in rows])
+            most_added = TUNING["similarity"] * rows[0].weight
             for row, cosine in zip(rows, cosines, strict=True):
-                row.weight *= math.exp(TUNING["similarity"] * float(cosine))
+                row.weight += most_added * max(0.0, float(cosine))
             rows.sort(key=_best_first)
         most = max(self._information[row.number] for row in rows)
         shared = most / self._project.top_rarity
         # How sure it is that the best line is about what the prompt is about.
         sure = max(TUNING["least_information"], shared) / TUNING["strong_information"]
         unit = min(1.0, sure) / (rows[0].weight or 1.0)
+        unit *= self._fit(rows[0], TUNING["missing_word_of_best"])
         for row in rows:
             row.weight *= unit
-        return rows
+        return self._with_answers(index, rows)
+
+    def _with_answers(
+        self, index: sqlite3.Connection, rows: Sequence[_PassageRow]
+    ) -> list[_PassageRow]:
+        """Return the passages, and what was answered where the same was asked before.
+
+        Args:
+            index: The index.
+            rows: The passages that fit, best first.
+        """
+        by_number = {row.number: row for row in rows}
+        for asked in rows[:_MOST_REQUESTS]:
+            if not self._is_same_request(asked):
+                continue
+            for row in self._answer_to(index, asked.number):
+                self._information.setdefault(row.number, 0.0)
+                answer = by_number.setdefault(row.number, row)
+                weight = asked.weight * TUNING["answer"]
+                answer.weight = max(answer.weight, weight)
+        return sorted(by_number.values(), key=_best_first)
+
+    def _is_same_request(self, row: _PassageRow) -> bool:
+        """Return whether a passage is a request for what the prompt asks for."""
+        if not row.is_users:
+            return False
+        n_common = len(row.words & self._specific)
+        specific_words = [word for word in row.words if not is_generic(word)]
+        n_words = max(len(specific_words), len(self._specific))
+        return n_common >= _WANTED_WORDS and n_common >= _SAME_REQUEST * n_words
+
+    def _answer_to(self, index: sqlite3.Connection, asked: int) -> list[_PassageRow]:
+        """Return the best lines of the message that follows a request."""
+        session = self._project.session_numbers[asked]
+        after = range(asked + 1, self._project.passages_of(session).stop)
+        rows = self._read(index, after[:_LONGEST_ANSWER])
+        rows.sort(key=lambda row: row.number)
+        answer: list[_PassageRow] = []
+        for row in rows:
+            if row.is_users and answer:
+                break
+            if not row.is_users:
+                answer.append(row)
+        qualities = self._project.qualities
+        answer.sort(key=lambda row: -qualities[row.number])
+        return answer[:_LINES_OF_AN_ANSWER]
 
     def _best_by_words(self) -> list[int]:
         """Return the numbers of passages that may fit, best first by shared words."""
@@ -702,7 +785,26 @@ class _Search:
             value = widening.get(term)
             if value is not None:
                 matches += value
-        return matches * self._factor(row.number)
+        fit = self._fit(row, TUNING["missing_word"])
+        return matches * self._factor(row.number) * fit
+
+    def _fit(self, row: _PassageRow, missing_word: float) -> float:
+        """Return how sure it is that a passage is about what the prompt is about, 0..1.
+
+        Args:
+            row: The passage.
+            missing_word: What is left for each word that they share too few.
+        """
+        if not self._information[row.number]:
+            # It is there because of its session.
+            return 1.0
+        n_shared = sum(1 for term in row.terms if term in self._specific)
+        if not n_shared:
+            return 0.0
+        n_wanted = min(_WANTED_WORDS, len(self._specific))
+        n_missing = max(0, n_wanted - n_shared)
+        # A short prompt has few words that could be shared by chance.
+        return math.pow(missing_word, n_missing * n_wanted / _WANTED_WORDS)
 
 
 def _recency(age: int) -> float:
@@ -739,10 +841,10 @@ def _why(
     if not shared:
         return f"{source}, which is about the same"
     shared.sort(key=lambda term: -term.rarity * term.weight)
-    named: list[str] = []
-    for term in shared[:_WORDS_IN_A_REASON]:
-        word = spellings.get(term.term, term.term)
-        named.append(f'"{word}"')
+    words = [spellings[term.term] for term in shared if term.term in spellings]
+    named = [f'"{word}"' for word in words[:_WORDS_IN_A_REASON]]
+    if not named:
+        return f"{source}, which is about the same"
     return f"{source}; like the prompt, it speaks of {', '.join(named)}"
 
 
@@ -773,6 +875,52 @@ def _worth(row: _PassageRow) -> float:
     return row.weight / length_cost
 
 
+def _first_of_all(row: _PassageRow) -> tuple[bool, float]:
+    """Return what sorts lines: the state of what a prompt goes on with is first."""
+    if row.why:
+        return False, -row.weight
+    return True, -_worth(row)
+
+
+def least_weight_at_prompt(budget: int) -> float:
+    """Return what a line must be worth to be shown within a budget (tokens)."""
+    if budget > _LARGE_BUDGET:
+        return TUNING["least_weight_of_large"]
+    return TUNING["least_weight"]
+
+
+class _Chosen:
+    """The lines that are chosen so far.
+
+    Attributes:
+        rows: The lines.
+    """
+
+    def __init__(self, shown: Iterable[Words]) -> None:
+        """Begin without a line.
+
+        Args:
+            shown: The words of what the reader has already.
+        """
+        self.rows: list[_PassageRow] = []
+        self._words = list(shown)
+        self._size = len(f"{SECTION}:\n".encode())
+
+    def decide(self, row: _PassageRow, budget: int) -> bool:
+        """Choose a line, or drop it as said already; False where it waits for room."""
+        size = self._size + _line_bytes(row.text)
+        if size > _BYTES_PER_TOKEN * budget:
+            return False
+        if row.weight < least_weight_at_prompt(budget):
+            return False
+        words = row.words
+        if not _is_said(words, self._words):
+            self.rows.append(row)
+            self._words.append(words)
+            self._size = size
+        return True
+
+
 def _chosen(
     candidates: Iterable[_PassageRow],
     tokens: int,
@@ -783,25 +931,9 @@ def _chosen(
     What stands in a briefing of 150 tokens also stands in one of 500, and what stands
     there in one of 2,000.
     """
-    waiting = [row for row in candidates if row.weight >= TUNING["least_weight"]]
-    waiting.sort(key=_worth, reverse=True)
-    chosen: list[_PassageRow] = []
-    words_of_lines = list(shown)
-    size = 0
+    waiting = sorted(candidates, key=_first_of_all)
+    chosen = _Chosen(shown)
     steps = [step for step in BUDGET_STEPS if step < tokens]
     for budget in [*steps, tokens]:
-        too_long: list[_PassageRow] = []
-        for row in waiting:
-            cost = _line_bytes(row.text)
-            if not chosen:
-                cost += len(f"{SECTION}:\n".encode())
-            if size + cost > _BYTES_PER_TOKEN * budget:
-                too_long.append(row)
-                continue
-            words = row.words
-            if not _is_said(words, words_of_lines):
-                size += cost
-                chosen.append(row)
-                words_of_lines.append(words)
-        waiting = too_long
-    return chosen
+        waiting = [row for row in waiting if not chosen.decide(row, budget)]
+    return chosen.rows

@@ -22,6 +22,37 @@ _STOP_WORDS = frozenset(
     ain ll ve re
     """.split()
 )
+# Words by which any piece of work is asked for or reported. They say little of its
+# subject.
+GENERIC_WORDS = frozenset(
+    """
+    work working works task tasks thing things file files change changes changed code
+    update updates updated add added implement implemented implementation fix fixes
+    fixed fixing create created remove removed review done complete completed ready
+    success successful successfully correct correctly proper properly currently now
+    issue issues problem problems error errors bug bugs failing fail fails failed
+    element elements test tests tested testing pass passes passing run running runs
+    linter lint clean build built look looks looking take read check checked see step
+    steps next first last new old two three four five few part parts way project
+    repo repository codebase go through try continue start finish start staged commit
+    committed push pushed expected outcome progress plan summary note report result
+    results everything anything something nothing improvement improvements major minor
+    following whole rest remaining question option options explain tell show give help
+    need needed required needs good better best great nice well pretty stuff bit lot
+    conflict conflicts resolve resolved resolution merge merged fully verified
+    """.split()
+)
+# Words of a conversation, which say nothing of its subject.
+_CONVERSATION_WORDS = frozenset(
+    """
+    able actually ahead already also always back bad basically clearly even ever exact
+    exactly feel goes guess having hear hmm instead just keep kind know let little look
+    maybe mean much never nope note obviously oh other please possible possibly pretty
+    probably quickly quite ran rather really research right same say saying seem sense
+    should simply sorry still suggest sure talk tell think try understand usually very
+    wanted well while whole wonder wrong yep yet
+    """.split()
+)
 # Signs that no word holds.
 _PARTING = dict.fromkeys(map(ord, "\"'`,;:()[]{}<>=|\\!?*&^%$@~+…“”‘’«»→•"), " ")
 _EDGES = "./-#"  # signs that stand within a word alone
@@ -142,6 +173,18 @@ def _undoubled(word: str, n_letters: int) -> str:
     if last in _DOUBLED and last == beginning[-2]:
         return beginning[:-1]
     return beginning
+
+
+_GENERIC_STEMS = frozenset(map(word_stem, GENERIC_WORDS | _CONVERSATION_WORDS))
+
+
+def is_generic(stem: str) -> bool:
+    """Return whether a stem says little of what a piece of work is about.
+
+    >>> is_generic(word_stem("updating")), is_generic(word_stem("caching"))
+    (True, False)
+    """
+    return stem in _GENERIC_STEMS
 
 
 def words_in(text: str) -> tuple[set[str], set[str]]:

@@ -23,6 +23,8 @@ from theorex_lab.memory.briefing.prompt_lines import (
     BUDGET_STEPS,
     SAME_OVERLAP,
     SAME_WORDS,
+    TUNING,
+    least_weight_at_prompt,
 )
 from theorex_lab.text.line import BYTES_PER_TOKEN
 from theorex_lab.text.wording import overlap
@@ -37,13 +39,12 @@ _LEAST_WEIGHT_OF_CURED = 0.05
 # A line that is twice as long must be worth 2 ** .7 as much at a session's start, and
 # 2 ** .4 as much at a prompt, where the best lines say most.
 _LENGTH_POWER = 0.7
-_LENGTH_POWER_AT_PROMPT = 0.4
+_LENGTH_POWER_AT_PROMPT = TUNING["length_power"]
 # A candidate of less weight is not shown, even where there is room: a short briefing is
 # a good one. Only a reader who asks for much is given what is doubtful or a detail.
 LEAST_WEIGHT = 0.12
 _LEAST_WEIGHT_OF_LARGE = 0.05  # from more than 500 tokens on
 _LEAST_WEIGHT_OF_LARGEST = 0.02  # from 2,000 tokens on
-_LEAST_WEIGHT_AT_PROMPT = 0.05
 _FEWEST_WORDS_OF_A_RULE = 2
 _SECTION_NUMBERS = {section: number for number, section in enumerate(SECTIONS)}
 
@@ -155,7 +156,7 @@ def _asks_for(line: Candidate, rule: Candidate) -> bool:
 def _least_weight(budget: int, candidate: Candidate, *, at_prompt: bool) -> float:
     """Return the weight below which a line is not worth a place in a budget."""
     if at_prompt:
-        return _LEAST_WEIGHT_AT_PROMPT
+        return least_weight_at_prompt(budget)
     is_cured = candidate.features.get("cured", 0.0) > 0
     if candidate.section == PITFALLS and is_cured and budget <= _SHARE_FROM:
         return _LEAST_WEIGHT_OF_CURED
