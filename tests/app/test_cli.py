@@ -660,7 +660,7 @@ def test_the_pictures_of_the_readme_are_small_say_what_they_find_and_name_their_
 ):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pictures = re.findall(r"!\[(.*?)\]\((.*?)\)", readme)
-    assert len(pictures) == 3
+    assert len(pictures) == 2
     for found, path in pictures:
         assert re.search(r"\.\d\d", found), (
             "the text in place of the picture has its figures"
