@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -12,12 +15,24 @@ from test_traces import started
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.app import cli
+from theorex_lab.core.settings import PUBLISHED_MODELS, PUBLISHED_ROLES
 from theorex_lab.routing import energy
+
+PUBLISHED = {
+    "models": {name: {"tier": model.tier} for name, model in PUBLISHED_MODELS.items()},
+    "roles": [asdict(role) for role in PUBLISHED_ROLES],
+}
 
 
 @pytest.fixture(autouse=True)
 def _on_mains(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(energy, "read_power", lambda: energy.Power(None, False))
+
+
+@pytest.fixture
+def published(home: Callable[..., Path]) -> None:
+    """A home with the models and roles of Theorex's description."""
+    home(**PUBLISHED)
 
 
 @pytest.fixture
@@ -37,6 +52,18 @@ def recorded(tmp_path: Path) -> None:
         )
 
 
+def test_route_without_a_model_says_how_to_add_one(run: Run) -> None:
+    found = run("route", "debug this", "--json").json
+    assert (found["model"], found["confidence"], found["fallbacks"]) == (None, 0.0, [])
+    lines = run("route", "debug this").out.splitlines()
+    assert lines[0].startswith("no model is configured; add one with `theorex config")
+    command = lines[0].split("`")[1]
+    added = run(*shlex.split(command)[1:])
+    assert added.code == 0
+    assert run("route", "debug this").out.startswith("NAME  (large, code, ")
+
+
+@pytest.mark.usefixtures("published")
 def test_route(run: Run) -> None:
     found = run("route", "debug", "this", "parser", "--json").json
     assert found.keys() == {
@@ -46,6 +73,7 @@ def test_route(run: Run) -> None:
         "confidence",
         "reasons",
         "fallbacks",
+        "is_measured",
     }
     assert (
         found["query_type"],
@@ -70,12 +98,14 @@ def test_route(run: Run) -> None:
     )
     shown = run("route", "debug this").out
     assert shown.startswith(
-        "qwen3-32b  (large, code, confidence 1.00)\n  role preference: "
+        "qwen3-32b  (large, code, confidence 1.00, by rule, not measured)\n"
+        "  role preference: "
     )
     assert shown.endswith("  then: claude-sonnet, ministral-3b\n")
 
 
-def test_route_goes_by_what_was_recorded(run: Run, recorded: None) -> None:
+@pytest.mark.usefixtures("published", "recorded")
+def test_route_goes_by_what_was_recorded(run: Run) -> None:
     assert run("route", "debug this", "--json").json["model"] == "qwen3-32b"
 
 
@@ -85,6 +115,7 @@ def test_route_refuses(run: Run) -> None:
     assert run("route").code == run("route", "x", "--context", "101").code == 2
 
 
+@pytest.mark.usefixtures("published")
 def test_role_route(run: Run, tmp_path: Path) -> None:
     assert run("role-route", "debug", "this", "--json").json == {
         "agent": "qwen-sage",
@@ -101,9 +132,10 @@ def test_role_route(run: Run, tmp_path: Path) -> None:
     (tmp_path / "home" / "config.json").write_text('{"roles": []}')
     ended = run("role-route", "a poem", "--json")
     assert ended.code == 1
-    assert "no active agent takes" in ended.json["error"]
+    assert "no role is configured" in ended.json["error"]
 
 
+@pytest.mark.usefixtures("published")
 def test_roles(run: Run, tmp_path: Path) -> None:
     rows = run("roles", "--json").json["roles"]
     assert [row["agent_id"] for row in rows] == ["main", "qwen-sage", "secretarius"]
@@ -127,9 +159,10 @@ def test_roles(run: Run, tmp_path: Path) -> None:
     (tmp_path / "home" / "config.json").write_text(json.dumps({"roles": [role]}))
     assert run("roles").out.splitlines()[1].split()[-3:] == ["None", "0", "False"]
     (tmp_path / "home" / "config.json").write_text('{"roles": []}')
-    assert run("roles").out == "no roles\n"
+    assert run("roles").out.startswith("no role is configured; add some under roles")
 
 
+@pytest.mark.usefixtures("published")
 def test_energy_check(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("energy-check", "--json").json == {
         "percent": None,

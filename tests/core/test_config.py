@@ -18,8 +18,8 @@ from pydantic.alias_generators import to_camel as pydantic_to_camel
 
 from theorex_lab import ConfigError, Lab, Settings, installed
 from theorex_lab.core.settings import (
-    DEFAULT_MODELS,
     PRESETS,
+    PUBLISHED_MODELS,
     ModelSettings,
     RoleSettings,
     SettingsRecord,
@@ -120,10 +120,13 @@ def test_a_record_tells_what_was_given_and_never_changes() -> None:
 
 
 def test_a_default_that_is_changed_in_place_stays_the_others() -> None:
-    Settings().models.clear()
+    Settings(preset="document").models.clear()
+    Settings(preset="document").reviewers.append("x")
     Settings().reviewers.append("x")
-    assert Settings().models == DEFAULT_MODELS
-    assert Settings().reviewers == ["qwen3-32b", "ministral-3b"]
+    published = Settings(preset="document")
+    assert published.models == PUBLISHED_MODELS
+    assert published.reviewers == ["qwen3-32b", "ministral-3b"]
+    assert Settings().reviewers == []
 
 
 @pytest.mark.parametrize(

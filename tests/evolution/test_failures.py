@@ -600,7 +600,8 @@ def test_auto_takes_the_model_where_one_accepts_a_connection(tmp_path: Path) -> 
                 == "heuristic: of the models that review, none of m0, m1 accepts a"
                 " connection"
             )
-        with opened(tmp_path / "c", reviewers=["claude-sonnet"]) as lab:
+        hosted = {"claude-sonnet": {"tier": "large"}}
+        with opened(tmp_path / "c", models=hosted, reviewers=[*hosted]) as lab:
             assert lab.reviewer()[1].startswith("heuristic: ")
         with opened(tmp_path / "d", reviewers=[]) as lab:
             assert (

@@ -199,7 +199,8 @@ def test_a_night_embeds_what_is_queued(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "named", "reviewer", "asked"),
     [
-        ({}, False, "auto", 1),
+        ({}, True, "auto", 1),
+        ({}, False, "auto", 0),
         ({}, False, "heuristic", 0),
         ({"url": None}, True, "auto", 0),
         ({"costPerMillionTokens": 3}, False, "auto", 0),

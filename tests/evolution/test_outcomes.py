@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import Event, InvalidInput, Lab, new_event
-from theorex_lab.core.settings import check_settings
+from theorex_lab.core.settings import PUBLISHED_MODELS, check_settings
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.traces import trace
 from theorex_lab.dispatch.worker import Dispatcher
@@ -321,7 +321,7 @@ def calls(lab: Lab) -> Lab:
 
     models = {
         name: {"tier": model.tier, "url": "http://localhost:1"}
-        for name, model in lab.settings.models.items()
+        for name, model in PUBLISHED_MODELS.items()
     }
     settings = check_settings({"models": models})
     lab.settings = settings

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import InvalidInput
-from theorex_lab.core.settings import DEFAULT_ROLES, QueryType, RoleSettings
+from theorex_lab.core.settings import PUBLISHED_ROLES, QueryType, RoleSettings
 from theorex_lab.memory.evidence import QUERY_TYPES
 from theorex_lab.routing.roles import RoleChoice, route_to_agent
 
@@ -36,7 +36,7 @@ def _role(
     ],
 )
 def test_the_default_roles(query_type: QueryType, agent: str, model: str) -> None:
-    assert route_to_agent(query_type, DEFAULT_ROLES)[::2] == (agent, model)
+    assert route_to_agent(query_type, PUBLISHED_ROLES)[::2] == (agent, model)
 
 
 def test_priority_goes_before_list_order() -> None:
@@ -91,7 +91,6 @@ def test_of_several_orchestrators_one_that_takes_the_type_goes_first() -> None:
 @pytest.mark.parametrize(
     "roles",
     [
-        [],
         [_role("hand", takes=("math",))],
         [_role("boss", "orchestrator", active=False)],
         [_role("x", active=False)],
@@ -102,6 +101,11 @@ def test_nobody_to_go_to_is_an_error(roles: list[RoleSettings]) -> None:
         InvalidInput, match="type code, which no active agent takes.*config.json"
     ):
         route_to_agent("code", roles)
+
+
+def test_without_any_role_the_error_says_where_to_add_one() -> None:
+    with pytest.raises(InvalidInput, match=r"no role is configured; .*config\.json"):
+        route_to_agent("code", [])
 
 
 _roles = st.lists(

@@ -499,6 +499,7 @@ def test_without_anything_else_the_heuristic_decides() -> None:
             f"heuristic: large (0.80) for code, by 'debug': {LARGE}",
         ],
         "fallbacks": [MEDIUM, SMALL],
+        "is_measured": False,
     }
     assert _route("where is it").fallbacks == [SMALL, LARGE]
     urgent = _route(urgent=True)
@@ -541,8 +542,16 @@ def test_the_operative_that_takes_the_type_proposes_its_model() -> None:
     assert decision.fallbacks == [SMALL, LARGE]
 
 
-def test_the_defaults_are_the_models_and_roles_of_the_document() -> None:
+def test_without_a_model_there_is_no_choice_and_no_confidence() -> None:
     settings = Settings()
+    assert (settings.models, settings.roles, settings.reviewers) == ({}, [], [])
+    decision = _route("debug this", settings)
+    assert (decision.model, decision.confidence, decision.fallbacks) == (None, 0.0, [])
+    assert decision.query_type == "code"
+
+
+def test_the_models_and_roles_of_the_document_are_a_preset() -> None:
+    settings = Settings(preset="document")
     assert {name: each.tier for name, each in settings.models.items()} == {
         "qwen3-32b": "large",
         "ministral-3b": "medium",
@@ -625,12 +634,13 @@ def test_energy_turns_large_models_down_even_where_a_role_prefers_one() -> None:
     only_large = _settings(models={"huge": ModelSettings(tier="large")})
     nothing = _route(settings=only_large, power=low)
     assert (nothing.model, nothing.tier, nothing.fallbacks) == (None, "large", [])
-    assert nothing.reasons[4].endswith("no model of the settings may run")
+    assert nothing.reasons[4].endswith("no model is there that may run")
 
 
 def test_the_matrix_decides_where_no_role_does() -> None:
     decision = _route(evidence=_evidence(small=(9, 10, 100.0), large=(9, 10, 900.0)))
     assert (decision.model, decision.tier, decision.confidence) == (SMALL, "small", 0.5)
+    assert decision.is_measured
     near = f"the quickest of 2 not distinguishably worse than {LARGE}"
     assert (
         decision.reasons[3]

@@ -481,15 +481,16 @@ class RoleSettings(SettingsRecord):
     active: bool = setting(True)
 
 
-# A large and a medium model of this machine, and a hosted one. None has an endpoint
-# until config.json names one: whatever listens at a usual port is not thereby one that
-# may read the memory.
-DEFAULT_MODELS = {
+# The models, roles and reviewers that the published description of Theorex names: a
+# large and a medium model of this machine, and a hosted one. The preset `document` has
+# them. None has an endpoint until config.json names one: whatever listens at a usual
+# port is not thereby one that may read the memory.
+PUBLISHED_MODELS = {
     "qwen3-32b": ModelSettings(tier="large"),
     "ministral-3b": ModelSettings(tier="medium"),
     "claude-sonnet": ModelSettings(tier="large"),
 }
-DEFAULT_ROLES = [
+PUBLISHED_ROLES = [
     RoleSettings(
         agent_id="main",
         role="orchestrator",
@@ -509,7 +510,18 @@ DEFAULT_ROLES = [
         model_preference="ministral-3b",
     ),
 ]
-DEFAULT_REVIEWERS = ["qwen3-32b", "ministral-3b"]
+PUBLISHED_REVIEWERS = ["qwen3-32b", "ministral-3b"]
+
+
+# What a person does about it where the settings name no model, or no role.
+NO_MODEL = (
+    "no model is configured; add one with `theorex config set models"
+    ' \'{"NAME": {"tier": "large", "url": "http://127.0.0.1:8080"}}\'`'
+)
+NO_ROLE = (
+    "no role is configured; add some under roles in config.json, or take the published"
+    " ones with `--preset document`"
+)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -658,7 +670,7 @@ class Settings(SettingsRecord):
     )
 
     search_floor: float = share(
-        0.35,
+        0.3,
         "score below which a text does not come back; 0: the nearest, whatever"
         " they are",
     )
@@ -713,14 +725,14 @@ class Settings(SettingsRecord):
 
     # Which model is asked, and how.
     models: dict[str, ModelSettings] = setting(
-        DEFAULT_MODELS,
-        "the order decides within a tier",
+        {},
+        "none until you add some; the order decides within a tier",
         each=SettingRule(ModelSettings),
     )
 
     roles: list[RoleSettings] = setting(
-        DEFAULT_ROLES,
-        "agents' abilities; the order breaks ties",
+        [],
+        "agents' abilities, none until you add some; the order breaks ties",
         each=SettingRule(RoleSettings),
     )
 
@@ -776,8 +788,8 @@ class Settings(SettingsRecord):
 
     # How failures are learnt from.
     reviewers: list[str] = setting(
-        DEFAULT_REVIEWERS,
-        "models that review failures, asked in this order",
+        [],
+        "models that review failures, asked in this order; none until you add some",
         each=SettingRule(str),
     )
 
@@ -912,8 +924,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reciprocal_rank_k": 60.0,
         "lm_studio_url": "http://localhost:1234",
         "lm_studio_embed_model": "nomic-embed-text-v1.5",
-        "models": DEFAULT_MODELS,
-        "roles": DEFAULT_ROLES,
+        "models": PUBLISHED_MODELS,
+        "roles": PUBLISHED_ROLES,
         "battery_threshold": 0.2,
         "matrix_min_samples": 5,
         "matrix_success_weight": 0.6,
@@ -921,7 +933,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "recall_calls": 0,
         "dispatch_context_pct": 50.0,
         "model_timeout_seconds": 30.0,
-        "reviewers": DEFAULT_REVIEWERS,
+        "reviewers": PUBLISHED_REVIEWERS,
         "review_timeout_seconds": 45.0,
         "review_threshold": 0.3,
         "gate_margin": 0.02,
@@ -1122,10 +1134,10 @@ def _problems_of_roles(settings: Settings) -> list[str]:
 def _problems_of_reviewers(settings: Settings) -> list[str]:
     """Return what is wrong with the reviewers.
 
-    They are models that there are, each once; the default's may be missing.
+    They are models that there are, each once; a preset's may be missing.
     """
     problems: list[str] = []
-    if settings.reviewers == DEFAULT_REVIEWERS:
+    if not settings.is_set("reviewers"):
         return problems
     for position, model in enumerate(settings.reviewers):
         key = f"reviewers.{position} is {model!r}"

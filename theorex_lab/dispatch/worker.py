@@ -21,7 +21,7 @@ from typing import TypeGuard
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.files import exclusive, told
 from theorex_lab.core.ids import derived_event_id, new_event_id
-from theorex_lab.core.settings import Settings
+from theorex_lab.core.settings import NO_MODEL, Settings
 from theorex_lab.dispatch.bus import CallEnd, CallStart, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, ModelClient, ask
 from theorex_lab.dispatch.traces import Traces
@@ -360,7 +360,7 @@ class Dispatcher:
         if answer.completion is None:
             return replace(
                 end,
-                error=_why_none(attempts),
+                error=_why_none(attempts, self.home.settings),
                 unavailable=all(attempt.unavailable for attempt in attempts),
             )
         last = attempts[-1]
@@ -397,13 +397,14 @@ class Dispatcher:
         return (event._replace(lineage=(end.event_id, start.event_id)),)
 
 
-def _why_none(attempts: Sequence[Attempt]) -> str:
+def _why_none(attempts: Sequence[Attempt], settings: Settings) -> str:
     """Return why no model answered."""
     errors = "; ".join(f"{attempt.model}: {attempt.error}" for attempt in attempts)
-    return (
-        clean(errors)
-        or "no model that fits has a url; name one in config.json, under models"
-    )
+    if errors:
+        return clean(errors)
+    if not settings.models:
+        return NO_MODEL
+    return "no model that fits has a url; name one in config.json, under models"
 
 
 def _callable(

@@ -23,6 +23,9 @@ from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.vectors import VectorCache, text_key
 
 _EMBEDDED_AT_ONCE = 64
+# So many texts without a vector are embedded by the search that misses them: a small
+# model takes about 5 ms for each.
+_FEW_TEXTS = 128
 # Cosine; unrelated texts lie below it with each of the embedders.
 _MIN_SIMILARITY = 0.15
 _OFF_LENGTH = 1e-3
@@ -239,6 +242,22 @@ class EmbeddedTexts:
             self.embed_pending(seconds=seconds)
         except TheorexError as error:
             return str(error)
+        return ""
+
+    def embed_few(self, seconds: float) -> str:
+        """Embed what is pending, unless it is more than a search should wait for.
+
+        Args:
+            seconds: No batch begins after so many.
+
+        Returns:
+            What went wrong, so that some wait on, else ''.
+        """
+        with self.home.views.reading(self.home.item_view) as index:
+            self.follow(index)
+            n_queued = len(self._queued)
+        if 0 < n_queued <= _FEW_TEXTS:
+            return self.embed_some(seconds)
         return ""
 
     def told(self) -> str:

@@ -40,6 +40,7 @@ _CANDIDATES = 100
 _HOLDS_ALL = 0.8  # of the query's words, by idf
 # of them, in one text: then no model is loaded for a search that may go without
 _SUFFICES = 0.6
+_EMBEDDING_SECONDS = 1.0  # that a search spends on vectors that are missing
 _STAND_IN = 3  # texts whose vectors stand in for the query's
 # Of the best text's score, that a text gets which full activation reaches.
 _REACHED_SHARE = 0.5
@@ -162,9 +163,10 @@ class Searcher:
     ) -> Hits:
         """Return the items that answer the query best.
 
-        Nothing comes back where nothing fits (`searchFloor`). Where the embedder does
-        not answer in time, or some vectors are missing, words decide instead, and
-        `notes` says so.
+        Nothing comes back where nothing fits (`searchFloor`). A few vectors that are
+        missing are made first, as far as a second reaches. Where the embedder does not
+        answer in time, or more vectors are missing, words decide instead, and `notes`
+        says so.
 
         Args:
             query: The query.
@@ -276,6 +278,10 @@ class Searcher:
         notes: list[str] = []
         if use != "never":
             vector, notes = self.vectors.vector_of(query)
+        if vector is not None:
+            problem = self.vectors.embed_few(_EMBEDDING_SECONDS)
+            if problem:
+                notes.append(f"some texts wait for a vector: {problem}")
         # After the vector, which an endpoint may take its time for: what is searched is
         # what is there then.
         index = self._index(request)
@@ -334,7 +340,8 @@ class Searcher:
             n_covered = self.vectors.follow(index)
             if n_covered < len(index.documents):
                 notes.append(
-                    f"{n_covered} of {len(index.documents)} texts have vectors"
+                    f"{n_covered} of {len(index.documents)} texts have vectors;"
+                    " `theorex embed` makes the others"
                 )
         ranked = self._ranked(index, request, vector, allowed)
         if request.spread:

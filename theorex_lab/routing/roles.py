@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.settings import QueryType, RoleSettings
+from theorex_lab.core.settings import NO_ROLE, QueryType, RoleSettings
 
 
 class RoleChoice(NamedTuple):
@@ -36,12 +36,14 @@ def route_to_agent(
     Raises:
         InvalidInput: Where there is neither an operative nor an orchestrator.
 
-    >>> from theorex_lab.core.settings import DEFAULT_ROLES
-    >>> route_to_agent("code", DEFAULT_ROLES)[:3]
+    >>> from theorex_lab.core.settings import PUBLISHED_ROLES
+    >>> route_to_agent("code", PUBLISHED_ROLES)[:3]
     ('qwen-sage', 'operative', 'qwen3-32b')
-    >>> route_to_agent("safety", DEFAULT_ROLES).reason
+    >>> route_to_agent("safety", PUBLISHED_ROLES).reason
     'no active operative takes safety; main orchestrates'
     """
+    if not roles:
+        raise InvalidInput(NO_ROLE)
     operatives = _active(roles, "operative")
     takers = _takers(operatives, query_type)
     if takers:

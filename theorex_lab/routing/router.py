@@ -62,9 +62,11 @@ class Decision:
         query_type: The type of the query.
         tier: The size of `model`, else the size that is advised.
         model: None where the settings name none that may run.
-        confidence: 0 to 1, of the step that decided.
+        confidence: 0 to 1, of the step that decided; 0 without a model.
         reasons: One text a step of the chain, beginning with the step's name.
         fallbacks: What to try after `model`, in order, those without an address last.
+        is_measured: Whether the confidence rests on recorded calls. It is a prior
+            otherwise: set by hand, or of a role's preference.
     """
 
     query_type: QueryType
@@ -73,6 +75,7 @@ class Decision:
     confidence: float
     reasons: list[str]
     fallbacks: list[str]
+    is_measured: bool = False
 
 
 class _Step(NamedTuple):
@@ -176,7 +179,11 @@ def route(
         InvalidInput: For a blank query and numbers outside their ranges.
 
     >>> decision = route(
-    ...     "a haiku", Settings(), evidence=None, power=Power(90.0, False), now=0
+    ...     "a haiku",
+    ...     Settings(preset="document"),
+    ...     evidence=None,
+    ...     power=Power(90.0, False),
+    ...     now=0,
     ... )
     >>> decision.query_type, decision.model, decision.fallbacks
     ('creative', 'ministral-3b', ['qwen3-32b', 'claude-sonnet'])
@@ -228,12 +235,13 @@ def route(
         query_type,
         advice.tier if model is None else allowed[model].tier,
         model,
-        final.confidence,
+        0.0 if model is None else final.confidence,
         [
             f"{step}: {reason}"
             for step, reason in zip(_STEPS, step_reasons, strict=True)
         ],
         _fallbacks(ordered, model, allowed),
+        is_measured=bool(recalled.model or scored.model),
     )
 
 
@@ -566,7 +574,7 @@ def _heuristic_choice(
 ) -> str:
     """Return the model that the heuristic chose, and why it has another size."""
     if model is None:
-        return "no model of the settings may run"
+        return "no model is there that may run"
     if allowed[model].tier == advised_tier:
         return model
     return f"no {advised_tier} model may run, so {model}"

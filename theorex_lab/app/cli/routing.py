@@ -15,7 +15,7 @@ import click
 
 from theorex_lab.app.cli.context import open_lab
 from theorex_lab.app.cli.ending import ended_in_order
-from theorex_lab.core.settings import ModelTier
+from theorex_lab.core.settings import NO_MODEL, NO_ROLE, ModelTier
 from theorex_lab.files.command_line import command, emit, fail, keeps_secrets, one_row
 from theorex_lab.files.command_line.options import (
     DAYS,
@@ -30,6 +30,7 @@ from theorex_lab.files.command_line.options import (
 if TYPE_CHECKING:
     from theorex_lab.dispatch.tasks import Task
     from theorex_lab.routing.heuristic import Complexity
+    from theorex_lab.routing.router import Decision
 
 
 @command("route")
@@ -67,24 +68,37 @@ def route(
     that order; each says what it did. A query whose first word is the name of a command
     in this group goes after `--`: theorex route -- roles of a cache
 
-    JSON: {query_type, tier, model, confidence, reasons, fallbacks}
+    JSON: {query_type, tier, model, confidence, reasons, fallbacks, is_measured}
     """
-    decision = open_lab().route(
+    lab = open_lab()
+    decision = lab.route(
         " ".join(query),
         agent=agent,
         urgent=urgent,
         context_pct=context_pct,
         query_tokens=query_tokens,
     )
-    head = (
-        f"{decision.model or 'no model'}  ({decision.tier}, {decision.query_type},"
-        f" confidence {decision.confidence:.2f})"
-    )
-    then = f"  then: {', '.join(decision.fallbacks) or 'nothing'}"
-    emit(
-        asdict(decision),
-        "\n".join([head, *(f"  {reason}" for reason in decision.reasons), then]),
-    )
+    if lab.settings.models:
+        lines = _decision_lines(decision)
+    else:
+        lines = [
+            NO_MODEL,
+            f"  the query is of type {decision.query_type}; a {decision.tier} model"
+            " would be tried (by rule, not measured)",
+        ]
+    emit(asdict(decision), "\n".join(lines))
+
+
+def _decision_lines(decision: Decision) -> list[str]:
+    """Return for people which model a query should go to, and why."""
+    basis = "measured" if decision.is_measured else "by rule, not measured"
+    name = decision.model or "no model may run"
+    return [
+        f"{name}  ({decision.tier}, {decision.query_type},"
+        f" confidence {decision.confidence:.2f}, {basis})",
+        *(f"  {reason}" for reason in decision.reasons),
+        f"  then: {', '.join(decision.fallbacks) or 'nothing'}",
+    ]
 
 
 @command("role-route")
@@ -118,7 +132,7 @@ def roles() -> None:
     JSON: {roles: [{agent_id, role, capabilities, model_preference, priority, active}]}
     """
     rows = [asdict(role) for role in open_lab().settings.roles]
-    emit({"roles": rows}, _as_table(rows) if rows else "no roles")
+    emit({"roles": rows}, _as_table(rows) if rows else NO_ROLE)
 
 
 @command("energy-check")
