@@ -36,6 +36,7 @@ from theorex_lab.search.items import MARKS
 _HASH_CHARACTERS = 9  # a dash and eight digits
 _SHORT_PATHS = (".", "..", "~")  # of a folder, without a separator
 _MOST_NEAREST = 3  # names that an error lists
+_MOST_NAMED = 5  # other projects that a note names
 
 
 class Projects(View):
@@ -110,6 +111,40 @@ def known_projects(home: Home) -> list[str]:
         order = np.lexsort((newest_seq_first, newest_first))
         names = [view.names[row] for row in order.tolist()]
     return [name for name in names if name]
+
+
+def note_of_other_projects(home: Home) -> str:
+    """Say in which other projects something is remembered, and how to choose one.
+
+    Projects whose memory is closed to others are not named.
+
+    Args:
+        home: The home of a project.
+
+    Returns:
+        A sentence; '' where the home is of all projects, where its own project has
+        something, or no other one has.
+    """
+    if not home.project:
+        return ""
+    closed = home.closed_projects
+    others = [project for project in known_projects(home) if project not in closed]
+    if not others or home.project in others:
+        return ""
+    named: list[str] = []
+    with home.views.reading(projects_view(home)) as view:
+        for project in others[:_MOST_NAMED]:
+            names = filter(None, _names_of(home, project))
+            name = min(names, key=len, default=project)
+            named.append(f"{name} ({view.events_of(project)} events)")
+    n_more = len(others) - len(named)
+    if n_more:
+        named.append(f"{n_more} more, see `theorex projects`")
+    return (
+        "nothing is remembered of this project, but of others:"
+        f" {', '.join(named)}; choose one with --project NAME or"
+        " lab.in_project(NAME), or all with --all-projects"
+    )
 
 
 class UnseenFolder(InvalidInput):

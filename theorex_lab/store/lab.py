@@ -388,7 +388,7 @@ class Lab:
             InvalidInput: The query is blank, the limit is outside 1..1000, or no design here
                 has a kind of item.
         """
-        return self.searcher.search(
+        hits = self.searcher.search(
             query,
             agents=agents,
             projects=None if all_projects else self.home.projects,
@@ -399,6 +399,12 @@ class Lab:
             spread=spread,
             kinds=kinds,
         )
+        if hits or all_projects:
+            return hits
+        from theorex_lab.memory.projects import note_of_other_projects
+
+        note = note_of_other_projects(self.home)
+        return replace(hits, notes=(*hits.notes, note)) if note else hits
 
     def briefing(
         self,

@@ -353,7 +353,17 @@ def briefing(
     else:
         budget = tokens or _default_tokens(lab, query)
         made = lab.briefing(query, tokens=budget, folder=project_folder())
+    _note_other_projects(lab)
     _show_briefing(made, why=why)
+
+
+def _note_other_projects(lab: Lab) -> None:
+    """Say which other projects have something, where this one has nothing."""
+    from theorex_lab.memory.projects import note_of_other_projects
+
+    others = note_of_other_projects(lab.home)
+    if others:
+        note(others)
 
 
 def _check_choice(*, given: bool, save: bool, why: bool, asks_for_one: bool) -> None:
