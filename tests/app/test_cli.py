@@ -288,6 +288,7 @@ def test_wrong_usage_ends_with_2(run: Run) -> None:
         ["write"],
         ["write", "--colour", "red", "x"],
         ["search", "x", "-k", "many"],
+        ["search", "x", "--limit", "many"],
         ["search", "x", "-k", "0"],
     ):
         ended = run("--json", *arguments)

@@ -609,7 +609,7 @@ def fact_archive(entity: str) -> None:
     "--cross-entity", is_flag=True, help="Across entities too, people included."
 )
 @click.option(
-    "-k", "limit", type=click.IntRange(1, 1_000), default=20, help="How many at most."
+    "--limit", "-k", type=click.IntRange(1, 1_000), default=20, help="How many at most."
 )
 def fact_contradict(entity: str | None, cross_entity: bool, limit: int) -> None:
     """Active facts that share words, what speaks most for a contradiction first.
