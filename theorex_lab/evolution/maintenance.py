@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from typing import Any, NamedTuple, TypeVar
 
 from theorex_lab.core.errors import ModelUnavailable, TheorexError
@@ -44,7 +45,7 @@ class NightlyStep(NamedTuple):
     detail: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NightlyReport:
     """The report of a night.
 
@@ -63,6 +64,24 @@ class NightlyReport:
     def ok(self) -> bool:
         """Return whether every step ended well."""
         return all(step.ok for step in self.steps)
+
+    def __repr__(self) -> str:
+        failed = [step.name for step in self.steps if not step.ok]
+        outcome = f"failed: {', '.join(failed)}" if failed else "all well"
+        if not self.ran:
+            outcome = "another process tends the home"
+        return f"{type(self).__name__}({len(self.steps)} steps, {outcome})"
+
+    def __str__(self) -> str:
+        """Return a line for each step: whether it ended well, and what it did."""
+        lines = [repr(self)]
+        for step in self.steps:
+            ending = "ok" if step.ok else "FAILED"
+            lines.append(f"  {ending:6}  {step.name}: {step.detail}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it."""

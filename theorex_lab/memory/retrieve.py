@@ -28,6 +28,7 @@ from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, fuse_reciproc
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import OWN_ITEMS, SYMBOL
 from theorex_lab.search.lexical import tokenize
+from theorex_lab.text.line import one_line
 
 MAX_RESULTS = 1_000
 VectorUse = Literal["auto", "always", "never"]
@@ -95,6 +96,12 @@ class Hits(Rows[Hit]):
 
     def __repr__(self) -> str:
         return "; ".join([f"Hits({len(self)} for {self.query!r})", *self.notes])
+
+    def __str__(self) -> str:
+        """Return a line for each result, best first, then the notes."""
+        lines = [f"{hit.score:.2f}  {one_line(hit.text)}" for hit in self.hits]
+        notes = [f"({note})" for note in self.notes]
+        return "\n".join([*(lines or ["nothing found"]), *notes])
 
 
 _Row = tuple[Hit, str, Mapping[str, float]]  # with its event's id, and why

@@ -70,13 +70,22 @@ class Rows(Sequence[R]):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A pandas DataFrame: a row a row, and the fields of a row as columns."""
+        """A pandas DataFrame: a row a row, and the fields of a row as columns.
+
+        Times, whose columns are called `at` or end with `_at`, are timestamps in UTC.
+        """
         import pandas as pd
 
         columns = None
         if self.row_class is not None:
             columns = list(self.row_class._fields)
-        return pd.DataFrame(list(self._rows), columns=columns)
+        frame = pd.DataFrame(list(self._rows), columns=columns)
+        for name in frame.columns:
+            # Times are whole microseconds; a column that is all empty stays as it is.
+            is_time = name == "at" or str(name).endswith("_at")
+            if is_time and pd.api.types.is_integer_dtype(frame[name]):
+                frame[name] = pd.to_datetime(frame[name], unit="us", utc=True)
+        return frame
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the rows as dicts that JSON can hold: None in place of NaN."""

@@ -1209,6 +1209,21 @@ class Lab:
     def __repr__(self) -> str:
         return f"Lab({str(self.folder)!r}, events={self.journal.last_seq()})"
 
+    def _repr_html_(self) -> str:
+        """Return for a notebook where the home is, and which projects it has."""
+        from html import escape
+
+        from theorex_lab.memory.rows import Rows, table_html
+
+        projects: list[dict[str, Any]] = [
+            {name: row[name] for name in ("name", "events", "last_at")}
+            for row in self.projects()
+        ]
+        heading = escape(repr(self))
+        if not projects:
+            return f"<p>{heading}</p>"
+        return f"<p>{heading}</p>{table_html(Rows(projects).frame)}"
+
     def _mark(self, kind: str, item: str, *, text: str = "", undo: bool = False) -> str:
         """Note what a person says of an item; return the item's id."""
         from theorex_lab.evolution.briefing import mark_item

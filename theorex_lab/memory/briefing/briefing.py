@@ -88,6 +88,9 @@ class Briefing:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return f"Briefing({len(self.lines)} lines, {self.tokens} tokens)"
+
     def _repr_markdown_(self) -> str:
         return self.text
 
