@@ -117,13 +117,14 @@ _MOST_CANDIDATES = 120
 SAME_OVERLAP = 0.62
 SAME_WORDS = 3
 _WORDS_IN_A_REASON = 3
-# So many words a passage and the prompt should share that say what they are about.
-_WANTED_WORDS = 4
+# So many words a passage and the prompt should share that say what they are about: one
+# for each digit of the number of passages, since more of them share words by chance.
+_MOST_WANTED_WORDS = 4
 # The budgets (tokens) that a larger one is filled through, in this order.
 BUDGET_STEPS = (150, 500, 2_000)
 # Of the best lines so many may be requests for the same; one shares so much with it.
 _MOST_REQUESTS = 3
-_SAME_REQUEST = 0.5
+_SAME_REQUEST = 0.4
 _LONGEST_ANSWER = 12
 _LINES_OF_AN_ANSWER = 2
 _LARGE_BUDGET = 500  # tokens
@@ -599,6 +600,8 @@ class _Search:
             like = TUNING["session_floor"] + TUNING["session_like"] * value / most
             self._session_factors.append(like * _recency(now - end))
         self._information: dict[int, float] = {}
+        n_digits = len(str(len(project.qualities)))
+        self._n_digits = min(_MOST_WANTED_WORDS, n_digits)
         self._specific = frozenset(
             term.term for term in query.terms if not is_generic(term.term)
         )
@@ -634,8 +637,10 @@ class _Search:
         sure = max(TUNING["least_information"], shared) / TUNING["strong_information"]
         unit = min(1.0, sure) / (rows[0].weight or 1.0)
         unit *= self._fit(rows[0], TUNING["missing_word_of_best"])
+        # In a small memory fewer lines compete for the room.
+        size = (self._n_digits + 1) / (_MOST_WANTED_WORDS + 1)
         for row in rows:
-            row.weight *= unit
+            row.weight = math.pow(row.weight * unit, size)
         return self._with_answers(index, rows)
 
     def _with_answers(
@@ -665,7 +670,7 @@ class _Search:
         n_common = len(row.words & self._specific)
         specific_words = [word for word in row.words if not is_generic(word)]
         n_words = max(len(specific_words), len(self._specific))
-        return n_common >= _WANTED_WORDS and n_common >= _SAME_REQUEST * n_words
+        return n_common >= _MOST_WANTED_WORDS and n_common >= _SAME_REQUEST * n_words
 
     def _answer_to(self, index: sqlite3.Connection, asked: int) -> list[_PassageRow]:
         """Return the best lines of the message that follows a request."""
@@ -801,10 +806,10 @@ class _Search:
         n_shared = sum(1 for term in row.terms if term in self._specific)
         if not n_shared:
             return 0.0
-        n_wanted = min(_WANTED_WORDS, len(self._specific))
+        n_wanted = min(self._n_digits, len(self._specific))
         n_missing = max(0, n_wanted - n_shared)
         # A short prompt has few words that could be shared by chance.
-        return math.pow(missing_word, n_missing * n_wanted / _WANTED_WORDS)
+        return math.pow(missing_word, n_missing * n_wanted / _MOST_WANTED_WORDS)
 
 
 def _recency(age: int) -> float:
