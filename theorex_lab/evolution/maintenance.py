@@ -66,11 +66,14 @@ class NightlyReport:
         return all(step.ok for step in self.steps)
 
     def __repr__(self) -> str:
-        failed = [step.name for step in self.steps if not step.ok]
-        outcome = f"failed: {', '.join(failed)}" if failed else "all well"
+        outcome = "all well"
+        failed_steps = [step.name for step in self.steps if not step.ok]
+        if failed_steps:
+            outcome = f"failed: {', '.join(failed_steps)}"
         if not self.ran:
             outcome = "another process tends the home"
-        return f"{type(self).__name__}({len(self.steps)} steps, {outcome})"
+        n_steps = len(self.steps)
+        return f"{type(self).__name__}({n_steps} steps, {outcome})"
 
     def __str__(self) -> str:
         """Return a line for each step: whether it ended well, and what it did."""

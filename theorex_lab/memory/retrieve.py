@@ -99,9 +99,15 @@ class Hits(Rows[Hit]):
 
     def __str__(self) -> str:
         """Return a line for each result, best first, then the notes."""
-        lines = [f"{hit.score:.2f}  {one_line(hit.text)}" for hit in self.hits]
-        notes = [f"({note})" for note in self.notes]
-        return "\n".join([*(lines or ["nothing found"]), *notes])
+        lines: list[str] = []
+        for hit in self.hits:
+            text = one_line(hit.text)
+            lines.append(f"{hit.score:.2f}  {text}")
+        if not lines:
+            lines.append("nothing found")
+        for note in self.notes:
+            lines.append(f"({note})")
+        return "\n".join(lines)
 
 
 _Row = tuple[Hit, str, Mapping[str, float]]  # with its event's id, and why

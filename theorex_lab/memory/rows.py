@@ -80,22 +80,27 @@ class Rows(Sequence[R]):
         if self.row_class is not None:
             columns = list(self.row_class._fields)
         frame = pd.DataFrame(list(self._rows), columns=columns)
-        for name in frame.columns:
-            # Times are whole microseconds; a column that is all empty stays as it is.
-            is_time = name == "at" or str(name).endswith("_at")
-            if is_time and pd.api.types.is_integer_dtype(frame[name]):
-                frame[name] = pd.to_datetime(frame[name], unit="us", utc=True)
+        for name in filter(_is_time, frame.columns):
+            column = frame[name]
+            # Of a column with empty cells, or without rows, the type is another.
+            if pd.api.types.is_integer_dtype(column):
+                frame[name] = pd.to_datetime(column, unit="us", utc=True)
         return frame
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the rows as dicts that JSON can hold: None in place of NaN."""
-        return [_without_nan(self._as_dict(row)) for row in self]
+        members: list[dict[str, Any]] = []
+        for row in self:
+            row_dict = self._as_dict(row)
+            members.append(_without_nan(row_dict))
+        return members
 
     def _as_dict(self, row: R) -> dict[str, Any]:
         """Return a row by the names of its fields."""
         if isinstance(row, dict):
             return row
-        return dict(zip(self.row_class._fields, row, strict=True))
+        names = self.row_class._fields
+        return dict(zip(names, row, strict=True))
 
     def _shown(self) -> pd.DataFrame:
         """Return what a notebook shows, where it is not the frame."""
@@ -109,6 +114,12 @@ class Rows(Sequence[R]):
         heading = escape(repr(self))
         table = table_html(self._shown())
         return f"<p>{heading}</p>{table}"
+
+
+def _is_time(name: object) -> bool:
+    """Return whether a column of this name holds times (µs UTC)."""
+    column = str(name)
+    return column == "at" or column.endswith("_at")
 
 
 def _without_nan(row: dict[str, Any]) -> dict[str, Any]:

@@ -230,19 +230,25 @@ def route(
         scored.reason,
         final.reason,
     )
-    model = final.model
+    reasons = [
+        f"{step}: {reason}" for step, reason in zip(_STEPS, step_reasons, strict=True)
+    ]
+    if final.model is None:
+        return Decision(query_type, advice.tier, None, 0.0, reasons, [])
     return Decision(
         query_type,
-        advice.tier if model is None else allowed[model].tier,
-        model,
-        0.0 if model is None else final.confidence,
-        [
-            f"{step}: {reason}"
-            for step, reason in zip(_STEPS, step_reasons, strict=True)
-        ],
-        _fallbacks(ordered, model, allowed),
-        is_measured=bool(recalled.model or scored.model),
+        allowed[final.model].tier,
+        final.model,
+        final.confidence,
+        reasons,
+        _fallbacks(ordered, final.model, allowed),
+        is_measured=_has_chosen(recalled, scored),
     )
+
+
+def _has_chosen(*steps: _Step) -> bool:
+    """Return whether one of these steps chose a model."""
+    return any(step.model is not None for step in steps)
 
 
 def _allowed_models(

@@ -1215,10 +1215,10 @@ class Lab:
 
         from theorex_lab.memory.rows import Rows, table_html
 
-        projects: list[dict[str, Any]] = [
-            {name: row[name] for name in ("name", "events", "last_at")}
-            for row in self.projects()
-        ]
+        projects: list[dict[str, Any]] = []
+        for row in self.projects():
+            shown = {"name": row["name"], "events": row["events"]}
+            projects.append(shown | {"last_at": row["last_at"]})
         heading = escape(repr(self))
         if not projects:
             return f"<p>{heading}</p>"

@@ -675,7 +675,8 @@ class _Search:
     def _answer_to(self, index: sqlite3.Connection, asked: int) -> list[_PassageRow]:
         """Return the best lines of the message that follows a request."""
         session = self._project.session_numbers[asked]
-        after = range(asked + 1, self._project.passages_of(session).stop)
+        end = self._project.passages_of(session).stop
+        after = range(asked + 1, end)
         rows = self._read(index, after[:_LONGEST_ANSWER])
         rows.sort(key=lambda row: row.number)
         answer: list[_PassageRow] = []
@@ -846,8 +847,12 @@ def _why(
     if not shared:
         return f"{source}, which is about the same"
     shared.sort(key=lambda term: -term.rarity * term.weight)
-    words = [spellings[term.term] for term in shared if term.term in spellings]
-    named = [f'"{word}"' for word in words[:_WORDS_IN_A_REASON]]
+    named: list[str] = []
+    for term in shared:
+        if term.term in spellings:
+            word = spellings[term.term]
+            named.append(f'"{word}"')
+    named = named[:_WORDS_IN_A_REASON]
     if not named:
         return f"{source}, which is about the same"
     return f"{source}; like the prompt, it speaks of {', '.join(named)}"
