@@ -631,17 +631,23 @@ class _Search:
             for row, cosine in zip(rows, cosines, strict=True):
                 row.weight += most_added * max(0.0, float(cosine))
             rows.sort(key=_best_first)
-        most = max(self._information[row.number] for row in rows)
-        shared = most / self._project.top_rarity
-        # How sure it is that the best line is about what the prompt is about.
-        sure = max(TUNING["least_information"], shared) / TUNING["strong_information"]
-        unit = min(1.0, sure) / (rows[0].weight or 1.0)
-        unit *= self._fit(rows[0], TUNING["missing_word_of_best"])
+        unit = self._sureness(rows) / (rows[0].weight or 1.0)
         # In a small memory fewer lines compete for the room.
         size = (self._n_digits + 1) / (_MOST_WANTED_WORDS + 1)
         for row in rows:
             row.weight = math.pow(row.weight * unit, size)
         return self._with_answers(index, rows)
+
+    def _sureness(self, rows: Sequence[_PassageRow]) -> float:
+        """Return how sure it is that the best passage fits the prompt, 0..1.
+
+        Args:
+            rows: The passages, best first.
+        """
+        most = max(self._information[row.number] for row in rows)
+        shared = most / self._project.top_rarity
+        sure = max(TUNING["least_information"], shared) / TUNING["strong_information"]
+        return min(1.0, sure) * self._fit(rows[0], TUNING["missing_word_of_best"])
 
     def _with_answers(
         self, index: sqlite3.Connection, rows: Sequence[_PassageRow]
