@@ -631,17 +631,23 @@ class _Search:
             for row, cosine in zip(rows, cosines, strict=True):
                 row.weight += most_added * max(0.0, float(cosine))
             rows.sort(key=_best_first)
-        most = max(self._information[row.number] for row in rows)
-        shared = most / self._project.top_rarity
-        # How sure it is that the best line is about what the prompt is about.
-        sure = max(TUNING["least_information"], shared) / TUNING["strong_information"]
-        unit = min(1.0, sure) / (rows[0].weight or 1.0)
-        unit *= self._fit(rows[0], TUNING["missing_word_of_best"])
+        unit = self._sureness(rows) / (rows[0].weight or 1.0)
         # In a small memory fewer lines compete for the room.
         size = (self._n_digits + 1) / (_MOST_WANTED_WORDS + 1)
         for row in rows:
             row.weight = math.pow(row.weight * unit, size)
         return self._with_answers(index, rows)
+
+    def _sureness(self, rows: Sequence[_PassageRow]) -> float:
+        """Return how sure it is that the best passage fits the prompt, 0..1.
+
+        Args:
+            rows: The passages, best first.
+        """
+        most = max(self._information[row.number] for row in rows)
+        shared = most / self._project.top_rarity
+        sure = max(TUNING["least_information"], shared) / TUNING["strong_information"]
+        return min(1.0, sure) * self._fit(rows[0], TUNING["missing_word_of_best"])
 
     def _with_answers(
         self, index: sqlite3.Connection, rows: Sequence[_PassageRow]
@@ -675,7 +681,8 @@ class _Search:
     def _answer_to(self, index: sqlite3.Connection, asked: int) -> list[_PassageRow]:
         """Return the best lines of the message that follows a request."""
         session = self._project.session_numbers[asked]
-        after = range(asked + 1, self._project.passages_of(session).stop)
+        end = self._project.passages_of(session).stop
+        after = range(asked + 1, end)
         rows = self._read(index, after[:_LONGEST_ANSWER])
         rows.sort(key=lambda row: row.number)
         answer: list[_PassageRow] = []
@@ -846,8 +853,12 @@ def _why(
     if not shared:
         return f"{source}, which is about the same"
     shared.sort(key=lambda term: -term.rarity * term.weight)
-    words = [spellings[term.term] for term in shared if term.term in spellings]
-    named = [f'"{word}"' for word in words[:_WORDS_IN_A_REASON]]
+    named: list[str] = []
+    for term in shared:
+        if term.term in spellings:
+            word = spellings[term.term]
+            named.append(f'"{word}"')
+    named = named[:_WORDS_IN_A_REASON]
     if not named:
         return f"{source}, which is about the same"
     return f"{source}; like the prompt, it speaks of {', '.join(named)}"
