@@ -19,7 +19,11 @@ from hypothesis import strategies as st
 from theorex_lab import FixedClock, Lab, ObservationEntry, Settings, new_event
 from theorex_lab.app import hook
 from theorex_lab.core.ids import concept_id
-from theorex_lab.core.settings import check_settings
+from theorex_lab.core.settings import (
+    PUBLISHED_MODELS,
+    PUBLISHED_REVIEWERS,
+    check_settings,
+)
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.files import import_files
 from theorex_lab.designs.theorex.stages import SharedWeb
@@ -315,7 +319,9 @@ def test_journals_of_before_and_files_are_read_by_their_words(
 
 
 def test_no_default_model_has_an_address() -> None:
-    assert [model.url for model in Settings().models.values()] == [None, None, None]
+    assert Settings().models == {}
+    published = Settings(preset="document").models
+    assert [model.url for model in published.values()] == [None, None, None]
 
 
 def test_what_listens_at_a_port_is_asked_only_where_a_url_names_it(
@@ -331,6 +337,9 @@ def test_what_listens_at_a_port_is_asked_only_where_a_url_names_it(
         )
         patch.setattr(
             "theorex_lab.search.wire.post", lambda *given, **_: asked.append(given)
+        )
+        lab.settings = lab.settings.replaced(
+            models=PUBLISHED_MODELS, reviewers=PUBLISHED_REVIEWERS
         )
         lab.outcomes.record("main", "deploy", "it fell over", success=False)
         reviewer, why = lab.reviewer("auto")

@@ -14,6 +14,7 @@ from test_exchange import export, home, take
 
 from theorex_lab import Lab
 from theorex_lab.core.clock import to_iso
+from theorex_lab.core.settings import PUBLISHED_MODELS
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.files import _folder_agent
 from theorex_lab.files.formats.flat_files import MOST_SHOWN, merged
@@ -50,7 +51,7 @@ def test_imported_runs_route_only_where_they_are_trusted(
     tmp_path: Path, trusted: bool
 ) -> None:
     with home(tmp_path / "home") as lab:
-        lab.settings = lab.settings.replaced(roles=[])
+        lab.settings = lab.settings.replaced(roles=[], models=PUBLISHED_MODELS)
         before = lab.route("debug this function").model
         assert before != "ministral-3b"
         (report,) = take(lab, made_up(tmp_path / "given"), trusted=trusted)

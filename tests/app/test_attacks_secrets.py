@@ -19,6 +19,7 @@ from secret_lines import HARMLESS, LINES, VENDORS, drawn, encoded, filled, parte
 from theorex_lab import Lab
 from theorex_lab.app import hook
 from theorex_lab.app.cli import theorex
+from theorex_lab.core.settings import PUBLISHED_MODELS
 from theorex_lab.dispatch.llm import ChainAnswer
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.files.formats.home_files import export_home, import_home
@@ -256,7 +257,7 @@ def test_a_dispatched_task_is_sent_as_it_is_kept(lab: Lab, keep: bool) -> None:
     lab.settings = lab.settings.replaced(
         models={
             k: v.replaced(url="http://127.0.0.1:9/v1")
-            for k, v in lab.settings.models.items()
+            for k, v in PUBLISHED_MODELS.items()
         }
     )
     dispatcher = Dispatcher(lab.home, ask=ask)

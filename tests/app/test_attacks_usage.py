@@ -274,7 +274,7 @@ WRONG_SETTINGS = [
     ('{"halfLifeDays": 0.001}', "half_life_days = 0.001 (allowed: 0.01 to 36500 days)"),
     (
         '{"reviewers": ["nobody"]}',
-        "reviewers.0 is 'nobody'; allowed are the models qwen3-32b",
+        "reviewers.0 is 'nobody', but no model is configured",
     ),
     (
         '{"reviewers": ["qwen3-32b", "qwen3-32b"]}',
@@ -359,6 +359,7 @@ def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:
     for key, value in (
         ("decayLaw", "power"),
         ("decayParams", '{"exponent": 0.4}'),
+        ("models", '{"claude-sonnet": {"tier": "large"}}'),
         ("reviewers", '["claude-sonnet"]'),
         ("lmStudioUrl", "http://localhost:9"),
         ("matrixHalfLifeDays", "null"),
@@ -370,6 +371,7 @@ def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:
         "halfLifeDays": 7,
         "decayLaw": "power",
         "decayParams": {"exponent": 0.4},
+        "models": {"claude-sonnet": {"tier": "large"}},
         "reviewers": ["claude-sonnet"],
         "lmStudioUrl": "http://localhost:9",
         "matrixHalfLifeDays": None,

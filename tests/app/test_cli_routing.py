@@ -131,8 +131,8 @@ def test_role_route(run: Run, tmp_path: Path) -> None:
     )
     (tmp_path / "home" / "config.json").write_text('{"roles": []}')
     ended = run("role-route", "a poem", "--json")
-    assert ended.code == 1
-    assert "no role is configured" in ended.json["error"]
+    assert (ended.code, ended.json["agent"]) == (0, None)
+    assert "no role is configured" in ended.json["reason"]
 
 
 @pytest.mark.usefixtures("published")

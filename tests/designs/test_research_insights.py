@@ -9,6 +9,7 @@ from theorex_lab import (
     Lab,
     ModelUnavailable,
 )
+from theorex_lab.core.settings import PUBLISHED_MODELS
 from theorex_lab.designs.research import CATEGORIES
 from theorex_lab.designs.research.insights import distinct_words, fingerprint_of
 from theorex_lab.dispatch import llm
@@ -212,7 +213,7 @@ def test_a_model_merges_and_search_finds_the_merged_alone(lab, monkeypatch):
 
 
 def test_a_model_that_costs_is_not_asked_without_a_budget(lab, monkeypatch):
-    costly = next(iter(lab.settings.models.items()))
+    costly = next(iter(PUBLISHED_MODELS.items()))
     models = {costly[0]: costly[1].replaced(cost_per_million_tokens=1.0)}
     lab.home.settings = lab.settings = lab.settings.replaced(
         models=models, designs={"research": {"model": costly[0]}}

@@ -266,7 +266,9 @@ def test_what_is_unchanged_is_skipped_and_what_changed_takes_its_place(
     assert lab.journal.last_seq() == last + 2
     place = project_of(str(given))
     assert found(lab, "lamp") == {(f"{place}/a.md:4 › Lamp", "The lamp is green.")}
-    assert found(lab, "red door") == set()
+    assert not any(
+        "red" in text or "door" in text for _, text in found(lab, "red door")
+    )
     assert ids(lab, "lamp") == first
     assert "The lamp is" not in lab.briefing(tokens=2_000).text, (
         "the pin is of the words that the person read"

@@ -17,6 +17,7 @@ from conftest import NOW, observation
 from benchmarks.measure import DIMENSIONS, GivenVectors
 from theorex_lab import FixedClock, Lab, ModelUnavailable, Settings
 from theorex_lab.core.settings import check_settings
+from theorex_lab.memory import embedded
 
 TEXTS = 200
 
@@ -126,8 +127,9 @@ def test_a_search_waits_no_longer_than_the_settings_say(
 
 @pytest.mark.parametrize("fault", ["cut", "flipped"])
 def test_a_damaged_file_costs_only_what_was_damaged(
-    lab: Lab, tmp_path: Path, fault: str
+    lab: Lab, tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(embedded, "_FEW_TEXTS", 0)
     lab.searcher.vectors.embed_pending()
     file = lab.searcher.vectors.cache.path
     record = 16 + 4 * DIMENSIONS + 4

@@ -1141,7 +1141,9 @@ def _problems_of_reviewers(settings: Settings) -> list[str]:
         return problems
     for position, model in enumerate(settings.reviewers):
         key = f"reviewers.{position} is {model!r}"
-        if model not in settings.models:
+        if not settings.models:
+            problems.append(f"{key}, but no model is configured; add it to models")
+        elif model not in settings.models:
             models = ", ".join(settings.models)
             problems.append(f"{key}; allowed are the models {models}")
         if model in settings.reviewers[:position]:

@@ -114,7 +114,12 @@ def role_route(query: tuple[str, ...]) -> None:
     from theorex_lab.routing.roles import route_to_agent
 
     query_type = classify(" ".join(query)).query_type
-    agent, role, model, reason = route_to_agent(query_type, open_lab().settings.roles)
+    roles = open_lab().settings.roles
+    if not roles:
+        nobody = dict.fromkeys(("agent", "role", "model"))
+        emit({**nobody, "query_type": query_type, "reason": NO_ROLE}, NO_ROLE)
+        return
+    agent, role, model, reason = route_to_agent(query_type, roles)
     result = {
         "agent": agent,
         "role": role,
