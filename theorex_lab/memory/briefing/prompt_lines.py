@@ -2,9 +2,11 @@
 
 They come from an index that `memory.briefing.prompt_index` writes. What was said is
 searched with BM25 by the prompt's words and, with less weight, by the words of the
-sessions that are nearest to it. A passage weighs more if it is recent, of a session like
-the prompt, and a statement of the kind that helps; what the kind adds stands in the
-index.
+sessions that are nearest to it. A passage has to share several words with the prompt that
+say what it is about; more of them in a larger memory, where chance brings more. It weighs
+more if it is recent, of a session like the prompt, and a statement of the kind that helps;
+what the kind adds stands in the index. Where the same was asked before, its answer is
+given.
 
 An agent's hook does this at every prompt, in a process of its own: standard library
 only, and paths are texts. A prompt reaches SQLite as bound parameters alone.
@@ -625,13 +627,14 @@ class _Search:
         rows = rows[:_MOST_COMPARED]
         if not rows:
             return []
+        sureness = self._sureness(rows)
         if similarity is not None:
             cosines = similarity([row.text for row in rows])
             most_added = TUNING["similarity"] * rows[0].weight
             for row, cosine in zip(rows, cosines, strict=True):
                 row.weight += most_added * max(0.0, float(cosine))
             rows.sort(key=_best_first)
-        unit = self._sureness(rows) / (rows[0].weight or 1.0)
+        unit = sureness / (rows[0].weight or 1.0)
         # In a small memory fewer lines compete for the room.
         size = (self._n_digits + 1) / (_MOST_WANTED_WORDS + 1)
         for row in rows:
@@ -642,7 +645,7 @@ class _Search:
         """Return how sure it is that the best passage fits the prompt, 0..1.
 
         Args:
-            rows: The passages, best first.
+            rows: The passages, by words the best first.
         """
         most = max(self._information[row.number] for row in rows)
         shared = most / self._project.top_rarity

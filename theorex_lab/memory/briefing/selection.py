@@ -37,7 +37,7 @@ _SHARE_FROM = 500
 _SHARE_OF_PITFALLS = 0.25
 _LEAST_WEIGHT_OF_CURED = 0.05
 # A line that is twice as long must be worth 2 ** .7 as much at a session's start, and
-# 2 ** .4 as much at a prompt, where the best lines say most.
+# less at a prompt, where the best lines say most.
 _LENGTH_POWER = 0.7
 _LENGTH_POWER_AT_PROMPT = TUNING["length_power"]
 # A candidate of less weight is not shown, even where there is room: a short briefing is
