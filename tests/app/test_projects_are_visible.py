@@ -9,6 +9,7 @@ import pytest
 from conftest import NOW, Run
 
 from theorex_lab import FixedClock, Lab
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.projects import note_of_other_projects
 
 WRITTEN = "The parser keeps empty cells"
@@ -47,6 +48,16 @@ def test_only_a_few_projects_are_named(lab: Lab) -> None:
     note = note_of_other_projects(lab.in_project("shop", new=True).home)
     assert note.count("event") == 5
     assert "3 more, see `theorex projects`" in note
+
+
+def test_a_project_that_is_closed_to_others_is_not_named(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = lab.in_project("shop", new=True)
+    assert "mill" in note_of_other_projects(shop.home)
+    closed = property(lambda _home: frozenset({"mill"}))
+    monkeypatch.setattr(Home, "closed_projects", closed)
+    assert note_of_other_projects(shop.home) == ""
 
 
 def test_commands_name_them_too(

@@ -824,7 +824,7 @@ def test_a_file_may_be_swept_between_any_two_looks_into_it(
         monkeypatch.setattr(VectorCache, "find", finding)
         monkeypatch.setattr(VectorCache, "add", adding)
         assert lab.search("text 4").hits[0].text == "text 4"
-        lab.searcher.vectors.embed_pending()
+        assert lab.searcher.vectors.embed_pending() == 0, "the search did it"
         assert lab.search("text late").hits[0].text == "text late"
         assert lab.searcher.vectors.coverage() == {"covered": 6, "queued": 0}
         assert len(calls) >= call
