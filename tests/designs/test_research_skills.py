@@ -9,7 +9,7 @@ from theorex_lab.designs.research.learning import (
     RunState,
     ToolPatternExtractor,
     compressed,
-    learn_at_night,
+    learn_in_maintenance,
     learn_of_session,
     post_run,
 )
@@ -362,12 +362,12 @@ def test_a_question_is_no_finding(lab):
     ]
 
 
-def test_the_night_learns_from_sessions_that_are_over(lab):
+def test_the_maintenance_learns_from_sessions_that_are_over(lab):
     used(lab, "s1", RED, EDIT, GREEN)
-    assert learn_at_night(lab.home, None).startswith("0 sessions")
+    assert learn_in_maintenance(lab.home, None).startswith("0 sessions")
     lab.clock.advance(days=2)
-    assert learn_at_night(lab.home, None).startswith("1 sessions")
-    assert learn_at_night(lab.home, None).startswith("0 sessions")
+    assert learn_in_maintenance(lab.home, None).startswith("1 sessions")
+    assert learn_in_maintenance(lab.home, None).startswith("0 sessions")
     used(lab, "s2", RED, EDIT)
     learn_of_session(lab.home, "main", "s2")
     learn_of_session(lab.home, "main", "s2")

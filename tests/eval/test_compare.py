@@ -293,7 +293,7 @@ CALM = ("nothing", "compared_logs:Remembers")
         ("GivesHalfALetter", "retrieve: got half a surrogate pair"),
         ("FailsToOpen", "opening: make raised OSError: no disk"),
         ("FailsToObserve", "observing: observe raised ValueError: no"),
-        ("FailsAtNight", "a night: consolidate raised ValueError: dark"),
+        ("FailsInMaintenance", "maintenance: consolidate raised ValueError: dark"),
         ("LacksAMethod", "raised AttributeError"),
     ],
 )
@@ -305,7 +305,7 @@ def test_what_a_memory_does_wrong_is_named_and_counts_as_nothing(
     )
     bad, *calm = compared.trials
     assert any(told in problem for problem in bad.problems), bad.problems
-    expected = 1.0 if name == "FailsAtNight" else 0.0
+    expected = 1.0 if name == "FailsInMaintenance" else 0.0
     assert compared.value(bad.design, *RETRIEVED) == (expected, expected, expected, 8)
     assert [trial.problems for trial in calm] == [{}, {}]
     assert compared.value(CALM[1], *RETRIEVED).value == 1.0
@@ -379,7 +379,7 @@ def test_theorex_finds_what_was_written() -> None:
     assert (found["evidence_recall"], found["answer_words"]) == (1.0, 1.0)
 
 
-def test_what_is_forgotten_is_seen_after_nights_without_events() -> None:
+def test_what_is_forgotten_is_seen_after_maintenance_without_events() -> None:
     compared = compare(
         [asked_log()], {"keeps": Remembers, "forgets": Forgets}, budgets=(500,)
     )

@@ -233,7 +233,7 @@ def test_refining_again_changes_nothing_until_a_tag_has_news(lab: Lab) -> None:
     last = lab.journal.last_seq()
     assert refined(lab).observations == []
     lab.clock.advance(days=1)  # type: ignore[attr-defined]
-    assert refined(lab).observations == [], "a later night, the same outcomes"
+    assert refined(lab).observations == [], "a later run, the same outcomes"
     assert refined(lab, days=30).observations == []
     assert lab.journal.last_seq() == last
     lab.clock.advance(days=-1)  # type: ignore[attr-defined]

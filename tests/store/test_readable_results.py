@@ -48,9 +48,9 @@ def test_a_briefing_is_short_in_a_list_and_whole_when_printed(lab: Lab) -> None:
 
 
 def test_a_maintenance_report_has_a_line_for_each_step(lab: Lab) -> None:
-    report = lab.nightly(reviewer="heuristic")
+    report = lab.maintain(reviewer="heuristic")
     heading, *lines = str(report).splitlines()
-    assert heading == repr(report) == f"NightlyReport({len(lines)} steps, all well)"
+    assert heading == repr(report) == f"MaintenanceReport({len(lines)} steps, all well)"
     for line, step in zip(lines, report.steps, strict=True):
         assert line.split() == ["ok", f"{step.name}:", *step.detail.split()]
     assert "all well" in report._repr_html_()

@@ -57,7 +57,7 @@ _READ_AT_ONCE = 64
 # Changed settings by camelCase key, and the policy with them.
 Candidate = tuple[dict[str, Any], Settings]
 T = TypeVar("T")
-MOST_RECORDS = 100  # of each half: a bound on the work of one night
+MOST_RECORDS = 100  # of each half: a bound on the work of one run of the maintenance
 # A proposal must stand out on the earlier records by more than chance.
 GAIN_IN_STANDARD_ERRORS = 2.0
 

@@ -479,7 +479,7 @@ def nightly(agent: str, reviewer: str) -> None:
     it did not run
     """
     lab = open_lab()
-    report = lab.nightly(agent=None if agent == ALL else agent, reviewer=reviewer)
+    report = lab.maintain(agent=None if agent == ALL else agent, reviewer=reviewer)
     if report.holder is not None:
         under_way = (
             f"another {report.holder.what} is under way in {lab.folder},"

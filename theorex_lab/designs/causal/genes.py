@@ -811,8 +811,8 @@ def _is_word(signal: str) -> bool:
     return not signal.startswith(("/", ERROR_SIGNAL))
 
 
-def tend_at_night(home: Home, _agent: str | None) -> str:
-    """Mark genes by their outcomes and distill successes; a step of the night."""
+def tend_in_maintenance(home: Home, _agent: str | None) -> str:
+    """Mark genes by their outcomes and distill successes; a step of the maintenance."""
     all_projects = home.in_project("")
     with all_projects.views.reading(Graph) as view:
         projects = list(view.projects)

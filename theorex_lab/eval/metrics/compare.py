@@ -139,7 +139,7 @@ def compare(
             `Design`s, or functions that make a `MemoryDesign`; in a mapping, under the
             names that they are to have.
         budgets: The budgets of a context, in tokens.
-        every_days: The days between two nights.
+        every_days: The days between two runs of the maintenance.
         seed: Draws the intervals.
         timeout: The seconds that a call may take; a design that takes longer gives
             nothing from there on. None is any time.
@@ -364,17 +364,17 @@ class Comparison:
 
     @property
     def survivors(self) -> pd.DataFrame:
-        """Return the share of probes that are still answered after nights.
+        """Return the share of probes that are still answered after runs of the maintenance.
 
         It is that of a sample of probes for which some evidence still came back after
-        nights without events. There is a row a design, its mean over the logs, and a
-        column a number of nights, 0 first.
+        runs without events. There is a row a design, its mean over the logs, and a
+        column a number of runs, 0 first.
         """
         rows: list[dict[str | int, Any]] = []
         for trial in self.trials:
             row: dict[str | int, Any] = {"design": trial.design}
-            for nights, share in trial.survivors.items():
-                row[int(nights)] = share
+            for n_runs, share in trial.survivors.items():
+                row[int(n_runs)] = share
             rows.append(row)
         by_design = pd.DataFrame(rows).groupby("design", sort=False)
         return by_design.mean()
