@@ -184,7 +184,7 @@ def test_the_maintenance_that_was_killed_keeps_others_out_until_its_lease_expire
         assert (report.ran, report.steps) == (False, [])
         assert report.holder is not None
         assert (report.holder.what, report.holder.expires_at) == (
-            "nightly",
+            "maintenance",
             NOW + LENGTH,
         )
     with documented(home, at=NOW + LENGTH) as lab:
