@@ -109,7 +109,7 @@ def test_the_moving_average_of_the_document(lab):
     assert [round(rate, 3) for rate in rates] == [1, 0.7, 0.79, 0.853]
     found = lab.research.skills()[0]
     assert (found.usage_count, found.successes) == (4, 3)
-    assert found.low < 0.75 < found.high
+    assert found.ci_low < 0.75 < found.ci_high
     assert moving_average([], 0.3) is None
 
 

@@ -33,12 +33,12 @@ def test_printed_hits_show_their_texts_and_notes(lab: Lab) -> None:
 
 
 def test_times_are_timestamps(lab: Lab) -> None:
-    times = lab.search("PostgreSQL").frame["at"]
+    times = lab.search("PostgreSQL").frame["timestamp"]
     assert str(times.dtype) == "datetime64[us, UTC]"
     assert times[0] == pd.Timestamp(NOW, unit="us", tz="UTC")
     nothing = lab.search("zeppelin", vectors="never").frame
     assert len(nothing) == 0
-    assert "at" in nothing.columns
+    assert "timestamp" in nothing.columns
 
 
 def test_a_briefing_is_short_in_a_list_and_whole_when_printed(lab: Lab) -> None:

@@ -261,7 +261,7 @@ def evolve_status(agent: str | None, count: int) -> None:
 
     Also outcomes, failures that wait for a review, those reviewed.
 
-    JSON: {outcomes, success_rate, tags: [{tag, n, rate, low, high, trend}], queue,
+    JSON: {outcomes, success_rate, tags: [{tag, n, rate, ci_low, ci_high, trend}], queue,
     reviewed, recent}
     """
     from dataclasses import asdict
@@ -295,12 +295,12 @@ def evolve_status(agent: str | None, count: int) -> None:
         f" {reviewed} were reviewed"
     ]
     for tag in review.tags:
-        interval = f"{tag.rate:.0%} of {tag.n} ({tag.low:.0%} – {tag.high:.0%})"
+        interval = f"{tag.rate:.0%} of {tag.n} ({tag.ci_low:.0%} – {tag.ci_high:.0%})"
         lines.append(
             f"  {one_row(tag.tag)}: {interval}{f', {tag.trend}' if tag.trend else ''}"
         )
     lines += [
-        f"{outcome.at[:16]}  {outcome.agent_id} "
+        f"{outcome.timestamp[:16]}  {outcome.agent_id} "
         f" {'ok  ' if outcome.success else 'fail'}  {outcome.score:.2f} "
         f" {one_row(outcome.decision)}"
         for outcome in recent
@@ -325,7 +325,7 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
     Tier changes, flips of sentiment, graduations, prunes, moments, outcomes, reviews,
     gates, erasures.
 
-    JSON: {entries: [{at, agent, kind, detail}]}
+    JSON: {entries: [{timestamp, agent, kind, detail}]}
     """
     from theorex_lab.core.clock import to_microseconds
     from theorex_lab.evolution.audit import audit as read
@@ -339,7 +339,7 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
     ]
     lines = []
     for entry in entries:
-        head = "{at:.19}  {agent}  {kind}".format(**entry)
+        head = "{timestamp:.19}  {agent}  {kind}".format(**entry)
         values = [f"{key} {value}" for key, value in entry["detail"].items()]
         lines.append(one_row(f"{head}  {', '.join(values)}"))
     emit({"entries": entries}, "\n".join(lines) or "nothing happened")
@@ -372,7 +372,7 @@ def policy_snapshot(reason: str) -> None:
 
     Kept with it is how it scores on the later half of the recorded outcomes and calls.
 
-    JSON: {number, at, settings, metrics, reason, parent, …}
+    JSON: {number, timestamp, settings, metrics, reason, parent, …}
     """
     from theorex_lab.evolution.acceptance import policy_settings, score_policy, snapshot
 
@@ -402,7 +402,7 @@ def policy_list() -> None:
         {**policy.to_dict(), "in_force": policy.settings == now}
         for policy in policies(lab.journal)
     ]
-    row_format = "{mark} {number:>4}  {at:.19}  {said}  {why}"
+    row_format = "{mark} {number:>4}  {timestamp:.19}  {said}  {why}"
     lines = [
         row_format.format(
             **row,
@@ -429,7 +429,7 @@ def policy_rollback(number: int) -> None:
 
     What was in force is kept, so that this can be undone.
 
-    JSON: {number, at, settings, metrics, reason, parent, …}
+    JSON: {number, timestamp, settings, metrics, reason, parent, …}
     """
     from theorex_lab.evolution.acceptance import rollback
 

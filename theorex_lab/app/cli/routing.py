@@ -180,7 +180,7 @@ def trace_stats(agent: str | None) -> None:
 
     Lost calls and those that no model answered are counted apart.
 
-    JSON: {stats: [{query_type, model, n, success_rate, low, high, lost, unavailable,
+    JSON: {stats: [{query_type, model, n, success_rate, ci_low, ci_high, lost, unavailable,
     …}], open}
     """
     stats = open_lab().trace_stats(agent=agent)
@@ -229,7 +229,7 @@ def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
     runs are not usable: they have no score and are not used. Runs that were imported
     without --trusted stand below; no query is routed by them.
 
-    JSON: {cells: [{query_type, model, n, success_rate, low, high, latency_ms, score,
+    JSON: {cells: [{query_type, model, n, success_rate, ci_low, ci_high, latency_ms, score,
     usable, …}], heard}
     """
     lab = open_lab()
