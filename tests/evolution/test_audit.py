@@ -195,7 +195,7 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     }
     assert by_kind["erasure"].detail["events"] == 1
     assert by_kind["salvage"].detail["lost"] == "2, 4–6"
-    assert by_kind["tier_change"].at == "2026-03-01T09:00:00.000000Z"
+    assert by_kind["tier_change"].timestamp == "2026-03-01T09:00:00.000000Z"
     assert lab.journal.read(ids=[each.detail["event_id"] for each in found])
 
 
@@ -368,7 +368,8 @@ def test_the_latest_entries_are_those_of_a_whole_reading(
         of_design = [kind for kind in kinds or KINDS if kind in READ_FROM]
         told_of = audit(lab.home, since=since, kinds=of_design)
         shown = [
-            (each.timestamp, each.kind, each.agent, _unnamed(each.detail)) for each in told_of
+            (each.timestamp, each.kind, each.agent, _unnamed(each.detail))
+            for each in told_of
         ]
         assert shown == [
             (at, kind, agent, _unnamed(detail)) for at, kind, agent, detail in found

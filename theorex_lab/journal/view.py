@@ -46,6 +46,24 @@ class View(Parts, ABC):
     A fold is pure: it reads the events it is given and its own columns, no other view,
     no clock, no model; and it gives the same columns however the events are cut into
     batches (floating-point columns up to rounding).
+
+    >>> from theorex_lab import Lab
+    >>> from theorex_lab.journal.columns import Table
+    >>> class Times(View):
+    ...     name = "times"
+    ...     code = 1
+    ...     kinds = ("observation",)
+    ...
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.rows = Table(at="i8")
+    ...
+    ...     def _observation(self, event):
+    ...         self.rows.add(at=event.at)
+    >>> with Lab.temporary() as lab:
+    ...     _ = lab.agent("main").write("The till rounds half up")
+    ...     len(lab.views.get(Times).rows)
+    1
     """
 
     name: ClassVar[str]

@@ -45,6 +45,7 @@ _EMBEDDING_SECONDS = 1.0  # that a search spends on vectors that are missing
 _STAND_IN = 3  # texts whose vectors stand in for the query's
 # Of the best text's score, that a text gets which full activation reaches.
 _REACHED_SHARE = 0.5
+_SHOWN_CHARACTERS = 80  # of a text in a repr
 _WORD = re.compile(r"\w+")
 
 
@@ -59,6 +60,10 @@ class Hit(NamedTuple):
         score: 0..1, higher is better.
         subject: What the item is about, see `ItemText`.
         timestamp: When its event happened (µs UTC).
+
+    >>> hit = Hit("1", "observation", "The till rounds half up", "main", 0.9, "", 0)
+    >>> hit
+    Hit(0.90, observation, 'The till rounds half up')
     """
 
     id: str
@@ -68,6 +73,14 @@ class Hit(NamedTuple):
     score: float
     subject: str
     timestamp: int
+
+    def __repr__(self) -> str:
+        text = one_line(self.text, _SHOWN_CHARACTERS)
+        return f"Hit({self.score:.2f}, {self.kind}, {text!r})"
+
+    def __str__(self) -> str:
+        """Return the score and the text in one line."""
+        return f"{self.score:.2f}  {one_line(self.text)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,6 +94,13 @@ class Hits(Rows[Hit]):
         events: By result, the id of the event that holds its text.
         why: By result, what each signal added to its sum (see `search.blend.WEIGHTS`),
             of which the score is made.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     _ = lab.agent("main").write("The till rounds half up")
+    ...     hits = lab.search("till")
+    >>> hits, hits[0].text
+    (Hits(1 for 'till'), 'The till rounds half up')
     """
 
     query: str
@@ -99,10 +119,7 @@ class Hits(Rows[Hit]):
 
     def __str__(self) -> str:
         """Return a line for each result, best first, then the notes."""
-        lines: list[str] = []
-        for hit in self.hits:
-            text = one_line(hit.text)
-            lines.append(f"{hit.score:.2f}  {text}")
+        lines = [str(hit) for hit in self.hits]
         if not lines:
             lines.append("nothing found")
         for note in self.notes:

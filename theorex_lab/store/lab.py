@@ -439,12 +439,13 @@ class Lab:
             folder=folder,
         )
 
-    def pin(self, item: str) -> str:
+    def pin(self, item: str, *, undo: bool = False) -> str:
         """Let an item, or a line of a briefing, come first.
 
         Args:
             item: Its id, or the beginning that it alone has. `briefing().lines` has the
                 ids of lines, `search` those of items.
+            undo: Take the pin back.
 
         Returns:
             Its id.
@@ -453,18 +454,10 @@ class Lab:
             InvalidInput: Nothing has that id, or several begin so.
             StorageError: A briefing cannot be written.
         """
-        return self._mark("pinned", item)
-
-    def unpin(self, item: str) -> str:
-        """Take a pin back; as `pin`.
-
-        Args:
-            item: Its id, or the beginning that it alone has.
-        """
-        return self._mark("pinned", item, undo=True)
+        return self._mark("pinned", item, undo=undo)
 
     def dismiss(self, item: str, *, undo: bool = False) -> str:
-        """Let an item or a line come back no more, in other words neither; as `pin`.
+        """Let an item or a line come back no more, in whatever words; as `pin`.
 
         A search with `cold` still finds the item.
 
@@ -1261,6 +1254,12 @@ class Agent:
     Args:
         lab: The lab of its home.
         name: Its name.
+
+    >>> with Lab.temporary() as lab:
+    ...     agent = lab.agent("main")
+    ...     written = agent.write("The till rounds half up")
+    ...     agent.search("till")[0].id == written.event_id
+    True
     """
 
     def __init__(self, lab: Lab, name: str) -> None:

@@ -456,7 +456,7 @@ def unpin(item: str) -> None:
 
     JSON: {item}
     """
-    _emit(open_lab().unpin(item), "comes first no more")
+    _emit(open_lab().pin(item, undo=True), "comes first no more")
 
 
 @command("dismiss")

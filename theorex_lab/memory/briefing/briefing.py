@@ -73,6 +73,14 @@ class Briefing:
         problem: Why a prompt was compared by words alone where the home's embedder
             knows meaning, or why the git history could not be read; '' where nothing
             was wrong.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     text = "The till rounds half up"
+    ...     _ = lab.agent("main").write(text, observation_type="decision")
+    ...     briefing = lab.briefing()
+    >>> [line.section for line in briefing.lines]
+    ['Decisions']
     """
 
     text: str
