@@ -84,7 +84,12 @@ class MaintenanceReport:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        from theorex_lab.memory.rows import Rows, table_html
+
+        heading = f"<p>{escape(repr(self))}</p>"
+        if not self.steps:
+            return heading
+        return heading + table_html(Rows([step._asdict() for step in self.steps]).frame)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive
+from theorex_lab.core.readable import Report
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Array, Parts, Strings, Table
@@ -528,8 +529,8 @@ def _declare_fields(kinds: Iterable[str]) -> bool:
     return all(kind in FIELDS for kind in kinds)
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Report):
     """What `verify` found.
 
     Attributes:
@@ -547,6 +548,12 @@ class Verification:
     problems: list[str]
     kinds: dict[str, int]
     bad_events: list[BadEvent] = field(default_factory=list)
+
+    def _facts(self) -> tuple[str, ...]:
+        outcome = "ok" if self.ok else "damaged"
+        n_problems = len(self.problems)
+        problems = f"{n_problems} problems" if n_problems else ""
+        return (outcome, f"{self.events} events", f"{len(self.views)} views", problems)
 
 
 def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
