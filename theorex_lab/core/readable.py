@@ -22,9 +22,12 @@ def short_repr(value: object, *facts: str) -> str:
     >>> short_repr(3, "odd", "", "prime")
     'int(odd, prime)'
     """
-    listed = ", ".join(fact for fact in facts if fact)
     name = type(value).__name__
-    return f"{name}({_shortened(listed, LONGEST_REPR - len(name) - 2)})"
+    known_facts = filter(None, facts)
+    listed = ", ".join(known_facts)
+    room = LONGEST_REPR - len(name)
+    shortened = _shortened(listed, room - 2)
+    return f"{name}({shortened})"
 
 
 class Report:
@@ -40,31 +43,51 @@ class Report:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return short_repr(self, *self._facts())
+        facts = self._facts()
+        return short_repr(self, *facts)
 
     def __str__(self) -> str:
         """Return a line for each field that holds something."""
-        return "\n".join([repr(self), *_field_lines(self)])
+        lines = [repr(self)]
+        lines += _field_lines(self)
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        text = str(self)
+        escaped = escape(text)
+        return f"<pre>{escaped}</pre>"
 
 
 def _field_lines(report: Any) -> Iterator[str]:
     for field in fields(report):
-        value = getattr(report, field.name)
-        if value in ("", None) or value == [] or value == () or value == {}:
+        name = field.name
+        value = getattr(report, name)
+        if _is_empty(value):
             continue
         if isinstance(value, list | tuple):
-            yield f"  {field.name}:"
+            yield f"  {name}:"
             yield from _item_lines(value)
         else:
-            yield f"  {field.name}: {_shortened(str(value), _LONGEST_LINE)}"
+            text = str(value)
+            line = _shortened(text, _LONGEST_LINE)
+            yield f"  {name}: {line}"
+
+
+def _is_empty(value: object) -> bool:
+    """Return whether a field holds nothing; False and 0 are something."""
+    if value is None:
+        return True
+    if isinstance(value, str | list | tuple | dict):
+        return not value
+    return False
 
 
 def _item_lines(items: list[Any] | tuple[Any, ...]) -> Iterator[str]:
-    for item in items[:_MOST_ITEMS]:
-        yield f"    {_shortened(str(item), _LONGEST_LINE)}"
+    first = items[:_MOST_ITEMS]
+    for item in first:
+        text = str(item)
+        line = _shortened(text, _LONGEST_LINE)
+        yield f"    {line}"
     n_left = len(items) - _MOST_ITEMS
     if n_left > 0:
         yield f"    … {n_left} more"
@@ -72,5 +95,9 @@ def _item_lines(items: list[Any] | tuple[Any, ...]) -> Iterator[str]:
 
 def _shortened(text: str, limit: int) -> str:
     """Return a text on one line, … at its cut."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    words = text.split()
+    line = " ".join(words)
+    if len(line) <= limit:
+        return line
+    beginning = line[: limit - 1]
+    return f"{beginning}…"

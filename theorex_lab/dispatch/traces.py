@@ -164,7 +164,11 @@ class Traces(View):
 
 
 # By whether a call succeeded.
-_STATE_WORDS = {True: "success", False: "failure", None: "open"}
+_STATE_WORDS = {
+    True: "success",
+    False: "failure",
+    None: "open",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -205,7 +209,12 @@ class Trace(Report):
     reasons: tuple[str, ...]
 
     def _facts(self) -> tuple[str, ...]:
-        return (self.id, self.model, _STATE_WORDS[self.success])
+        state = _STATE_WORDS[self.success]
+        return (
+            self.id,
+            self.model,
+            state,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as JSON holds it."""
@@ -309,8 +318,10 @@ class TraceStatistics(Rows[dict[str, Any]]):
         self.open = open_count
 
     def __repr__(self) -> str:
-        n_calls = sum(row["n"] for row in self)
-        return f"TraceStatistics({n_calls} calls in {len(self)} rows, {self.open} open)"
+        counts = [row["n"] for row in self]
+        n_calls = sum(counts)
+        n_rows = len(self)
+        return f"TraceStatistics({n_calls} calls in {n_rows} rows, {self.open} open)"
 
 
 def trace_stats(views: Views, *, agent: str | None = None) -> TraceStatistics:

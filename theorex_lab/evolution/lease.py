@@ -31,7 +31,8 @@ _SHOWN = {"nightly": "maintenance"}
 def _shown(owner: str) -> str:
     """Return an owner with the word that people read in place of the stored one."""
     what, slash, process = owner.partition("/")
-    return _SHOWN.get(what, what) + slash + process
+    shown = _SHOWN.get(what, what)
+    return f"{shown}{slash}{process}"
 
 
 class LeaseLost(TheorexError):
@@ -47,7 +48,8 @@ class LeaseHolder(NamedTuple):
     @property
     def what(self) -> str:
         """Return what is under way: maintenance or heartbeat."""
-        return self.shown_owner.partition("/")[0]
+        what, _, _ = self.shown_owner.partition("/")
+        return what
 
     @property
     def shown_owner(self) -> str:

@@ -86,10 +86,13 @@ class MaintenanceReport:
     def _repr_html_(self) -> str:
         from theorex_lab.memory.rows import Rows, table_html
 
-        heading = f"<p>{escape(repr(self))}</p>"
+        escaped = escape(repr(self))
+        heading = f"<p>{escaped}</p>"
         if not self.steps:
             return heading
-        return heading + table_html(Rows([step._asdict() for step in self.steps]).frame)
+        rows = [step._asdict() for step in self.steps]
+        table = table_html(Rows(rows).frame)
+        return f"{heading}{table}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it."""

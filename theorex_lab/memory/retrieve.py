@@ -75,12 +75,17 @@ class Hit(NamedTuple):
     timestamp: int
 
     def __repr__(self) -> str:
-        text = one_line(self.text, _SHOWN_CHARACTERS)
-        return f"Hit({self.score:.2f}, {self.kind}, {text!r})"
+        text = one_line(
+            self.text,
+            _SHOWN_CHARACTERS,
+        )
+        score = f"{self.score:.2f}"
+        return f"Hit({score}, {self.kind}, {text!r})"
 
     def __str__(self) -> str:
         """Return the score and the text in one line."""
-        return f"{self.score:.2f}  {one_line(self.text)}"
+        text = one_line(self.text)
+        return f"{self.score:.2f}  {text}"
 
 
 @dataclass(frozen=True, repr=False)
