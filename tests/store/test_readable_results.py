@@ -188,7 +188,9 @@ def test_what_has_rows_is_a_table_in_a_notebook(name: str, lab: Lab) -> None:
 
 def test_printed_hits_show_their_texts_and_notes(lab: Lab) -> None:
     hits = lab.search("PostgreSQL")
-    assert str(hits) == f"{hits[0].score:.2f}  {WRITTEN}"
+    assert (
+        str(hits) == f"{hits[0].score:.2f}  {WRITTEN}  ({', '.join(hits.signals[0])})"
+    )
     assert len(repr(hits)) < LONGEST_REPR
     other = lab.in_project("mill", new=True).search("PostgreSQL")
     first, note = str(other).splitlines()
