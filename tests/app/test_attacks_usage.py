@@ -455,7 +455,7 @@ def test_settings_that_several_processes_set_are_all_kept(tmp_path: Path) -> Non
         "evolveWindowDays",
         "driftWindowDays",
         "matrixMinSamples",
-        "gateMinSamples",
+        "acceptanceMinSamples",
     ]
     context = multiprocessing.get_context("fork")
     processes = [

@@ -624,7 +624,7 @@ class _Gate:
         Another record, or another score of one, makes it another.
         """
         settings = self.home.settings
-        rule = encode([settings.gate_margin, settings.gate_min_samples])
+        rule = encode([settings.acceptance_margin, settings.acceptance_min_samples])
         records = encode(self.part.evidence(self.home))
         return derived_event_id("evidence", self.name, rule, records)
 
@@ -659,8 +659,8 @@ class _Gate:
             proposal.before or 0.0,
             proposal.after or 0.0,
             proposal.n,
-            margin=settings.gate_margin,
-            min_samples=settings.gate_min_samples,
+            margin=settings.acceptance_margin,
+            min_samples=settings.acceptance_min_samples,
         )
         policy_number = None
         lineage = []
@@ -677,7 +677,7 @@ class _Gate:
             "after": proposal.after,
             "n": proposal.n,
             "proposed": proposal.changes,
-            "margin": settings.gate_margin,
+            "margin": settings.acceptance_margin,
             "policy": policy_number,
             "evidence": evidence,
             "against": in_force,

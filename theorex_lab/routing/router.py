@@ -188,7 +188,7 @@ def route(
 
     >>> decision = route(
     ...     "a haiku",
-    ...     Settings(preset="document"),
+    ...     Settings(preset="paper"),
     ...     evidence=None,
     ...     power=Power(90.0, False),
     ...     now=0,

@@ -448,8 +448,8 @@ def policy_rollback(number: int) -> None:
 def gate() -> None:
     """A policy is proposed from the earlier half of what was recorded.
 
-    It is judged on the later half: put in force where it gains gateMargin, held where
-    there are fewer than gateMinSamples records. Repeating changes nothing.
+    It is judged on the later half: put in force where it gains acceptanceMargin, held where
+    there are fewer than acceptanceMinSamples records. Repeating changes nothing.
 
     JSON: {gated: [{part, decision, before, after, n, proposed, policy}]}
     """
