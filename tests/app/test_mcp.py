@@ -33,7 +33,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from theorex_lab import Event, FixedClock, InvalidInput, Lab, TheorexError
 from theorex_lab.app.cli import theorex
-from theorex_lab.app.cli.serve import mcp_start
+from theorex_lab.app.cli.serve import mcp
 from theorex_lab.app.server import auth, listening, mcp
 from theorex_lab.app.server.auth import Guard, read_token
 from theorex_lab.app.server.listening import listen, server_settings
@@ -562,7 +562,7 @@ def recorded(home: Path) -> list[Event]:
 
 def configuration(home: Path) -> list[dict[str, Any]]:
     """The servers that the help of `mcp start` shows, its placeholders filled in."""
-    blocks = re.findall(r'\{"mcpServers".*?\}{3,}', mcp_start.help or "", re.DOTALL)
+    blocks = re.findall(r'\{"mcpServers".*?\}{3,}', mcp.help or "", re.DOTALL)
     assert len(blocks) == 2
     values = {
         "HOME_FOLDER": str(home),
