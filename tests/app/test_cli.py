@@ -59,7 +59,9 @@ def test_the_journey_of_a_text(
         "observation",
     )
     hits = run(*asked, "--json").json["hits"]
-    assert {"id", "kind", "text", "agent", "score", "about", "at"} == hits[0].keys()
+    assert {"id", "kind", "text", "agent", "score", "subject", "timestamp"} == hits[
+        0
+    ].keys()
     assert {hit["text"] for hit in hits} == {
         "TTL invalidation prevents cache stampedes",
         "cache stampede",
@@ -154,11 +156,11 @@ def test_a_search_prints_a_hit_a_line_and_says_why(
     assert "words +" in run("search", "lock", "--why", *now).out
     (hit,) = run("search", "lock", "--why", "--json", *now).json["hits"]
     assert hit["why"]["words"] > 0
-    assert hit["about"] == "lock, pool, connection"
+    assert hit["subject"] == "lock, pool, connection"
     (named,) = run("search", "lock", "--kind", "concept", "--why", "--json", *now).json[
         "hits"
     ]
-    assert (named["about"], next(iter(named["why"]))) == ("The lock leaked.", "words")
+    assert (named["subject"], next(iter(named["why"]))) == ("The lock leaked.", "words")
     run("write", "--keep-secrets", "The key is sk-ant-api03-" + "Ab3" * 30, *now)
     assert "Ab3Ab3" not in run("search", "key", *now).out
     monkeypatch.setattr(

@@ -255,12 +255,12 @@ def test_a_server_process_remembers_for_its_agent(tmp_path: Path) -> None:
             assert written["event_id"] in [hit["id"] for hit in found["hits"]]
             assert {hit["agent"] for hit in found["hits"]} == {"bob"}
             assert {hit["kind"] for hit in found["hits"]} == {"observation"}
-            assert "cache stampede" in found["hits"][0]["about"].split(", ")
+            assert "cache stampede" in found["hits"][0]["subject"].split(", ")
             named = await told(
                 client, "search", query="cache stampede", kinds=["concept"], limit=1
             )
             assert [
-                (hit["kind"], hit["text"], hit["about"]) for hit in named["hits"]
+                (hit["kind"], hit["text"], hit["subject"]) for hit in named["hits"]
             ] == [("concept", "cache stampede", text)]
             status = await told(client, "status")
             assert (status["agent"], sum(status["tiers"].values())) == (

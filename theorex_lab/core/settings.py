@@ -592,14 +592,14 @@ class Settings(SettingsRecord):
 
     card_model: str | None = setting(
         None,
-        "the model of `models` that words the cards of sessions better at night; none: the"
-        " extracted lines stay",
+        "the model of `models` that words the cards of sessions better in the maintenance; none:"
+        " the extracted lines stay",
         kind=str,
     )
 
     card_tokens: int = setting(
         0,
-        "what it may spend a night; 0: it is not asked",
+        "what it may spend in a run of the maintenance; 0: it is not asked",
         "tokens",
         ge=0,
         le=10_000_000,
@@ -653,7 +653,11 @@ class Settings(SettingsRecord):
     )
 
     flush_idle_hours: float = setting(
-        6.0, "silence after which a night flushes a session", "hours", ge=0, le=8_760
+        6.0,
+        "silence after which the maintenance ends a session",
+        "hours",
+        ge=0,
+        le=8_760,
     )
 
     keep_messages: bool = setting(
@@ -783,7 +787,11 @@ class Settings(SettingsRecord):
     )
 
     lease_seconds: float = setting(
-        600.0, "time that a killed night keeps others out", "seconds", ge=10, le=86_400
+        600.0,
+        "time that a killed maintenance keeps others out",
+        "seconds",
+        ge=10,
+        le=86_400,
     )
 
     # How failures are learnt from.

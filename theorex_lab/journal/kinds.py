@@ -433,8 +433,8 @@ KINDS = {
     ),
     "nightly": Kind(
         2,
-        "the steps of one night and how each ended, how many fixes it wrote, what the"
-        " gate said",
+        "the steps of one maintenance and how each ended, how many fixes it wrote, what"
+        " the gate said",
         {
             "steps": [{"name": str, "ok": bool, "seconds": AMOUNT, "detail": str}],
             "fixes": (COUNT, None),

@@ -114,10 +114,10 @@ def beat(home: Home) -> HeartbeatReport:
     return report
 
 
-def night_step(home: Home, _agent: str | None) -> str:
-    """Run the phases as a step of the night.
+def maintenance_step(home: Home, _agent: str | None) -> str:
+    """Run the phases as a step of the maintenance.
 
-    The night holds the lease, runs them in its own process and reports them itself.
+    The maintenance holds the lease, runs them in its own process and reports them itself.
 
     Raises:
         TheorexError: A phase failed; all had their turn.
@@ -263,7 +263,7 @@ def _unsummed(home: Home) -> Iterator[Event]:
 def _validate(home: Home, embeds: bool) -> Done:
     """Check whether chains of facts are sound, and whether notes need a review.
 
-    Texts get vectors for two seconds, or from a step of the night.
+    Texts get vectors for two seconds, or from a step of the maintenance.
     """
     check = check_home(home)
     waiting = ""

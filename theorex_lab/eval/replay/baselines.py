@@ -78,7 +78,7 @@ class Baseline:
         self.events += events
 
     def consolidate(self, now: int) -> None:
-        """Do nothing: nothing happens at night."""
+        """Do nothing: it has no maintenance."""
 
     def items(
         self,
@@ -424,7 +424,7 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
 class ReplayAdapter:
     """Designs in a home of their own, on a clock that stands where the log does.
 
-    It is a `MemoryDesign`, and remembers what it observes as a home does: the night is
+    It is a `MemoryDesign`, and remembers what it observes as a home does: the maintenance is
     the steps of the designs, what it injects are the lines of the context, what it
     retrieves are the finds of a search. The home is in a temporary folder, which is
     gone when it is closed.
