@@ -86,17 +86,23 @@ BANNED = (
     Banned(r"\bheartbeats?\b", "maintenance", allowed_in=FACTS),
     Banned(r"\bdream(?:s|ing|t|ed)?\b", "maintenance", allowed_in=DREAMS),
     Banned(r"\bflush(?:es|ed|ing)?\b", "end of session", allowed_in=THEOREX),
-    Banned(
-        r"\b(?:a?sleep(?:s|ing)?|wakes?|woken|wakened)\b", "archive, restore"
-    ),
+    Banned(r"\b(?:a?sleep(?:s|ing)?|wakes?|woken|wakened)\b", "archive, restore"),
     Banned(r"\bprun(?:e[sd]?|ing)\b", "remove from the index", allowed_in=THEOREX),
     Banned(r"\bgraduat\w+", "promote to long-term", allowed_in=THEOREX),
     Banned(r"\bpromot\w+", "promote to long-term; publish", allowed_in=THEOREX),
-    Banned(r"(?<!persona )\bdrift\w*", "stale anchor; persona drift", allowed_in=THEOREX),
+    Banned(
+        r"(?<!persona )\bdrift\w*", "stale anchor; persona drift", allowed_in=THEOREX
+    ),
     Banned(r"\bgates?\b", "offline acceptance test"),
     # What a memory holds.
-    Banned(r"\bboot[- ](?:context|inject|aware)|\bflash-inject\b", "briefing", allowed_in=THEOREX),
-    Banned(r"\bmemory (?:context|show)\b|\bquery-shared\b", "briefing", allowed_in=THEOREX),
+    Banned(
+        r"\bboot[- ](?:context|inject|aware)|\bflash-inject\b",
+        "briefing",
+        allowed_in=THEOREX,
+    ),
+    Banned(
+        r"\bmemory (?:context|show)\b|\bquery-shared\b", "briefing", allowed_in=THEOREX
+    ),
     Banned(r"\baxons?\b", "concepts", allowed_in=THEOREX),
     Banned(r"\bflash\b", "events of the session", allowed_in=THEOREX),
     Banned(r"\bgenes?\b|\bcapsules?\b", "option, recorded fix", allowed_in=CAUSAL),
@@ -105,7 +111,11 @@ BANNED = (
     Banned(r"\btensions?\b", "conflict", allowed_in=FACTS),
     Banned(r"\bsilo(?:s|ed)?\b", "isolated project", allowed_in=THEOREX),
     Banned(r"\butterances?\b|\bspoken\b", "message"),
-    Banned(r"^(?:#+ )?(?:told|said|spoken)\b|^#+ .*\b(?:told|said)$", "messages; decisions", roles=(Role.MESSAGE, Role.NOTEBOOK, Role.PAGE)),
+    Banned(
+        r"^(?:#+ )?(?:told|said|spoken)\b|^#+ .*\b(?:told|said)$",
+        "messages; decisions",
+        roles=(Role.MESSAGE, Role.NOTEBOOK, Role.PAGE),
+    ),
     # How a measurement is told.
     Banned(r"\bnam(?:es?|ed) (?:only )?\.\d+ of\b|\bshare named\b", "recall"),
     Banned(r"\b(?:held|kept)[- ]back\b", "held-out"),

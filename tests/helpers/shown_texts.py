@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from enum import StrEnum
-from pathlib import Path
 from typing import NamedTuple
 
 import click

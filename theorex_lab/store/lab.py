@@ -300,14 +300,15 @@ class Lab:
 
     @property
     def facts(self) -> FactsMemory:
-        """The design of facts: written, replaced, believed when; channels, a heartbeat."""
+        """The design Engram: facts with their history, channels, notes and summaries."""
         return cast("FactsMemory", self.design("facts"))
 
     @property
     def dreams(self) -> Dreams:
-        """The design of dreams.
+        """The design Evolving Memory: procedures made of recorded work.
 
-        Trajectories are captured, strategies made of them, recalled and followed step by step.
+        It captures trajectories and makes procedures of them, which are recalled and
+        followed step by step.
         """
         return cast("Dreams", self.design("dreams"))
 
@@ -331,7 +332,7 @@ class Lab:
     def theorex(self) -> Theorex:
         """The design Theorex.
 
-        It has flush, graduate, promote, scan, prune, and what an agent knows now.
+        It has the tiers of concepts, their life cycle, and what an agent knows now.
         """
         return cast("Theorex", self.design("theorex"))
 
@@ -836,9 +837,10 @@ class Lab:
     def nightly(
         self, *, agent: str | None = None, reviewer: str | Reviewer = "auto"
     ) -> NightlyReport:
-        """Run a night's steps for an agent, or for all.
+        """Run the steps of maintenance for an agent, or for all.
 
-        See `store.lifecycle.maintain`. What the gate accepts is in force in this lab too.
+        See `store.lifecycle.maintain`. What the acceptance test accepts is in force in
+        this lab too.
 
         Args:
             agent: The agent, None for all.
@@ -1005,7 +1007,7 @@ class Lab:
         return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:
-        """Move the bodies of old raw events out of the journal's file.
+        """Move the bodies of earlier raw events out of the journal's file.
 
         See `journal.sqlite.archive`.
 
@@ -1087,7 +1089,8 @@ class Lab:
             path: The folder or the file; None: the original system's places that the
                 settings name.
             agent: The agent whose the memory is where the files do not say so.
-            trusted: Whether it counts as the user's own word, and not as hearsay.
+            trusted: Whether it counts as the user's own words; without it, it is
+                untrusted.
             keep_secrets: Whether what looks like a secret is kept unmasked.
 
         Raises:
@@ -1124,7 +1127,8 @@ class Lab:
             project: The project of sessions that name no absolute folder; '' for their
                 file's name.
             since: What is earlier is left out; None: nothing is.
-            trusted: Whether prompts are the user's word, and not hearsay.
+            trusted: Whether prompts count as the user's own words; without it they are
+                untrusted.
             dry_run: Whether nothing is written.
             agent: The agent whose sessions they are.
             progress: Whether a bar is shown; None: in a terminal or notebook.
@@ -1165,7 +1169,8 @@ class Lab:
             reader: `files.ingest.code.CODE`, or `images(home)` and `videos(home)` of
                 `files.ingest.media`; None reads documents.
             agent: The agent whose they are.
-            trusted: Whether they are the user's own words, and not hearsay.
+            trusted: Whether they count as the user's own words; without it they are
+                untrusted.
             sync: Whether what was taken in from these folders, and is there no more, is
                 hidden.
             dry_run: Whether nothing is written.

@@ -4,7 +4,7 @@ A phase that fails is reported, and the next runs. The phases are state, extract
 synthesis, validate and report, as Engram has them. How far captures were read is noted
 once all of them were, and forwards alone: a heartbeat that is killed anywhere is made
 good by the next. Extract reads the sentences of people and agents that signal something
-worth keeping; a flush does it too.
+worth keeping; the end of a session does it too.
 """
 
 import re
@@ -115,9 +115,9 @@ def beat(home: Home) -> HeartbeatReport:
 
 
 def night_step(home: Home, _agent: str | None) -> str:
-    """Run the phases as a step of the night.
+    """Run the phases as a step of maintenance.
 
-    The night holds the lease, runs them in its own process and reports them itself.
+    Maintenance holds the lease, runs them in its own process and reports them itself.
 
     Raises:
         TheorexError: A phase failed; all had their turn.

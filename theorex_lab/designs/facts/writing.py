@@ -173,14 +173,14 @@ def supersede(
     """Let a fact stand in the place of another, or with '' let that one end.
 
     What a model, a tool or an import says never replaces what an agent or a user said,
-    unless someone has vouched for it.
+    unless someone trusts it expressly.
 
     Args:
         home: Where the facts are.
         old: The id of the fact that ends.
         by: The id of the fact in its place; '' for none.
         why: The reason, in words.
-        vouched: Whether someone has vouched for the fact in its place.
+        vouched: Whether someone trusts the fact in its place expressly.
 
     Raises:
         InvalidInput: That cannot be.

@@ -8,8 +8,8 @@ The checks of a session form a chain: the event of check k has an id made of the
 session's name and k. So of processes that check at once each takes another step, and
 only one of them finds that a summary is due.
 
-The gate's part for the memory is law, half-life and MILD threshold, judged on recorded
-outcomes, each at its own time. An outcome needs its concepts. At its time, with nothing
+The memory's part of the acceptance test is law, half-life and MILD threshold. They are
+judged on recorded outcomes, each at its own time. An outcome needs its concepts. At its time, with nothing
 folded but what the journal held before it, `needed_next` says how high the foremost of
 them ranked within the boot context's budget. The score is the mean of that, with (1 +
 score of the outcome) / 2 as weight. A policy that forgets what later outcomes needed
@@ -720,7 +720,7 @@ def refine(
 
     Of each top tag the best success is written as an observation of type `feature`, whose
     concepts gain by it; of each weak tag the worst failure as one of type `avoid`,
-    which has no concepts, so that none is heard of more often. A tag that nothing was
+    which has no concepts, so that none is mentioned more often. A tag that nothing was
     decided about since it was last written is passed over: repeating changes nothing.
     The evidence of a tag that lost has fallen with each failure.
 

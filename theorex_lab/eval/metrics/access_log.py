@@ -1,4 +1,4 @@
-"""Replay a log of accesses, and measure how well an order foretells its events.
+"""Replay a log of accesses, and measure how well an order predicts its events.
 
 The question asked of a law: before every event of 1 to 20 items, at least one of them
 known, rank every known item that is not deleted. MRR is the mean of `needed_next`, that

@@ -576,9 +576,9 @@ def captured(
 
 
 def lab_of(log: EvalLog) -> Lab:
-    """Return a lab that lived through a log.
+    """Return a lab to which a log was replayed.
 
-    It was told its attempts when every session was over. The caller closes it.
+    Its attempts were recorded after the end of every session. The caller closes it.
     """
     lab = Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE))
     lab.journal.append(log.events, allow_future=True)

@@ -201,7 +201,7 @@ def labelled_messages(language: str) -> list[LabelledMessage]:
 
 
 def score_signals(dataset: str = "signals", *, seed: int = 0) -> dict[str, Any]:
-    """Score how signals are told from messages, beside baselines.
+    """Score how signals are recognised in messages, compared with baselines.
 
     Args:
         dataset: signals (both), signals_en or signals_ru.
