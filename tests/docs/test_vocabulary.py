@@ -19,6 +19,7 @@ from shown_texts import (
 from vocabulary import BANNED, EDITED_ELSEWHERE, WORDS_OF_USERS, Banned
 
 TEXTS = all_texts()
+_FLAGS = re.IGNORECASE | re.MULTILINE
 MADE_UP = '''
 """Tell what was heard. See `heard` and `theorex nightly`.
 
@@ -35,6 +36,7 @@ def confirm(heard: str) -> None:
 
 def _hidden():
     """Put it to sleep."""
+    return "sleep night".split()
 '''
 
 
@@ -51,7 +53,7 @@ def uses(row: Banned, texts: list[ShownText]) -> list[str]:
     for shown in texts:
         if shown.role not in row.roles or shown.path.startswith(row.allowed_in):
             continue
-        for match in re.finditer(row.pattern, shown.text, re.IGNORECASE):
+        for match in re.finditer(row.pattern, shown.text, _FLAGS):
             line_start = shown.text.rfind("\n", 0, match.start()) + 1
             line = shown.text[line_start:].partition("\n")[0].strip()
             if any(phrase in line for phrase in row.exceptions):
@@ -86,8 +88,7 @@ def test_what_is_passed_over_exists() -> None:
 def test_every_permission_is_used(row: Banned) -> None:
     for prefix in row.allowed_in:
         assert any(
-            shown.path.startswith(prefix)
-            and re.search(row.pattern, shown.text, re.IGNORECASE)
+            shown.path.startswith(prefix) and re.search(row.pattern, shown.text, _FLAGS)
             for shown in TEXTS
         ), f"{row.pattern}: nothing in {prefix} has it; take the permission away"
     for phrase, reason in row.exceptions.items():
@@ -105,6 +106,8 @@ def test_a_banned_word_is_reported_with_its_place_and_the_word_to_use() -> None:
         "theorex_lab/made_up.py:2: docstring has 'heard'; say 'plain words':"
         " Tell what was heard. See · and `theorex nightly`.",
         "theorex_lab/made_up.py:8: docstring has 'sleep'; say 'plain words':"
+        " Put it to sleep.",
+        "theorex_lab/made_up.py:16: docstring has 'sleep'; say 'plain words':"
         " Put it to sleep.",
         "theorex_lab/made_up.py:13: message has 'night'; say 'plain words':"
         " the night {} is over",

@@ -19,6 +19,7 @@ _CODE_SPAN = re.compile(r"(?<!`)`(?!theorex )[^`\n]+`(?!`)")
 # Examples in docstrings: their lines and the lines of what they print.
 _DOCTEST = re.compile(r"^[ ]*>>> .*(?:\n[ ]*\S.*)*", re.MULTILINE)
 _ARGUMENT = re.compile(r"^ +[*\w, ]+:(?= |$)", re.MULTILINE)
+_FIELD = re.compile(r"\{[^{}\n]*\}")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -86,13 +87,12 @@ def _help_of(command: click.Command, context: click.Context) -> Iterator[ShownTe
 
 
 def docstring_texts(path: str, source: str) -> Iterator[ShownText]:
-    """Yield the docstrings of public modules, classes and functions, without code."""
+    """Yield the docstrings of modules, classes and functions, without code."""
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, Documented):
             continue
-        is_private = getattr(node, "name", "").startswith("_")
         docstring = _docstring_node(node)
-        if docstring is not None and not is_private:
+        if docstring is not None:
             text = docstring.value
             for pattern in (_DOCTEST, _CODE_SPAN, _ARGUMENT):
                 text = pattern.sub(_blank, text)
@@ -100,12 +100,17 @@ def docstring_texts(path: str, source: str) -> Iterator[ShownText]:
 
 
 def message_texts(path: str, source: str) -> Iterator[ShownText]:
-    """Yield the strings with a space that are no docstrings; `{}` for what is filled in."""
+    """Yield the strings with a space that are shown; `{}` stands for what is filled in.
+
+    Docstrings are left out, and lists of words that are split.
+    """
     tree = ast.parse(source)
-    passed_over = set()
+    passed_over: set[ast.AST | None] = set()
     for node in ast.walk(tree):
         if isinstance(node, Documented):
             passed_over.add(_docstring_node(node))
+        elif isinstance(node, ast.Attribute) and node.attr in ("split", "splitlines"):
+            passed_over.add(node.value)
     for node in ast.walk(tree):
         if node in passed_over:
             continue
@@ -115,7 +120,7 @@ def message_texts(path: str, source: str) -> Iterator[ShownText]:
         else:
             text = _constant_text(node, other="")
         if " " in text.strip():
-            shown = _CODE_SPAN.sub(_blank, text)
+            shown = _FIELD.sub("{}", _CODE_SPAN.sub(_blank, text))
             yield ShownText(Role.MESSAGE, path, node.lineno, shown)
 
 

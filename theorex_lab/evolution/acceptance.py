@@ -570,7 +570,7 @@ def parts_of(home: Home) -> dict[str, PolicyPart]:
 
 
 class _Gate:
-    """One part of the policy before the gate."""
+    """One part of the policy in an acceptance test."""
 
     def __init__(self, home: Home, name: str, part: PolicyPart) -> None:
         self.home = home

@@ -111,10 +111,10 @@ class Lab:
             embedder: Makes vectors of texts; None for the best that there is.
             journal: Takes the place of the one in the folder.
             designs: Take the place of those that are installed.
-            project: The project, see `core.project.project_of`. What is written is of it; given
-                back is what is of it or of none; scan, prune, promote and graduate act on what
-                is of it alone, and status counts it. '' is none: to such a lab all projects are
-                open.
+            project: The project, see `core.project.project_of`. The lab writes into it, and
+                returns its memory and memory without a project. Tiers are updated and items
+                published in it alone, and status counts it. '' is none: such a lab reads all
+                projects.
 
         Raises:
             InvalidInput: An object is no clock, settings or embedder, or a design's kinds of

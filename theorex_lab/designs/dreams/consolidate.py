@@ -445,7 +445,7 @@ class ActiveStrategies:
         self._remove(old)
 
     def _prune(self, strategy: Strategy, pruned: str, append: Append) -> None:
-        """Put a strategy to sleep that another one says too."""
+        """Archive a strategy that repeats another one."""
         old = self.strategies[pruned]
         heir = self._nearest_same(old)
         if heir is None or self._loses_to(strategy, old, heir, heir):

@@ -263,7 +263,7 @@ def _unsummed(home: Home) -> Iterator[Event]:
 def _validate(home: Home, embeds: bool) -> Done:
     """Check whether chains of facts are sound, and whether notes need a review.
 
-    Texts get vectors for two seconds, or from a step of the night.
+    Texts get vectors for two seconds here, or in a step of maintenance.
     """
     check = check_home(home)
     waiting = ""

@@ -280,8 +280,8 @@ def _replace(
 ) -> None:
     """Append that facts hold no more.
 
-    There is an event for each agent who wrote some of them, since it is theirs that
-    search puts to sleep.
+    There is an event for each agent who wrote some of them, since search archives items
+    agent by agent.
     """
     by_agent: dict[str, list[str]] = {}
     for fact_id in old:

@@ -1,4 +1,4 @@
-"""What rules find in messages that people labelled, beside trivial baselines.
+"""What rules find in messages that people labelled, compared with trivial baselines.
 
 The labels name places in recorded sessions and public sets, never their words; the
 Russian messages are self-written. The patterns of signals were chosen on some messages

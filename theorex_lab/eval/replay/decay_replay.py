@@ -155,7 +155,7 @@ def _grid(
 class _Policy:
     """One setting's memory while the steps pass.
 
-    It knows what sleeps, what the context shows, and what was asked for again.
+    It knows what is archived, what the context shows, and what was asked for again.
     """
 
     def __init__(self, recorded: EventLog, settings: Settings) -> None:

@@ -423,9 +423,9 @@ class _Course:
         return self.trial
 
     def _live(self, until: int, night: int) -> int:
-        """Observe what happened up to a time, with the nights between.
+        """Observe what happened up to a time, with maintenance in between.
 
-        It returns the last night.
+        Return the time of the last maintenance.
         """
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
         while night + step < until:
@@ -473,7 +473,7 @@ class _Course:
         return self._try(mode, call) or []
 
     def _survive(self, night: int) -> None:
-        """Ask a sample of the probes again after nights in which nothing happened."""
+        """Ask a sample of the questions again after maintenances without events."""
         probes = []
         for probe in self.log.probes:
             if probe.answers and probe.query.strip():
