@@ -16,7 +16,13 @@ from shown_texts import (
     notebook_texts,
     page_text,
 )
-from vocabulary import BANNED, EDITED_ELSEWHERE, WORDS_OF_USERS, Banned
+from vocabulary import (
+    BANNED,
+    EDITED_ELSEWHERE,
+    HELP_TABLES,
+    WORDS_OF_USERS,
+    Banned,
+)
 
 TEXTS = all_texts()
 _FLAGS = re.IGNORECASE | re.MULTILINE
@@ -42,7 +48,9 @@ def _hidden():
 
 def is_passed_over(shown: ShownText) -> bool:
     """Return whether no word is looked for in a text."""
-    if shown.role is Role.MESSAGE and shown.path.startswith(WORDS_OF_USERS):
+    if shown.role is Role.MESSAGE and shown.path.startswith(
+        (*HELP_TABLES, *WORDS_OF_USERS)
+    ):
         return True
     return shown.path.startswith(EDITED_ELSEWHERE)
 
@@ -80,7 +88,7 @@ def test_every_role_has_texts() -> None:
 
 def test_what_is_passed_over_exists() -> None:
     paths = {shown.path for shown in TEXTS}
-    for prefix in (*EDITED_ELSEWHERE, *WORDS_OF_USERS):
+    for prefix in (*EDITED_ELSEWHERE, *HELP_TABLES, *WORDS_OF_USERS):
         assert any(path.startswith(prefix) for path in paths), prefix
 
 

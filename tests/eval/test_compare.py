@@ -293,7 +293,7 @@ CALM = ("nothing", "compared_logs:Remembers")
         ("GivesHalfALetter", "retrieve: got half a surrogate pair"),
         ("FailsToOpen", "opening: make raised OSError: no disk"),
         ("FailsToObserve", "observing: observe raised ValueError: no"),
-        ("FailsAtNight", "a night: consolidate raised ValueError: dark"),
+        ("FailsAtNight", "maintenance: consolidate raised ValueError: dark"),
         ("LacksAMethod", "raised AttributeError"),
     ],
 )

@@ -19,6 +19,9 @@ _CODE_SPAN = re.compile(r"(?<!`)`(?!theorex )[^`\n]+`(?!`)")
 # Examples in docstrings: their lines and the lines of what they print.
 _DOCTEST = re.compile(r"^[ ]*>>> .*(?:\n[ ]*\S.*)*", re.MULTILINE)
 _ARGUMENT = re.compile(r"^ +[*\w, ]+:(?= |$)", re.MULTILINE)
+# In a help: its line of usage, names of commands, and keys of answers in JSON.
+_USAGE = re.compile(r"^Usage: .*(?:\n {7,}.*)*|^  [\w-]+(?=  )", re.MULTILINE)
+_KEYS = re.compile(r"\{[^{}]*\}|(?<=\[)[a-z_]+(?:, [a-z_…]+)*(?=\])")
 _FIELD = re.compile(r"\{[^{}\n]*\}")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
@@ -77,7 +80,8 @@ def help_texts() -> Iterator[ShownText]:
 
 def _help_of(command: click.Command, context: click.Context) -> Iterator[ShownText]:
     path = f"{context.command_path} --help"
-    yield ShownText(Role.HELP, path, 1, command.get_help(context))
+    help_text = _USAGE.sub(_blank, command.get_help(context))
+    yield ShownText(Role.HELP, path, 1, _without_keys(help_text))
     if isinstance(command, click.Group):
         for word in command.list_commands(context):
             child = command.get_command(context, word)
@@ -96,7 +100,8 @@ def docstring_texts(path: str, source: str) -> Iterator[ShownText]:
             text = docstring.value
             for pattern in (_DOCTEST, _CODE_SPAN, _ARGUMENT):
                 text = pattern.sub(_blank, text)
-            yield ShownText(Role.DOCSTRING, path, docstring.lineno, text)
+            shown = _without_keys(text)
+            yield ShownText(Role.DOCSTRING, path, docstring.lineno, shown)
 
 
 def message_texts(path: str, source: str) -> Iterator[ShownText]:
@@ -142,6 +147,15 @@ def notebook_texts(path: str, text: str) -> Iterator[ShownText]:
         code = re.sub(r"^[%!].*", "", source, flags=re.MULTILINE)
         for message in message_texts(path, code):
             yield ShownText(Role.NOTEBOOK, path, number, message.text)
+
+
+def _without_keys(text: str) -> str:
+    """Return a text without what stands in braces, from the inner ones outwards."""
+    n_braces = -1
+    while n_braces != text.count("{"):
+        n_braces = text.count("{")
+        text = _KEYS.sub(_blank, text)
+    return text
 
 
 def _docstring_node(node: Documented) -> ast.Constant | None:

@@ -896,7 +896,7 @@ def scan_all(home: Home, agent: str | None) -> str:
     """Recompute tiers; put faded concepts to sleep."""
     update = lifecycle.scan(home, agents=None if agent is None else [agent])
     return (
-        f"{update.changed} concepts changed tier, {update.slept} fell asleep,"
+        f"{update.changed} concepts changed tier, {update.slept} archived,"
         f" {update.links_dropped} links dropped"
     )
 
