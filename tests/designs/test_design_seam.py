@@ -372,7 +372,7 @@ def test_agents_call_its_tool_over_mcp(theorex: Callable[..., Any]) -> None:
 
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "theorex_lab", "mcp-start", "--stdio"],
+        args=["-m", "theorex_lab", "mcp", "--stdio"],
         env=theorex.environment,  # type: ignore[attr-defined]
     )
 

@@ -92,7 +92,7 @@ def test_the_maintenance_takes_every_step_for_every_agent(tmp_path: Path) -> Non
             " found"
         )
         assert detail["graduate"] == "2 concepts graduated"
-        assert "2 fell asleep" in detail["scan"]
+        assert "2 archived" in detail["scan"]
         assert [event["steps"] for event in _events(lab, "nightly")] == [
             [step._asdict() for step in report.steps]
         ]

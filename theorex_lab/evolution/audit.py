@@ -2,8 +2,8 @@
 
 They are read from the journal, which is their only record.
 
-Each design lists its own decisions. What every home has (outcomes, reviews, gates,
-erasures) is listed here.
+Each design lists its own decisions. What every home has (outcomes, reviews, acceptance
+tests, erasures) is listed here.
 """
 
 from collections import deque

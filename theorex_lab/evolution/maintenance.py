@@ -1,11 +1,11 @@
-"""Maintenance: what is done once a day for all sessions together.
+"""Maintenance: the steps that run once a day or on demand.
 
 Outcomes are judged, failures are reviewed and the policy is put to the offline
 acceptance test. Then come each design's own steps, the wording of cards, vectors and
 the next context.
 
-Each step leaves whole transactions and may be repeated, so that a run that
-was cut off is made good by the next one.
+Each step leaves whole transactions and may be repeated, so that a maintenance that was
+cut off is completed by running it again.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ ReviewFailures = Callable[..., Sequence[TraceReviewRecord]]
 
 
 class StepReport(NamedTuple):
-    """How one step of the maintenance ended: `detail` says what it did, or what was wrong."""
+    """How one step of maintenance ended: `detail` says what it did, or what was wrong."""
 
     name: str
     ok: bool
@@ -47,7 +47,7 @@ class StepReport(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class MaintenanceReport:
-    """How a run of the maintenance ended.
+    """The report of one maintenance.
 
     Attributes:
         ran: Whether this process tended the home. It is False when another process did,
@@ -106,8 +106,8 @@ def run_maintenance(
 ) -> MaintenanceReport:
     """Run the steps for every agent, or for one.
 
-    A step that fails is reported and does not stop those after it. Repeating it at
-    once changes nothing but the lease. The report is appended, unless nothing has
+    A step that fails is reported and does not stop those after it. Repeating
+    maintenance at once changes nothing but the lease. The report is appended, unless nothing has
     happened since the last one.
 
     Args:
@@ -231,8 +231,8 @@ class _Maintenance:
     def save_briefings(self) -> str:
         """Bring up to date what hooks give.
 
-        It is of the projects that were active last, or of the one that it is run
-        for.
+        This is done for the projects that were active last, or for the one project that
+        is maintained.
         """
         briefing, n_projects = refresh(self.home, _MOST_PROJECTS)
         report = f"{len(briefing.lines)} lines in {briefing.tokens} tokens"
@@ -295,7 +295,7 @@ def agents_of(home: Home) -> list[str]:
 
 
 def describe_acceptance(result: AcceptanceResult) -> str:
-    """Return the gate's decision on one part, for people."""
+    """Return the acceptance test's decision on one part, for people."""
     if result.before is None or result.after is None:
         return f"{result.part}: {result.decision}, {result.n} records are too few"
     scores = (

@@ -92,7 +92,7 @@ class ItemKind:
 
     @property
     def has_flags(self) -> bool:
-        """Whether events hide its items, put them to sleep or wake them."""
+        """Whether events hide its items, archive them or restore them."""
         return bool(self.hides or self.sleeps or self.wakes)
 
 

@@ -2,7 +2,7 @@
 
 One function says what happens at each point: `start_session`, `take_prompt`,
 `take_event` (a tool use, the end of an answer, a compaction, the end of a session),
-`end_session`, and `maintain` for all sessions together. The hook, the commands, the
+`end_session`, and `maintain` for all sessions. The hook, the commands, the
 servers and `store.lab.Lab` are doors to these functions and add nothing to what is
 remembered.
 
@@ -440,11 +440,11 @@ def end_session(
 def maintain(
     home: Home, *, review: ReviewFailures, agent: str | None, asks_models: bool
 ) -> MaintenanceReport:
-    """Run the steps that learn of all sessions together.
+    """Run the steps of maintenance: what is learned from all sessions together.
 
     1. Take the lease, so that one process at a time tends the home.
     2. Judge outcomes, and review failures.
-    3. Run the designs' steps that come before the gate (`Design.steps`).
+    3. Run the designs' steps that come before the acceptance test (`Design.steps`).
     4. Judge the policy that is proposed, and put it in force where it gains enough.
     5. Run the designs' other steps.
     6. Compute vectors, and bring the briefings and the index of prompts up to date.
@@ -650,7 +650,9 @@ def _told_of_index(problems: list[str]) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        problems.append(f"{INDEX_FILE}: {error}; the next maintenance rebuilds it")
+        problems.append(
+            f"{INDEX_FILE}: {error}; the next end of a session or `theorex maintain` rebuilds it"
+        )
 
 
 def _with_index(
