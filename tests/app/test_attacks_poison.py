@@ -472,8 +472,8 @@ def test_a_person_confirms_what_was_heard(lab: Lab) -> None:
     before = lab.theorex.boot_aware().text
     assert f"id {heard.id[-8:]}" in section(before, "Unverified")
     assert (
-        lab.theorex.confirm(heard.id[-8:])
-        == lab.theorex.confirm(heard.id)
+        lab.theorex.trust(heard.id[-8:])
+        == lab.theorex.trust(heard.id)
         == (heard.id, heard.body["text"])
     )
     [event] = events(lab, "confirmed")
@@ -509,10 +509,10 @@ def test_what_is_no_fix_is_not_confirmed(lab: Lab) -> None:
         None,
     ):
         with pytest.raises(InvalidInput, match="allowed is the whole id of a fix"):
-            lab.theorex.confirm(wrong)  # type: ignore[arg-type]
+            lab.theorex.trust(wrong)  # type: ignore[arg-type]
     lab.erase(ids=[str(record.observation_id)])
     with pytest.raises(InvalidInput, match="no fix that is remembered"):
-        lab.theorex.confirm(str(record.observation_id))
+        lab.theorex.trust(str(record.observation_id))
     assert events(lab, "confirmed") == []
 
 
