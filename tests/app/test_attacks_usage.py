@@ -434,7 +434,6 @@ def test_what_is_wrong_is_not_set(
 
 def test_wrong_use_of_config(run: Run) -> None:
     for arguments in (
-        ["--unset"],
         ["halfLifeDays", "--unset", "halfLifeDays"],
         ["set", "halfLifeDays", "7"],
         ["a", "b", "c"],
@@ -468,7 +467,7 @@ def test_settings_that_several_processes_set_are_all_kept(tmp_path: Path) -> Non
         "evolveWindowDays",
         "driftWindowDays",
         "matrixMinSamples",
-        "gateMinSamples",
+        "acceptanceMinSamples",
     ]
     context = multiprocessing.get_context("fork")
     processes = [

@@ -59,9 +59,16 @@ def test_the_journey_of_a_text(
         "observation",
     )
     hits = run(*asked, "--json").json["hits"]
-    assert {"id", "kind", "text", "agent", "score", "subject", "timestamp"} == hits[
-        0
-    ].keys()
+    assert {
+        "id",
+        "kind",
+        "text",
+        "agent",
+        "score",
+        "subject",
+        "timestamp",
+        "signals",
+    } == hits[0].keys()
     assert {hit["text"] for hit in hits} == {
         "TTL invalidation prevents cache stampedes",
         "cache stampede",
@@ -150,12 +157,13 @@ def test_a_search_prints_a_hit_a_line_and_says_why(
     text = "The lock leaked. The pool gave the connection back too early."
     assert re.fullmatch(
         rf"0\.\d\d  2026-03-01  main observation  {written}  {re.escape(text)}  \[lock,"
-        r" pool, connection\]\n",
+        r" pool, connection\]  \(words, meaning\)\n",
         line,
     )
     assert "words +" in run("search", "lock", "--why", *now).out
     (hit,) = run("search", "lock", "--why", "--json", *now).json["hits"]
     assert hit["why"]["words"] > 0
+    assert hit["signals"] == ["words", "meaning"]
     assert hit["subject"] == "lock, pool, connection"
     (named,) = run("search", "lock", "--kind", "concept", "--why", "--json", *now).json[
         "hits"
