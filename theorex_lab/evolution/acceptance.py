@@ -57,7 +57,7 @@ _READ_AT_ONCE = 64
 # Changed settings by camelCase key, and the policy with them.
 Candidate = tuple[dict[str, Any], Settings]
 T = TypeVar("T")
-MOST_RECORDS = 100  # of each half: a bound on the work of one night
+MOST_RECORDS = 100  # of each half: a bound on the work of one run of the maintenance
 # A proposal must stand out on the earlier records by more than chance.
 GAIN_IN_STANDARD_ERRORS = 2.0
 
@@ -72,7 +72,7 @@ class KeptPolicy:
         metrics: What was measured under it.
         reason: Why it was kept.
         parent: The number of the policy that it came from, None for the first.
-        at: When it was kept, ISO 8601.
+        timestamp: When it was kept, ISO 8601.
         event_id: The id of its event.
         lineage: The ids of the events that it rests on.
     """
@@ -82,7 +82,7 @@ class KeptPolicy:
     metrics: dict[str, Any]
     reason: str
     parent: int | None
-    at: str
+    timestamp: str
     event_id: str = ""
     lineage: tuple[str, ...] = field(default=())
 
@@ -331,7 +331,7 @@ def _policy(event: Event) -> KeptPolicy:
         metrics=body["metrics"],
         reason=body["reason"],
         parent=body["parent"],
-        at=to_iso(event.at),
+        timestamp=to_iso(event.at),
         event_id=event.id,
         lineage=event.lineage,
     )

@@ -31,13 +31,13 @@ class AuditEntry:
     """One thing that happened.
 
     Attributes:
-        at: When, ISO 8601, UTC.
+        timestamp: When, ISO 8601, UTC.
         agent: To which agent.
         kind: One of `kinds_of`.
         detail: What the entry says.
     """
 
-    at: str
+    timestamp: str
     agent: str
     kind: str
     detail: Mapping[str, Any]

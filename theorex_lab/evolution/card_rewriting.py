@@ -57,8 +57,8 @@ _READ_CHARACTERS = 20_000  # of an answer
 _SILENCES_TO_STOP = 2
 _PROBLEM_CHARACTERS = 300
 _PROBLEMS_REPORTED = 3
-# A night that was cut off and is run again has what the first one left of its tokens.
-_NIGHT_MICROSECONDS = MICROSECONDS_PER_DAY // 2
+# A run that was cut off and is repeated has what the first one left of its tokens.
+_BUDGET_MICROSECONDS = MICROSECONDS_PER_DAY // 2
 _PROMPTS = read_sections(__file__, "prompts.txt")
 _WORDING = {
     "type": "object",
@@ -143,7 +143,7 @@ class CardRewriter:
             What was done, and what waits and why.
         """
         now = self.home.clock.now()
-        self.tokens = tokens_spent(self.home, now - _NIGHT_MICROSECONDS)
+        self.tokens = tokens_spent(self.home, now - _BUDGET_MICROSECONDS)
         asked = asked_lines(self.home)
         projects = self.home.projects or known_projects(self.home)[:_MOST_PROJECTS]
         homes = [self.home.in_project(project) for project in projects]

@@ -36,7 +36,7 @@ _MOST_PROJECTS = 50  # whose contexts are rendered
 ReviewFailures = Callable[..., Sequence[TraceReviewRecord]]
 
 
-class NightlyStep(NamedTuple):
+class StepReport(NamedTuple):
     """How one step of maintenance ended: `detail` says what it did, or what was wrong."""
 
     name: str
@@ -46,7 +46,7 @@ class NightlyStep(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class NightlyReport:
+class MaintenanceReport:
     """The report of one maintenance.
 
     Attributes:
@@ -57,7 +57,7 @@ class NightlyReport:
     """
 
     ran: bool
-    steps: list[NightlyStep]
+    steps: list[StepReport]
     holder: LeaseHolder | None = None
 
     @property
@@ -97,13 +97,13 @@ class NightlyReport:
         }
 
 
-def nightly(
+def run_maintenance(
     home: Home,
     *,
     review: ReviewFailures,
     agent: str | None = None,
     asks_models: bool = False,
-) -> NightlyReport:
+) -> MaintenanceReport:
     """Run the steps for every agent, or for one.
 
     A step that fails is reported and does not stop those after it. Repeating
@@ -124,14 +124,14 @@ def nightly(
     """
     if agent is not None:
         check_agent(agent)
-    night = _Night(home, review, agent, asks_models)
+    maintenance = _Maintenance(home, review, agent, asks_models)
     with leased(home, "nightly") as lease:
         if not lease.held:
-            return NightlyReport(False, [], lease.holder)
-        return night.run(lease)
+            return MaintenanceReport(False, [], lease.holder)
+        return maintenance.run(lease)
 
 
-class _Night:
+class _Maintenance:
     """The steps, and what they share."""
 
     def __init__(
@@ -144,14 +144,14 @@ class _Night:
         self.fixes = 0
         self.gated = list[AcceptanceResult]()
 
-    def run(self, lease: Lease) -> NightlyReport:
+    def run(self, lease: Lease) -> MaintenanceReport:
         """Run every step, and append the report unless nothing has happened."""
         results = [
             self._isolated(lease, name, step) for name, step in self._steps().items()
         ]
-        report = NightlyReport(True, results)
+        report = MaintenanceReport(True, results)
         if report.ok and self._last_kind() == "nightly":
-            return report  # nothing has happened since the last night
+            return report  # nothing has happened since the last run
         body = {
             "steps": report.to_dict()["steps"],
             "fixes": self.fixes,
@@ -240,9 +240,7 @@ class _Night:
             report += f", and for {n_projects} project(s)"
         return report
 
-    def _isolated(
-        self, lease: Lease, name: str, step: Callable[[], str]
-    ) -> NightlyStep:
+    def _isolated(self, lease: Lease, name: str, step: Callable[[], str]) -> StepReport:
         """Run a step, and return how it ended."""
         lease.renew()
         started = self.home.clock.now()
@@ -253,7 +251,7 @@ class _Night:
             detail = str(error)
             ok = False
         seconds = (self.home.clock.now() - started) / _MICROSECONDS
-        return NightlyStep(name, ok, seconds, detail)
+        return StepReport(name, ok, seconds, detail)
 
 
 def for_each_agent(home: Home, agent: str | None, act: Callable[[str], T]) -> list[T]:

@@ -145,7 +145,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class NightStep:
+class MaintenanceStep:
     """A step of the maintenance. Repeating it at once changes nothing.
 
     Attributes:
@@ -569,7 +569,7 @@ class Design:
     captures: CapturesPart = CapturesPart()
     flush: Callable[[Home, str, str], Any] | None = None
     retrieve: Callable[[Home, Any, str, int, int], Sequence[Item]] | None = None
-    steps: tuple[NightStep, ...] = ()
+    steps: tuple[MaintenanceStep, ...] = ()
     audit: AuditPart | None = None
     policies: Mapping[str, PolicyPart] = field(default_factory=dict)
     files: tuple[FileLayout, ...] = ()

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from theorex_lab.dispatch.traces import Trace, TraceStatistics
     from theorex_lab.dispatch.worker import Dispatcher, DispatchResult
     from theorex_lab.evolution.cases import Reviewer, TraceReviewRecord
-    from theorex_lab.evolution.maintenance import NightlyReport
+    from theorex_lab.evolution.maintenance import MaintenanceReport
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.files.ingest.documents import FileReader, Ingested
@@ -839,9 +839,9 @@ class Lab:
         self.dispatcher.close_lost()
         return review_failures(self.home, chosen, agent=agent, again=again)
 
-    def nightly(
+    def maintain(
         self, *, agent: str | None = None, reviewer: str | Reviewer = "auto"
-    ) -> NightlyReport:
+    ) -> MaintenanceReport:
         """Run the steps of maintenance for an agent, or for all.
 
         See `store.lifecycle.maintain`. What the acceptance test accepts is in force in

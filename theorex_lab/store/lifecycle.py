@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from theorex_lab.core.clock import Clock
     from theorex_lab.core.project import Repository
     from theorex_lab.core.settings import Settings
-    from theorex_lab.evolution.maintenance import NightlyReport, ReviewFailures
+    from theorex_lab.evolution.maintenance import MaintenanceReport, ReviewFailures
     from theorex_lab.journal.base import Journal
     from theorex_lab.journal.event import Event
     from theorex_lab.memory.contract import Home, SessionsEnd
@@ -47,7 +47,7 @@ LARGEST_CONFIG_BYTES = 1 << 20
 # Where the settings recallTokens and contextTokens are not set.
 RECALL_TOKENS = 500
 RENDER_AFTER_SECONDS = 300
-# The end of one or two sessions renders as many projects; the night renders the others.
+# The end of one or two sessions renders as many projects; the maintenance renders the others.
 _MOST_PROJECTS = 3
 _EMBEDDING_SECONDS = 2.0
 
@@ -438,7 +438,7 @@ def end_session(
 
 def maintain(
     home: Home, *, review: ReviewFailures, agent: str | None, asks_models: bool
-) -> NightlyReport:
+) -> MaintenanceReport:
     """Run the steps of maintenance: what is learned from all sessions together.
 
     1. Take the lease, so that one process at a time tends the home.
@@ -449,7 +449,7 @@ def maintain(
     6. Compute vectors, and bring the briefings and the index of prompts up to date.
     7. Append the report, and let go of the lease.
 
-    The steps are those of `evolution.maintenance.nightly`, which runs each for itself:
+    The steps are those of `evolution.maintenance.run_maintenance`, which runs each for itself:
     one that fails is reported, and stops none after it. Repeating it changes nothing.
 
     Args:
@@ -466,9 +466,9 @@ def maintain(
         StorageError: The report cannot be written.
         LeaseLost: Another process has taken over.
     """
-    from theorex_lab.evolution.maintenance import nightly
+    from theorex_lab.evolution.maintenance import run_maintenance
 
-    return nightly(home, review=review, agent=agent, asks_models=asks_models)
+    return run_maintenance(home, review=review, agent=agent, asks_models=asks_models)
 
 
 def note_served(

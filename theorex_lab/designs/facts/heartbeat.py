@@ -114,7 +114,7 @@ def beat(home: Home) -> HeartbeatReport:
     return report
 
 
-def night_step(home: Home, _agent: str | None) -> str:
+def maintenance_step(home: Home, _agent: str | None) -> str:
     """Run the phases as a step of maintenance.
 
     Maintenance holds the lease, runs them in its own process and reports them itself.

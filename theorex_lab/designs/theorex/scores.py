@@ -393,7 +393,7 @@ def frame(axon: Axon, current: Scores) -> Any:
             "node_type": texts_at(axon.node_types, table["node_type"]),
             "relevance_tier": [Tier(code).name for code in best.tier.tolist()],
             "importance_weight": best.importance,
-            "raw": best.raw,
+            "raw_score": best.raw,
             "frequency_count": table["count"],
             "first_seen": timestamps("first_seen"),
             "last_seen": timestamps("last_seen"),

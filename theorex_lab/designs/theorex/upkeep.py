@@ -451,8 +451,8 @@ def state_of(coverage: float, has_left: bool) -> str:
 # What may be proposed.
 LAW_NAMES = ("product", "weighted_sum", "recency", "power", "frequency")
 MILD_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
-# Bounds on the work of one night: records of each half, and concepts scored over all of
-# them.
+# Bounds on the work of one run of the maintenance: records of each half, and concepts
+# scored over all of them.
 FEWEST_RECORDS = 20
 MOST_SCORED = 1_000_000
 
@@ -910,7 +910,7 @@ def graduate_all(home: Home, agent: str | None) -> str:
 def _graduate_one(home: Home, agent: str) -> list[str]:
     labels = lifecycle.graduate(home, agent=agent)
     if labels:
-        # What is new has its tier tonight, so that a second night finds nothing to do.
+        # What is new has its tier by then, so that a second run finds nothing to do.
         lifecycle.scan(home, agents=[agent])
     return labels
 

@@ -504,7 +504,7 @@ def shares_in_context(
     >>> day = 86_400_000_000
     >>> log = AccessLog.of([(n * day, f"file{n % 2}", None, False) for n in range(12)])
     >>> shares_in_context(log, {}, tokens=50).columns.tolist()
-    ['at', 'oracle']
+    ['timestamp', 'oracle']
     """
     replayed = LogReplay(log)
     _, events = split(log)
@@ -518,7 +518,7 @@ def shares_in_context(
     times = log.time[log.starts[events]]
     table.insert(
         0,
-        "at",
+        "timestamp",
         pd.to_datetime(times, unit="us", utc=True),
     )
     return table

@@ -107,25 +107,25 @@ class PolicyScore(NamedTuple):
     It has the mean score, the regret to the best model of each query, the mean cost,
     its gain over the task matrix, its score less that of the best single model
     (`difference`), and its cost by that of the best single model (None where that costs
-    nothing). Comparisons are paired by query; `low` and `high` are bounds of 95 %
+    nothing). Comparisons are paired by query; `ci_low` and `ci_high` are bounds of 95 %
     intervals.
     """
 
     policy: str
     score: float
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
     regret: float
     cost: float
     gain: float
-    gain_low: float
-    gain_high: float
+    gain_ci_low: float
+    gain_ci_high: float
     difference: float = 0.0
-    difference_low: float = 0.0
-    difference_high: float = 0.0
+    difference_ci_low: float = 0.0
+    difference_ci_high: float = 0.0
     cost_ratio: float | None = None
-    cost_ratio_low: float | None = None
-    cost_ratio_high: float | None = None
+    cost_ratio_ci_low: float | None = None
+    cost_ratio_ci_high: float | None = None
 
 
 class RoutingScore(NamedTuple):

@@ -129,15 +129,15 @@ def _draw_designs(
             mean = compared.value(design, mode, budget, score)
             tokens.append(compared.value(design, mode, budget, "tokens").value)
             values.append(mean.value)
-            lows.append(mean.low)
-            highs.append(mean.high)
+            lows.append(mean.ci_low)
+            highs.append(mean.ci_high)
         look = axes.look_of(number, markersize=5, linewidth=1.2)
         axes.draw_interval(
             ax,
             tokens,
             values,
-            low=lows,
-            high=highs,
+            ci_low=lows,
+            ci_high=highs,
             label=design,
             **look,
         )
@@ -245,7 +245,11 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
         intervals = bootstrap_means(scores[method]) if method in scores else ()
         for depth, interval in zip(depths, intervals, strict=False):
             ax.vlines(
-                depth, interval.low, interval.high, color=look["color"], linewidth=1
+                depth,
+                interval.ci_low,
+                interval.ci_high,
+                color=look["color"],
+                linewidth=1,
             )
     axes.legend_beside(ax)
     ax.set_xscale("log")

@@ -256,7 +256,7 @@ class _Policy:
 class Replay(Rows[dict[str, Any]]):
     """What a memory under `settings` would have done: a row a scan.
 
-    `.summary()` has the figures. A row holds at, at_days (since the first scan), the
+    `.summary()` has the figures. A row holds timestamp, at_days (since the first scan), the
     items by tier, context_items, context_tokens (those charged against the budget: each
     line as of one of thirteen days, headings included), and for the time since the scan
     before asked_again (known items mentioned again), asked_asleep and asked_absent
@@ -269,9 +269,9 @@ class Replay(Rows[dict[str, Any]]):
     steps: Integers
 
     def _records(self) -> Sequence[dict[str, Any]]:
-        return self.frame.assign(at=[to_iso(at) for at in self.times.tolist()]).to_dict(
-            "records"
-        )  # type: ignore[return-value]
+        return self.frame.assign(
+            timestamp=[to_iso(at) for at in self.times.tolist()]
+        ).to_dict("records")  # type: ignore[return-value]
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -279,7 +279,7 @@ class Replay(Rows[dict[str, Any]]):
         table = pd.DataFrame(self.steps, columns=_COLUMNS)
         table.insert(
             0,
-            "at",
+            "timestamp",
             pd.to_datetime(self.times, unit="us", utc=True),
         )
         table.insert(

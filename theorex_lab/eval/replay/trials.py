@@ -35,7 +35,7 @@ RETRIEVE = "retrieve"
 # What is better where it is lower, and what is neither.
 LOWER_IS_BETTER = frozenset({"stale", "waste"})
 NEITHER = frozenset({"tokens"})
-NIGHTS = (1, 3, 10, 30)  # without events, after which it is asked again
+MAINTENANCE_RUNS = (1, 3, 10, 30)  # without events, after which it is asked again
 MOST_SURVIVORS = 100  # probes that are asked again
 _MOST_PROBLEMS = 20
 
@@ -411,29 +411,29 @@ class _Course:
 
     def run(self) -> Trial:
         """Replay the log to the memory, and return its trial."""
-        night = self.log.events[0].at if self.log.events else 0
+        last_run = self.log.events[0].at if self.log.events else 0
         in_time = sorted(_targets(self.log), key=itemgetter(0))
         for at, target in in_time:
-            night = self._live(at, night)
+            last_run = self._live(at, last_run)
             self._ask(at, target)
-        self._survive(night)
+        self._survive(last_run)
         self._try("closing", self.memory.close)
         self.trial.cpu_seconds = dict(self.memory.seconds)
         self.trial.problems = dict(self.problems.most_common(_MOST_PROBLEMS))
         return self.trial
 
-    def _live(self, until: int, night: int) -> int:
+    def _live(self, until: int, last_run: int) -> int:
         """Observe what happened up to a time, with maintenance in between.
 
         Return the time of the last maintenance.
         """
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
-        while night + step < until:
-            night += step
-            self._observe(night)
-            self._night(night)
+        while last_run + step < until:
+            last_run += step
+            self._observe(last_run)
+            self._maintain(last_run)
         self._observe(until)
-        return night
+        return last_run
 
     def _observe(self, until: int) -> None:
         events = self.log.events
@@ -446,7 +446,7 @@ class _Course:
             self.known.update(event.id for event in new)
             self._try("observing", lambda: self.memory.call("observe", new))
 
-    def _night(self, now: int) -> None:
+    def _maintain(self, now: int) -> None:
         self._try("maintenance", lambda: self.memory.call("consolidate", now))
 
     def _ask(self, at: int, target: Target) -> None:
@@ -472,7 +472,7 @@ class _Course:
 
         return self._try(mode, call) or []
 
-    def _survive(self, night: int) -> None:
+    def _survive(self, last_run: int) -> None:
         """Ask a sample of the questions again after maintenances without events."""
         probes = []
         for probe in self.log.probes:
@@ -483,13 +483,13 @@ class _Course:
         generator = np.random.default_rng(self.plan.seed)
         rows = generator.permutation(len(probes))
         sample = [probes[row] for row in rows[:MOST_SURVIVORS]]
-        last = max(night, max(probe.at for probe in probes))
+        last = max(last_run, max(probe.at for probe in probes))
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
-        for number in range(NIGHTS[-1] + 1):
+        for number in range(MAINTENANCE_RUNS[-1] + 1):
             now = last + number * step
             if number:
-                self._night(now)
-            if number in (0, *NIGHTS):
+                self._maintain(now)
+            if number in (0, *MAINTENANCE_RUNS):
                 self.trial.survivors[str(number)] = self._share_answered(sample, now)
 
     def _share_answered(self, probes: Sequence[EvalQuery], now: int) -> float:
