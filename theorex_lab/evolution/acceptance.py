@@ -383,7 +383,7 @@ def candidates_of(
 def best_of(scores: NDArray[np.float64], candidates: Sequence[Candidate]) -> int:
     """Return the index of the best candidate.
 
-    Of equals it is the one that changes least, then the first.
+    Among equals it is the one that changes least, then the first.
     """
     rounded = scores.round(9).tolist()
 

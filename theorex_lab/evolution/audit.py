@@ -67,8 +67,8 @@ def audit(
     """Return what happened, in the journal's order.
 
     Detail names the event it was read from in `event_id`. Concept ids are texts, since
-    they exceed what some readers keep exact. Of what was erased only the erasure is
-    listed.
+    they exceed what some readers keep exact. For erased events only
+    the erasure is listed.
 
     Args:
         home: The home whose journal is read.

@@ -644,8 +644,8 @@ class Home:
 
     Attributes:
         folder: The folder.
-        project: What is written is of this project, and only what is of it or of none
-            is given back. '' is none, to which all is given.
+        project: The project that is written to. Only its memory and memory without a
+            project is returned. With '', for none, all memory is returned.
         clock: The clock.
         settings: The settings. They are replaced as a whole where a policy is changed,
             so they are read here each time.
@@ -802,7 +802,7 @@ class Home:
     def agents(self) -> list[str]:
         """Return the names of the agents who have something in a design.
 
-        They come in the order of their first.
+        They are in the order in which they first appear.
         """
         names: dict[str, None] = {}
         for design in self.designs:

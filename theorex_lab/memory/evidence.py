@@ -523,9 +523,9 @@ class EvidenceView(View):
 
     A run is counted under its query type and model.
 
-    An attempt that got no answer at all tells of the endpoint, not of what the model
-    answers: it is left out. What `is_untrusted` is counted apart, under keys with
-    UNTRUSTED_PREFIX before them.
+    An attempt without any answer says something about the endpoint, not about the model,
+    and is left out. Untrusted attempts (`is_untrusted`) are counted separately, under keys
+    that begin with `UNTRUSTED_PREFIX`.
 
     A run succeeds where the model answered, unless an outcome says afterwards that it
     went wrong: the one that it was called for, or one that was recorded of it.
@@ -637,7 +637,7 @@ def _with_readers(designs: tuple[Design, ...]) -> type[EvidenceView]:
 def counted_type(query_type: str) -> str:
     """Return the query type under which runs count.
 
-    It is `general` where the query type is none of the seven.
+    It is `general` where the query type is not one of the seven.
 
     >>> counted_type("math"), counted_type("weather")
     ('math', 'general')

@@ -98,7 +98,7 @@ def matrix_of(
         home: The home whose evidence counts.
         half_life_days: After how long a run counts half, None as the settings say.
         min_samples: From how many runs a cell is usable, None as the settings say.
-        untrusted: Take the untrusted evidence instead. No route goes by that.
+        untrusted: Take the untrusted evidence instead. No route uses it.
     """
     settings = home.settings
     if half_life_days is None:
@@ -215,11 +215,11 @@ def best(
 ) -> Cell | None:
     """Return the usable cell of a query type with the highest score, None without one.
 
-    Of equals the one with more runs wins, then the first by name. Where success alone
-    makes the score (`success_weight` 1), it is the cheapest, then the quickest, of the
-    cells that are not distinguishably worse than the best at this `level`, as
-    `memory.evidence.not_worse` has it. A query type that is none of the seven is
-    decided by the cells of `general`.
+    Among equals the one with more runs wins, then the first by name. Where success alone
+    makes the score (`success_weight` 1), the result is the cheapest, then the quickest,
+    of the cells that are not significantly worse than the best at this `level` (see
+    `memory.evidence.not_worse`). The cells of `general` decide for a query type outside
+    the seven.
 
     Args:
         cells: The cells to choose from.
@@ -249,7 +249,7 @@ def near_best(
 def cheapest(cells: Iterable[Cell]) -> Cell:
     """Return the cell of the lowest known cost.
 
-    Of equals it is the one of the lowest known latency, then of the highest success.
+    Among equals the lowest known latency decides, then the highest success.
     """
     return min(cells, key=lambda cell: counted.by_cost_and_speed(cell.option))
 

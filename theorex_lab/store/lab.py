@@ -421,9 +421,8 @@ class Lab:
         Args:
             query: A prompt; None is the start of a session.
             tokens: The budget, from 20.
-            folder: A folder of the project, whose git history is told as long as no
-                session of it is recorded; None is the last one that the home knows, ''
-                is none.
+            folder: A folder of the project. Its git history is shown as long as no session
+                is recorded. None is the last folder that the home knows, '' is none.
 
         Returns:
             The briefing, with `.text` and `.lines`.
@@ -521,7 +520,8 @@ class Lab:
         Args:
             session: The session.
             agent: The agent.
-            folder: Where the agent works, by which the project is known; '' is none.
+            folder: The folder in which the agent works, which names the project; '' for
+                none.
             is_resumed: Whether what the session was given before still counts.
 
         Returns:
@@ -560,7 +560,8 @@ class Lab:
             text: The prompt.
             session: The session.
             agent: The agent.
-            folder: Where the agent works, by which the project is known; '' is none.
+            folder: The folder in which the agent works, which names the project; '' for
+                none.
 
         Returns:
             What fits, '' where nothing does; it counts as given.
@@ -668,13 +669,13 @@ class Lab:
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
         """Return the state of the home.
 
-        That is the home, how many events it has, the embedder in use, and what each design
-        tells of itself; see `Design.status`. bad_events are as the method of this name gives
-        them. In a lab of a project it is what is of the project or of none, and the events that
-        were captured in it.
+        The state is the home, the number of its events, the embedder in use, and the state
+        of each design (see `Design.status`). `bad_events` are those that the method of
+        this name returns. In a lab of a project it counts memory of the project and memory
+        without one, and the events that were captured in it.
 
         Args:
-            agent: Whose state the designs tell; None for that of all.
+            agent: The agent whose state the designs report; None for all.
 
         Raises:
             InvalidInput: The agent is outside the rule.
@@ -767,7 +768,7 @@ class Lab:
             half_life_days: After how many days a run counts half; None as the settings
                 say.
             min_samples: From how many runs a cell is usable; None as the settings say.
-            untrusted: Whether the untrusted evidence is taken instead. No route goes by
+            untrusted: Whether the untrusted evidence is taken instead. No route uses
                 that.
         """
         from theorex_lab.routing.confidence import matrix_of

@@ -421,7 +421,10 @@ def dedup_key(event: Event, *, is_unverified: bool) -> Hashable:
 def without_type(text: str) -> str:
     """Return a sentence without its type in front.
 
-    By this form two sentences are told to say the same.
+    Two sentences with the same form say the same.
+
+    Args:
+        text: The sentence, with or without its type.
 
     >>> without_type("trace_fix:  shorten the TTL") == without_type("shorten the TTL")
     True
@@ -430,7 +433,12 @@ def without_type(text: str) -> str:
 
 
 class TrustedFix(NamedTuple):
-    """A fix that a person trusts: the observation, and its text."""
+    """A fix that a person trusts.
+
+    Attributes:
+        observation_id: The id of its observation.
+        text: Its text.
+    """
 
     observation_id: str
     text: str
@@ -469,7 +477,12 @@ def trust_fix(home: Home, observation_id: str) -> TrustedFix:
 
 
 def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
-    """Return those of these observations that a person trusts."""
+    """Return those of these observations that a person trusts.
+
+    Args:
+        journal: The journal that they are in.
+        observation_ids: The ids of the observations.
+    """
     by_id = {
         derived_event_id("confirmed", observation_id): observation_id
         for observation_id in observation_ids
