@@ -520,9 +520,9 @@ def test_confirm_as_a_command(run: Run) -> None:
     written = run(
         "write", FIX_TEXT, "--type", "trace_fix", "--source", "tool", "--json"
     ).json
-    ended = run("confirm", written["event_id"], "--json")
+    ended = run("trust", written["event_id"], "--json")
     assert ended.json == {"observation_id": written["event_id"], "text": FIX_TEXT}
-    refused = run("confirm", "nothing-like-it", "--json")
+    refused = run("trust", "nothing-like-it", "--json")
     assert (refused.code, "allowed is the whole id" in refused.json["error"]) == (
         1,
         True,
@@ -679,7 +679,7 @@ def test_the_readme_without_a_model(
         ).code
         == 1
     )
-    assert run("evolve-review").code == run("promote").code == 0
+    assert run("tiers", "evolve-review").code == run("tiers", "promote").code == 0
     assert run("briefing", "--save", "--all-projects").code == 0
     context = (home / "SHARED_CONTEXT.md").read_text()
     told = "- Raised the cache TTL to an hour failed: stale prices at noon ("

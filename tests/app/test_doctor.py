@@ -172,7 +172,7 @@ class TestNight:
         assert look()["night"] == (
             "warning",
             "none was ever run",
-            "theorex schedule --print cron",
+            "theorex maintain --schedule cron",
         )
 
     def test_long_ago(self, look: Look, tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ class TestNight:
         assert look()["night"] == (
             "warning",
             "the last one was 5.0 days ago",
-            "theorex schedule --print cron",
+            "theorex maintain --schedule cron",
         )
 
     def test_long_ago_and_nothing_since(self, look: Look, tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ class TestNight:
         assert look()["night"] == (
             "warning",
             "the last one was 0.0 days ago; failed: scan",
-            "theorex nightly",
+            "theorex maintain",
         )
 
 

@@ -160,13 +160,13 @@ def test_a_disk_on_which_nothing_can_be_removed_or_renamed(
 ) -> None:
     home = tmp_path / "home"
     assert run("write", "the cache went stale").code == 0
-    assert run("boot-inject").code == 0
+    assert run("tiers", "boot-inject").code == 0
     for command in (
-        ["boot-inject"],
+        ["tiers", "boot-inject"],
         ["briefing", "--save", "--all-projects"],
         ["export", str(tmp_path / "out")],
         ["erase", "--match", "stale"],
-        ["nightly"],
+        ["maintain"],
     ):
         call = [
             sys.executable,

@@ -638,7 +638,7 @@ def test_a_restored_home_gives_what_the_backup_holds(
     for number, file in enumerate(("till.py", "vault.py")):
         said = f"The ledger rounding of the shop moved into `{file}` for good"
         say(home, shop, said, session=f"earlier{number}", at=at + number * MINUTE)
-        assert run("flush").code == 0
+        assert run("tiers", "flush").code == 0
         if file == "till.py":
             run("backup", saved)
     assert "vault.py" in ask(home, shop)

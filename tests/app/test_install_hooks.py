@@ -439,7 +439,7 @@ def test_a_change_while_it_asked_is_not_overwritten(tmp_path: Path) -> None:
     assert file.read_text() == '{"changed": true}'
 
 
-ENTRY = {"command": "theorex", "args": ["mcp-start", "--stdio"]}
+ENTRY = {"command": "theorex", "args": ["mcp", "--stdio"]}
 SERVERS = st.dictionaries(st.sampled_from(["other", "a b", ""]), VALUES, max_size=3)
 
 

@@ -337,7 +337,7 @@ def test_the_commands(
     assert (corrected["events"][0], len(corrected["events"])) == (fix, 2)
     assert fix in run("briefing", "--why").out
     for words in (
-        ["unpin", fix],
+        ["pin", "--undo", fix],
         ["dismiss", fix],
         ["dismiss", fix, "--undo"],
         ["correct", fix, "--undo"],

@@ -515,7 +515,7 @@ PUBLISHED_REVIEWERS = ["qwen3-32b", "ministral-3b"]
 
 # What a person does about it where the settings name no model, or no role.
 NO_MODEL = (
-    "no model is configured; add one with `theorex config set models"
+    "no model is configured; add one with `theorex config models"
     ' \'{"NAME": {"tier": "large", "url": "http://127.0.0.1:8080"}}\'`'
 )
 NO_ROLE = (

@@ -683,6 +683,6 @@ def _lease_microseconds(seconds: float) -> int:
 
 def _unknown(task_id: object) -> InvalidInput:
     return InvalidInput(
-        f"got the task id {task_id!r}, which is not known; `theorex a2a-tasks` lists an"
+        f"got the task id {task_id!r}, which is not known; `theorex tiers a2a-tasks` lists an"
         " agent's tasks"
     )

@@ -295,7 +295,7 @@ def _policy_of_number(kept_policies: Sequence[KeptPolicy], number: int) -> KeptP
         if policy.number == number:
             return policy
     numbers = ", ".join(str(policy.number) for policy in kept_policies)
-    allowed = numbers or "none yet: `theorex policy-snapshot` keeps one"
+    allowed = numbers or "none yet: `theorex policy --snapshot` keeps one"
     raise InvalidInput(f"got the policy number {number!r}; allowed are {allowed}")
 
 

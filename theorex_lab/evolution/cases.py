@@ -120,7 +120,7 @@ class TraceReviewRecord(ReviewVerdict):
     Attributes:
         outcome_id: Of the failure.
         trace_id: Of its last call, None without one.
-        observation_id: Of the fix, by which a person confirms it; None for none.
+        observation_id: Of the fix, by which a person trusts it; None for none.
     """
 
     outcome_id: str = ""

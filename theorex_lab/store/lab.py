@@ -439,12 +439,13 @@ class Lab:
             folder=folder,
         )
 
-    def pin(self, item: str) -> str:
-        """Let an item, or a line of a briefing, come first.
+    def pin(self, item: str, *, undo: bool = False) -> str:
+        """Put an item, or a line of a briefing, first.
 
         Args:
-            item: Its id, or the beginning that it alone has. `briefing().lines` has the
+            item: Its id, or a prefix that no other id has. `briefing().lines` has the
                 ids of lines, `search` those of items.
+            undo: Take the pin back.
 
         Returns:
             Its id.
@@ -453,15 +454,7 @@ class Lab:
             InvalidInput: Nothing has that id, or several begin so.
             StorageError: A briefing cannot be written.
         """
-        return self._mark("pinned", item)
-
-    def unpin(self, item: str) -> str:
-        """Take a pin back; as `pin`.
-
-        Args:
-            item: Its id, or the beginning that it alone has.
-        """
-        return self._mark("pinned", item, undo=True)
+        return self._mark("pinned", item, undo=undo)
 
     def dismiss(self, item: str, *, undo: bool = False) -> str:
         """Let an item or a line come back no more, in other words neither; as `pin`.
@@ -488,18 +481,29 @@ class Lab:
         return self._mark("corrected", item, text=text, undo=undo)
 
     def trust(self, item: str, *, undo: bool = False) -> str:
-        """Make what an item or a line says a standing rule of the user; as `pin`.
+        """Make a statement a standing rule of the user, or trust a fix; as `pin`.
 
-        So a wish that was pasted or imported becomes a rule because the user says so.
+        A pasted or imported statement becomes a rule, a fix that a review wrote becomes
+        a known fix.
 
         Args:
-            item: Its id, or the beginning that it alone has.
-            undo: Take that back.
+            item: Its id, or a prefix that no other id has. For a fix also the end of
+                the id that a rendered context shows.
+            undo: Take the trust in a statement back.
 
         Raises:
-            InvalidInput: It is no statement, or too long for a line; or as `pin`.
+            InvalidInput: It is no statement, or too long for a line; it is a fix and
+                `undo` is given; or as `pin`.
         """
-        return self._mark("trusted", item, undo=undo)
+        fix_id = self.theorex.fix_id(item)
+        if not fix_id:
+            return self._mark("trusted", item, undo=undo)
+        if undo:
+            raise InvalidInput(
+                f"got the fix {fix_id}, whose trust cannot be taken back; `theorex"
+                f" dismiss {fix_id}` shows it no more"
+            )
+        return self.theorex.trust(fix_id).observation_id
 
     def start_session(
         self,

@@ -1,4 +1,4 @@
-"""The commands of dreams, and of their files: `theorex dream …`."""
+"""The commands of dreams, and of their files: `theorex dreams …`."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def dream_strategies(
         "recall_floor": floor_of(dreams.home),
     }
     if not lines:
-        lines = ["no strategies yet: theorex dream run makes them of what was done"]
+        lines = ["no strategies yet: theorex dreams run makes them of what was done"]
     emit(result, "\n".join(lines))
 
 

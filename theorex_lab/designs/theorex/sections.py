@@ -291,7 +291,7 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
 
     They are those ACTIVE or MILD by their own age, of the home's project or of none. Of
     what to avoid the newest of an agent's tag. What is unverified comes last, each with
-    the id by which a person confirms it. No sentence comes twice: what is unverified
+    the id by which a person trusts it. No sentence comes twice: what is unverified
     never stands in the place of the owner's own words, nor beside them.
     """
     now = request.now
@@ -375,7 +375,7 @@ def _sentence_line(event: Event, now: int, is_confirmed: bool) -> ContextLine:
     note = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
     heard_from = None
     if is_confirmed:
-        owner = f"{owner},confirmed"
+        owner = f"{owner},trusted"
     elif is_heard(event):
         note = f"{note}, id {event.id[-_SHORT_CHARACTERS:]}"
         heard_from = (event.agent, TRUST[event.body["source"]])
@@ -429,14 +429,14 @@ def without_type(text: str) -> str:
 
 
 class TrustedFix(NamedTuple):
-    """What was confirmed: the observation, and its text."""
+    """A fix that a person trusts: the observation, and its text."""
 
     observation_id: str
     text: str
 
 
-def confirm(home: Home, observation_id: str) -> TrustedFix:
-    """Note that a person vouches for a fix, or for what to avoid.
+def trust_fix(home: Home, observation_id: str) -> TrustedFix:
+    """Note that a person trusts a fix, or what to avoid.
 
     Repeating it changes nothing.
 
@@ -457,18 +457,18 @@ def confirm(home: Home, observation_id: str) -> TrustedFix:
         lineage=[event.id],
         event_id=derived_event_id("confirmed", event.id),
     )
-    # It may have been confirmed before.
+    # It may have been trusted before.
     with suppress(AlreadyThere), home.journal.exclusive() as append:
         if not home.journal.read(ids=[event.id]):
             raise InvalidInput(
-                f"{event.id} was erased meanwhile; nothing is left to confirm"
+                f"{event.id} was erased meanwhile; nothing is left to trust"
             )
         append(confirmation)
     return TrustedFix(event.id, event.body["text"])
 
 
 def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
-    """Return those of these observations that a person has confirmed."""
+    """Return those of these observations that a person trusts."""
     by_id = {
         derived_event_id("confirmed", observation_id): observation_id
         for observation_id in observation_ids
@@ -476,20 +476,35 @@ def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
     return {by_id[event.id] for event in journal.read(ids=list(by_id))}
 
 
-def _sentence_by_id(views: Views, observation_id: str) -> Event:
-    """Return the fix or what to avoid that an id, or the end of one, names."""
+def fix_id(home: Home, observation_id: str) -> str:
+    """Return the whole id of a fix, or of what to avoid; "" where it is neither.
+
+    Args:
+        home: Where it was written.
+        observation_id: Its id, or the end of it that a context shows.
+    """
+    matches = _sentences_by_id(home.views, observation_id)
+    return matches[0].id if len(matches) == 1 else ""
+
+
+def _sentences_by_id(views: Views, observation_id: str) -> list[Event]:
+    """Return the fixes, and what to avoid, whose ids are this or end so."""
+    is_end = (
+        isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
+    )
+    if not is_end:
+        return []
     with views.reading(Axon) as axon:
         types = axon.types.numbers(FIX_TYPE, AVOID_TYPE)
         is_sentence = np.isin(axon.observations["type"], types)
         seqs = axon.observations["seq"][is_sentence].tolist()
-    is_end = (
-        isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
-    )
-    matches = [
-        event
-        for event in views.journal.read(seqs=seqs)
-        if is_end and event.id.endswith(observation_id)
-    ]
+    events = views.journal.read(seqs=seqs)
+    return [event for event in events if event.id.endswith(observation_id)]
+
+
+def _sentence_by_id(views: Views, observation_id: str) -> Event:
+    """Return the fix or what to avoid that an id, or the end of one, names."""
+    matches = _sentences_by_id(views, observation_id)
     if len(matches) == 1:
         return matches[0]
     problem = "which is no fix that is remembered"
@@ -498,5 +513,5 @@ def _sentence_by_id(views: Views, observation_id: str) -> Event:
     raise InvalidInput(
         f"got the id {observation_id!r:.80}, {problem}; allowed is the whole id of a"
         f" fix, or its last {_SHORT_CHARACTERS} characters, as the context and"
-        " `theorex trace-review --json` show them"
+        " `theorex review --json` show them"
     )

@@ -112,7 +112,7 @@ def merge_options(ctx: click.Context) -> None:
 
 
 class CommandGroup(_Merging, click.Group):
-    """Commands under a name of their own, such as `theorex home salvage`.
+    """Commands under a name of their own, such as `theorex projects`.
 
     It takes the common options too.
     """

@@ -143,7 +143,7 @@ SESSION = click.option(
     "--session", default="", show_default=False, help="The session it belongs to."
 )
 LIMIT = click.option(
-    "--limit", "-k", type=RESULTS, default=10, help="How many results at most."
+    "--limit", type=RESULTS, default=10, help="How many results at most."
 )
 PICTURE = click.option(
     "--picture", metavar="FILE", help="Draw the scores into this PNG file."
