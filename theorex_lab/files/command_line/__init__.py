@@ -125,7 +125,7 @@ class CommandGroup(_Merging, click.Group):
             near = nearest(name, self.list_commands(ctx))
             all_listed = f"`{ctx.find_root().info_name} commands` lists all"
             ctx.fail(
-                f"No such command {name!r}. The nearest is {near!r}; {all_listed}."
+                f"got the command {name!r}; the nearest is {near!r}, and {all_listed}"
             )
         return name, subcommand, arguments
 
@@ -376,5 +376,5 @@ def fail(
         as_json = bool(given_options().get("as_json"))
     if as_json:
         click.echo(json.dumps({**more, "error": message}, ensure_ascii=False))
-    click.echo(printable(f"theorex: {message}"), err=True)
+    click.echo(printable(f"Error: {message}"), err=True)
     sys.exit(code)
