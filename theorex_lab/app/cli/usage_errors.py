@@ -13,6 +13,7 @@ _REFUSED = re.compile(
     r"(?P<value>'.*'|\S+) is not (?P<rule>a valid|one of|in the range|').*", re.DOTALL
 )
 _EXTRA = re.compile(r"Got unexpected extra arguments? \((?P<words>.*)\)", re.DOTALL)
+_MISSING_COMMAND = "Missing command."
 # How like a known name one has to be to be taken for a slip of the pen.
 _LIKENESS = 0.6
 
@@ -36,16 +37,16 @@ def shows_help(error: click.UsageError) -> bool:
 
 
 def _message(error: click.UsageError) -> str:
-    if shows_help(error):
+    if shows_help(error) or error.message == _MISSING_COMMAND:
         return _no_command(error)
     if isinstance(error, click.NoSuchOption):
         return _no_such_option(error)
     if isinstance(error, click.MissingParameter):
         return _missing(error)
-    if isinstance(error, click.BadParameter) and error.param is not None:
-        return _refused(error, error.param)
+    if isinstance(error, click.BadParameter):
+        return _refused(error)
     if isinstance(error, click.BadOptionUsage):
-        return f"got {error.option_name} without a value, or with one too many"
+        return _without_value(error)
     if extra := _EXTRA.fullmatch(error.message):
         return f"got {extra['words']!r}, which is more than the command takes"
     return error.format_message()
@@ -76,18 +77,37 @@ def _options_of(ctx: click.Context) -> list[str]:
     return names
 
 
+def _without_value(error: click.BadOptionUsage) -> str:
+    """Return which option lacks its value, or has one although it takes none."""
+    name = error.option_name
+    if "does not take a value" in error.message:
+        return f"got {name} with a value; it takes none"
+    return f"got {name} without a value; allowed is {name} VALUE"
+
+
 def _missing(error: click.MissingParameter) -> str:
-    """Return what was not given, and what is allowed where only a few values are."""
+    """Return what was not given, and how it is given."""
+    parameter = error.param
+    if parameter is None or error.ctx is None:
+        return error.format_message()
+    name = _name(parameter)
+    allowed = _allowed(parameter.type)
+    if allowed:
+        return f"{name} is missing; allowed {allowed}"
+    if isinstance(parameter, click.Option):
+        value = parameter.metavar or "VALUE"
+        return f"{name} is missing; give it as {name} {value}"
+    pieces = error.ctx.command.collect_usage_pieces(error.ctx)
+    usage = " ".join([error.ctx.command_path, *pieces])
+    return f"{name} is missing; usage: {usage}"
+
+
+def _refused(error: click.BadParameter) -> str:
+    """Return which value was refused, and what is allowed in its place."""
     parameter = error.param
     if parameter is None:
-        return error.format_message()
-    allowed = _allowed(parameter.type)
-    hint = f"; allowed {allowed}" if allowed else ""
-    return f"{_name(parameter)} is missing{hint}"
-
-
-def _refused(error: click.BadParameter, parameter: click.Parameter) -> str:
-    """Return which value was refused, and what is allowed in its place."""
+        hint = f"{error.param_hint}: " if isinstance(error.param_hint, str) else ""
+        return f"{hint}{error.message}"
     match = _REFUSED.fullmatch(error.message)
     allowed = _allowed(parameter.type)
     if match is None or not allowed:

@@ -62,6 +62,14 @@ class _Merging(click.Command):
         merge_options(ctx)
         return super().invoke(ctx)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments as click does; an error knows the command it is about."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
 
 class Command(_Merging):
     """A command that takes the common options too and hands them on in `context.obj`.
