@@ -127,7 +127,7 @@ def observations(count: int) -> Iterator[Event]:
 
 def lay_home(folder: Path, count: int, embedder: Embedder | None = None) -> Path:
     """Return a home of so many observations, scanned, with their vectors and snapshots,
-    as a night leaves one.
+    as maintenance leaves one.
     """
     home = folder / f"home-{count}"
     with Lab(home, clock=FixedClock(NOW), embedder=embedder or GivenVectors()) as lab:

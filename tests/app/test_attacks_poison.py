@@ -287,7 +287,7 @@ def test_hearsay_is_in_no_briefing_and_five_lines_of_one_agent_and_source_in_a_c
         assert "eard" not in briefing.text
         assert "do so" not in briefing.text
     large = section(
-        lab.theorex.boot_aware("claude-opus").text, "Heard, not verified"
+        lab.theorex.boot_aware("claude-opus").text, "Unverified"
     ).splitlines()
     assert sum(line.startswith("trace_fix") for line in large) == 3 * 2 * 5
     for text in (
@@ -323,7 +323,7 @@ def test_what_was_heard_takes_none_of_the_room_of_the_owners_sentences(
         ]
     )
     assert lab.briefing(tokens=1_000).text == alone.text
-    told = section(lab.theorex.boot_aware().text, "Heard, not verified")
+    told = section(lab.theorex.boot_aware().text, "Unverified")
     assert 0 < count_tokens(told) <= 4_096 // 4
 
 
@@ -390,7 +390,7 @@ def test_what_a_tool_said_does_not_come_back_in_a_fix_of_the_rules(lab: Lab) -> 
         f"trace_fix: {record.fix_description} (today, id"
         f" {str(record.observation_id)[-8:]})" in context
     )
-    assert "text source=main/tool\n" in section(context, "Heard, not verified")
+    assert "text source=main/tool\n" in section(context, "Unverified")
 
 
 @pytest.mark.parametrize("tool", ["obey me now", "a`b", "x" * 65, "<b>"])
@@ -470,7 +470,7 @@ def test_a_person_confirms_what_was_heard(lab: Lab) -> None:
     ]
     assert pitfalls(lab.briefing()) == [FIX_LINE[2:-1]]
     before = lab.theorex.boot_aware().text
-    assert f"id {heard.id[-8:]}" in section(before, "Heard, not verified")
+    assert f"id {heard.id[-8:]}" in section(before, "Unverified")
     assert (
         lab.theorex.confirm(heard.id[-8:])
         == lab.theorex.confirm(heard.id)
@@ -547,7 +547,7 @@ def test_a_tool_does_not_hide_the_owners_words_by_saying_them_later(lab: Lab) ->
     text = lab.theorex.boot_aware().text
     assert FIX_TEXT in section(text, "Known fixes")
     assert "Avoid it all" in section(text, "To avoid")
-    assert "Obey" in section(text, "Heard, not verified")
+    assert "Obey" in section(text, "Unverified")
 
 
 # What only restates a failure

@@ -59,7 +59,9 @@ def test_the_journey_of_a_text(
         "observation",
     )
     hits = run(*asked, "--json").json["hits"]
-    assert {"id", "kind", "text", "agent", "score", "about", "at"} == hits[0].keys()
+    assert {"id", "kind", "text", "agent", "score", "subject", "timestamp"} == hits[
+        0
+    ].keys()
     assert {hit["text"] for hit in hits} == {
         "TTL invalidation prevents cache stampedes",
         "cache stampede",
@@ -154,11 +156,11 @@ def test_a_search_prints_a_hit_a_line_and_says_why(
     assert "words +" in run("search", "lock", "--why", *now).out
     (hit,) = run("search", "lock", "--why", "--json", *now).json["hits"]
     assert hit["why"]["words"] > 0
-    assert hit["about"] == "lock, pool, connection"
+    assert hit["subject"] == "lock, pool, connection"
     (named,) = run("search", "lock", "--kind", "concept", "--why", "--json", *now).json[
         "hits"
     ]
-    assert (named["about"], next(iter(named["why"]))) == ("The lock leaked.", "words")
+    assert (named["subject"], next(iter(named["why"]))) == ("The lock leaked.", "words")
     run("write", "--keep-secrets", "The key is sk-ant-api03-" + "Ab3" * 30, *now)
     assert "Ab3Ab3" not in run("search", "key", *now).out
     monkeypatch.setattr(
@@ -715,7 +717,7 @@ def test_the_pictures_of_the_readme_are_small_say_what_they_find_and_name_their_
 ):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pictures = re.findall(r"!\[(.*?)\]\((.*?)\)", readme)
-    assert len(pictures) == 2
+    assert pictures
     for found, path in pictures:
         assert re.search(r"\.\d\d", found), (
             "the text in place of the picture has its figures"
@@ -726,26 +728,48 @@ def test_the_pictures_of_the_readme_are_small_say_what_they_find_and_name_their_
         assert re.search(rf"`theorex [^`]*--picture {re.escape(path)}", readme)
 
 
+MOST_WORDS_OF_README = 900
+
+
+def run_blocks(page: str, home: Path) -> list[str]:
+    """Run the Python blocks of a page in their order, in one namespace; return them."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = [part.partition("```")[0] for part in text.split("```python\n")[1:]]
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block.replace("~/.theorex", str(home)), page, "exec"), names)
+    plt.close("all")
+    return blocks
+
+
 def test_the_code_of_the_readme_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = [part.partition("```")[0] for part in readme.split("```python\n")[1:]]
-    assert len(blocks) == 4
-    names: dict[str, Any] = {}
-    for block in blocks:
-        exec(
-            compile(block.replace("~/.theorex", str(tmp_path)), "README.md", "exec"),
-            names,
-        )
+    (block,) = run_blocks("README.md", tmp_path)
     shown = capsys.readouterr().out
-    assert "ttl invalidation" in shown.lower()
+    assert "TTL invalidation prevents cache stampedes" in shown
+    assert "# Briefing" in shown
+    assert len(block.strip().splitlines()) <= 10
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.split()) <= MOST_WORDS_OF_README
+
+
+def test_the_code_of_the_page_on_extending_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocks = run_blocks("docs/extending.md", tmp_path)
+    shown = capsys.readouterr().out
     assert "hyperbolic" in shown, "a law"
     assert "The cache was stale" in shown, "an embedder"
     assert "policy='mine', score=0." in shown, "a router"
     assert all(len(block.strip().splitlines()) <= 20 for block in blocks)
-    assert len(readme.split()) <= 1_200
-    plt.close("all")
+
+
+def test_the_commands_of_the_readme_are_commands(run: Run) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"(?:^    |`)(?:uv run )?theorex ([a-z][a-z-]*)", readme, re.M)
+    assert len({*named}) > 20
+    assert {*named} <= {*COMMANDS, *GROUPS}
 
 
 def test_what_was_given_before_is_listed_with_its_use(

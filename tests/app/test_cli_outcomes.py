@@ -286,8 +286,8 @@ def test_evolve_status(run: Run) -> None:
             "tag": "cache",
             "n": 4,
             "rate": 0.5,
-            "low": pytest.approx(0.15, abs=0.001),
-            "high": pytest.approx(0.85, abs=0.001),
+            "ci_low": pytest.approx(0.15, abs=0.001),
+            "ci_high": pytest.approx(0.85, abs=0.001),
             "trend": "rising",
         }
     ]
@@ -328,7 +328,9 @@ def test_moments_drift_and_audit(run: Run) -> None:
     run("outcome", *DEPLOY, "--fail")
     run("tiers", "scan")
     entries = run("audit", "--json").json["entries"]
-    assert all(entry.keys() == {"at", "agent", "kind", "detail"} for entry in entries)
+    assert all(
+        entry.keys() == {"timestamp", "agent", "kind", "detail"} for entry in entries
+    )
     kinds = [entry["kind"] for entry in entries]
     assert kinds == ["moment_capture", "outcome_record", "tier_change", "tier_change"]
     assert (

@@ -618,13 +618,15 @@ def test_a_flush_renders_what_the_next_session_is_given(
     assert ask(home, tmp_path) == ""
 
 
-def test_a_night_writes_the_index(filled: Callable[..., Path], shop: Path) -> None:
+def test_the_maintenance_writes_the_index(
+    filled: Callable[..., Path], shop: Path
+) -> None:
     home = filled(SENTENCE)
     for file in home.glob(f"{INDEX_FILE}*"):
         file.unlink()
     assert ask(home, shop) == ""
     with Lab(home) as lab:
-        assert lab.nightly().ok
+        assert lab.maintain().ok
     assert SENTENCE in ask(home, shop, session="t")
 
 

@@ -529,7 +529,7 @@ def test_the_server_is_entered_only_when_asked_and_taken_out_again(
     assert entry["args"] == [
         "--home",
         str(tmp_path / "a home"),
-        "mcp-start",
+        "mcp",
         "--stdio",
         "--agent",
         "me",

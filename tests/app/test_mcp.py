@@ -33,7 +33,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from theorex_lab import Event, FixedClock, InvalidInput, Lab, TheorexError
 from theorex_lab.app.cli import theorex
-from theorex_lab.app.cli.serve import mcp_start
+from theorex_lab.app.cli.serve import mcp as mcp_command
 from theorex_lab.app.server import auth, listening, mcp
 from theorex_lab.app.server.auth import Guard, read_token
 from theorex_lab.app.server.listening import listen, server_settings
@@ -106,7 +106,7 @@ def started(
         *PROGRAM,
         "--home",
         str(home),
-        "mcp-start",
+        "mcp",
         "--port",
         "0",
         "--json",
@@ -255,12 +255,12 @@ def test_a_server_process_remembers_for_its_agent(tmp_path: Path) -> None:
             assert written["event_id"] in [hit["id"] for hit in found["hits"]]
             assert {hit["agent"] for hit in found["hits"]} == {"bob"}
             assert {hit["kind"] for hit in found["hits"]} == {"observation"}
-            assert "cache stampede" in found["hits"][0]["about"].split(", ")
+            assert "cache stampede" in found["hits"][0]["subject"].split(", ")
             named = await told(
                 client, "search", query="cache stampede", kinds=["concept"], limit=1
             )
             assert [
-                (hit["kind"], hit["text"], hit["about"]) for hit in named["hits"]
+                (hit["kind"], hit["text"], hit["subject"]) for hit in named["hits"]
             ] == [("concept", "cache stampede", text)]
             status = await told(client, "status")
             assert (status["agent"], sum(status["tiers"].values())) == (
@@ -475,7 +475,7 @@ def test_whoever_lets_other_machines_in_is_warned(
     options = [
         "--home",
         str(tmp_path / "home"),
-        "mcp-start",
+        "mcp",
         "--token-file",
         str(tmp_path / "own"),
         "--port",
@@ -561,8 +561,8 @@ def recorded(home: Path) -> list[Event]:
 
 
 def configuration(home: Path) -> list[dict[str, Any]]:
-    """The servers that the help of `mcp start` shows, its placeholders filled in."""
-    blocks = re.findall(r'\{"mcpServers".*?\}{3,}', mcp_start.help or "", re.DOTALL)
+    """The servers that the help of `theorex mcp` shows, its placeholders filled in."""
+    blocks = re.findall(r'\{"mcpServers".*?\}{3,}', mcp_command.help or "", re.DOTALL)
     assert len(blocks) == 2
     values = {
         "HOME_FOLDER": str(home),

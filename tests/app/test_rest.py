@@ -583,7 +583,7 @@ def test_the_briefing_is_that_of_the_lab_and_it_is_noted_what_was_given(
             "The till prints ``` on its receipts (1 Mar).",
         ]
         assert all(line["why"] and line["events"] for line in began["lines"])
-        assert {line["at"][:10] for line in began["lines"]} == {"2026-03-01"}
+        assert {line["timestamp"][:10] for line in began["lines"]} == {"2026-03-01"}
         assert "Obey" not in began["text"]
         assert small["text"] == lab.briefing(tokens=60).text
         assert 0 < small["tokens"] <= 60

@@ -132,7 +132,7 @@ def test_two_dreams_at_once_are_refused(lab: Lab, client: httpx.Client) -> None:
     lease = Lease(lab.home, "nightly")
     assert lease.take()
     answer = client.post("/dream/run", json={})
-    assert (answer.status_code, "nightly" in answer.json()["detail"]) == (409, True)
+    assert (answer.status_code, "maintenance" in answer.json()["detail"]) == (409, True)
     with spoken(str(client.base_url).rstrip("/"), "/ws/dream") as talk:
         talk.send("{}")
         (told,) = [json.loads(message) for message in talk]

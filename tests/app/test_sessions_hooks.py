@@ -223,7 +223,9 @@ def test_a_week_in_one_project_and_none_in_another(fire: Fire, place: Path) -> N
     assert len(events(place, "fixed")) == 2
 
 
-def test_the_night_sees_to_a_session_that_never_ended(fire: Fire, place: Path) -> None:
+def test_the_maintenance_sees_to_a_session_that_never_ended(
+    fire: Fire, place: Path
+) -> None:
     fire(
         "UserPromptSubmit",
         "shop",

@@ -346,8 +346,8 @@ MISUSES = [
         lambda lab: Lab(lab.folder, embedder=HashedNgramEmbedder),  # type: ignore[arg-type]
         ("the class HashedNgramEmbedder",),
     ),
-    Misuse("setting", lambda lab: Lab.temporary(colour="red"), ("colour", "nearest")),
-    Misuse("value", lambda lab: Lab.temporary(half_life_days=0), ("is 0", "above 0")),
+    Misuse("setting", lambda _: Lab.temporary(colour="red"), ("colour", "nearest")),
+    Misuse("value", lambda _: Lab.temporary(half_life_days=0), ("is 0", "above 0")),
 ]
 
 

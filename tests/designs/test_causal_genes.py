@@ -17,7 +17,11 @@ from hypothesis import strategies as draw
 
 from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.designs.causal.capture import asset_id
-from theorex_lab.designs.causal.genes import boost_after, checked_asset, tend_at_night
+from theorex_lab.designs.causal.genes import (
+    boost_after,
+    checked_asset,
+    tend_in_maintenance,
+)
 
 SIGNALS = ["log_error", "command:make"]
 GENE = {
@@ -226,18 +230,20 @@ def test_successes_that_share_nothing_and_those_of_other_projects_make_no_gene(
         assert here.causal.distill()["distilled_in"] == "here"
 
 
-def test_a_night_tends_genes_and_its_repetition_changes_nothing(lab: Lab) -> None:
+def test_the_maintenance_tends_genes_and_its_repetition_changes_nothing(
+    lab: Lab,
+) -> None:
     lab.causal.record_gene(GENE)
     for _ in range(10):
         action = lab.causal.record_attempt(
             SIGNALS, GENE, personality_state={"rigor": 0.9}
         ).id
         lab.causal.close(action, "success")
-    assert tend_at_night(lab.home, None) == "1 genes marked, 1 distilled"
+    assert tend_in_maintenance(lab.home, None) == "1 genes marked, 1 distilled"
     last = lab.journal.last_seq()
-    assert tend_at_night(lab.home, None) == "0 genes marked, 0 distilled"
+    assert tend_in_maintenance(lab.home, None) == "0 genes marked, 0 distilled"
     assert lab.journal.last_seq() == last
-    assert any(step.name == "genes" for step in lab.nightly().steps)
+    assert any(step.name == "genes" for step in lab.maintain().steps)
 
 
 def test_imported_outcomes_teach_nothing(lab: Lab) -> None:

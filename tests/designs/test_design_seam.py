@@ -92,21 +92,21 @@ def test_a_secret_in_a_note_is_masked(opened: Callable[..., Lab]) -> None:
     assert found(lab) == ["password=[masked] opens the cache"]
 
 
-def test_old_notes_sleep_by_night_as_the_designs_own_setting_says(
+def test_old_notes_sleep_in_the_maintenance_as_the_designs_own_setting_says(
     opened: Callable[..., Lab], tmp_path: Path
 ) -> None:
     opened().design("notes").write("cache", "The cache lives for an hour")
-    assert "0 notes fell asleep" in str(opened(days=60).nightly().to_dict())
+    assert "0 notes fell asleep" in str(opened(days=60).maintain().to_dict())
     (tmp_path / "home" / "config.json").write_text(
         '{"designs": {"notes": {"sleepAfterDays": 30}}}'
     )
     later = opened(days=60)
-    assert "1 notes fell asleep" in str(later.nightly().to_dict())
+    assert "1 notes fell asleep" in str(later.maintain().to_dict())
     assert (found(later), found(later, cold=True)) == (
         [],
         ["The cache lives for an hour"],
     )
-    assert "0 notes fell asleep" in str(later.nightly().to_dict())
+    assert "0 notes fell asleep" in str(later.maintain().to_dict())
 
 
 def test_a_wrong_setting_of_a_design_is_named(
@@ -372,7 +372,7 @@ def test_agents_call_its_tool_over_mcp(theorex: Callable[..., Any]) -> None:
 
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "theorex_lab", "mcp-start", "--stdio"],
+        args=["-m", "theorex_lab", "mcp", "--stdio"],
         env=theorex.environment,  # type: ignore[attr-defined]
     )
 

@@ -471,7 +471,7 @@ def test_the_settings_say_who_dreams(home: Home) -> None:
         assert isinstance(dreamer_for(lab.home), HeuristicDreamer)
 
 
-def test_a_model_that_costs_is_asked_at_night_only_for_the_tokens_it_was_given(
+def test_a_model_that_costs_is_asked_in_the_maintenance_only_for_the_tokens_it_was_given(
     home: Home,
 ) -> None:
     models = {
@@ -483,18 +483,18 @@ def test_a_model_that_costs_is_asked_at_night_only_for_the_tokens_it_was_given(
     }
     dreams = {"dreamingModel": "paid", "nightTokens": 900, "isaMaxInstructions": 7}
     with Lab(home(models=models, designs={"dreams": dreams})) as lab:
-        by_night, by_day = (
-            dreamer_for(lab.home, night=night) for night in (True, False)
+        in_maintenance, by_day = (
+            dreamer_for(lab.home, in_maintenance=is_in) for is_in in (True, False)
         )
-        assert isinstance(by_night, ModelDreamer)
+        assert isinstance(in_maintenance, ModelDreamer)
         assert isinstance(by_day, ModelDreamer)
         assert (
-            by_night.most_tokens,
+            in_maintenance.most_tokens,
             by_day.most_tokens,
-            by_night.max_instructions,
+            in_maintenance.max_instructions,
         ) == (900, None, 7)
         with pytest.raises(ModelUnavailable, match="nightTokens"):
-            by_night.curate(lived(*RUN))
+            in_maintenance.curate(lived(*RUN))
 
 
 def test_an_unknown_model_is_refused(home: Home) -> None:

@@ -28,7 +28,7 @@ from theorex_lab.designs.dreams.engine import (
     HeuristicDreamer,
     ModelDreamer,
     dream,
-    dream_at_night,
+    dream_in_maintenance,
 )
 from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory
@@ -366,7 +366,10 @@ def test_what_the_gate_refuses_either_way_waits_with_the_reason(
             lambda *_: True,
         )
         report = lab.dreams.dream()
-        again = dream_at_night(lab.home, None), dream_at_night(lab.home, None)
+        again = (
+            dream_in_maintenance(lab.home, None),
+            dream_in_maintenance(lab.home, None),
+        )
     assert [why for _, why in report.held] == [
         "past goals would no longer find their strategies"
     ]

@@ -346,7 +346,7 @@ def test_what_is_said_in_one_channel_reaches_another_only_as_a_fact(
         for channel, text in said:
             lab.in_project(channel, new=True).agent("main").write(text, source="user")
         lab.facts.extract()
-        lab.nightly()
+        lab.maintain()
         for own in ("telegram-1", "discord-2", "telegram-3", "shop"):
             inside = lab.in_project(own, new=True)
             words = {text for channel, text in said if channel == own}

@@ -167,13 +167,15 @@ def test_what_needs_someone_is_an_alert(lab: Lab) -> None:
     assert any("21" in alert for alert in done.alerts)
 
 
-def test_a_night_beats_too_and_a_second_one_at_once_changes_nothing(lab: Lab) -> None:
-    report = lab.nightly(reviewer="heuristic")
+def test_the_maintenance_beats_too_and_a_second_one_at_once_changes_nothing(
+    lab: Lab,
+) -> None:
+    report = lab.maintain(reviewer="heuristic")
     step = next(step for step in report.steps if step.name == "heartbeat")
     assert (step.ok, "3 facts of 5 captures" in step.detail) == (True, True)
-    assert _events(lab, "heartbeat") == [], "the night reports it"
+    assert _events(lab, "heartbeat") == [], "the maintenance reports it"
     seq = lab.journal.last_seq()
-    assert lab.nightly(reviewer="heuristic").ok
+    assert lab.maintain(reviewer="heuristic").ok
     assert {event.kind for event in lab.journal.tail(seq)} == {"lease"}
 
 
@@ -236,7 +238,7 @@ def test_of_two_heartbeats_at_once_one_runs(
     def meanwhile() -> None:
         seq = lab.journal.last_seq()
         others.append(lab.facts.beat())
-        assert lab.nightly(reviewer="heuristic").ran is False
+        assert lab.maintain(reviewer="heuristic").ran is False
         assert lab.journal.last_seq() == seq, "who is refused appends nothing"
 
     for phase in PHASES:
@@ -249,7 +251,7 @@ def test_of_two_heartbeats_at_once_one_runs(
     )
     assert len(_events(lab, "heartbeat")) == 1
     with leased(lab.home, "nightly"):
-        assert lab.facts.beat().to_dict()["held_by"].startswith("nightly/")
+        assert lab.facts.beat().to_dict()["held_by"].startswith("maintenance/")
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -379,12 +381,12 @@ def test_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_command_says_who_holds_the_lease(run: Run, tmp_path: Path) -> None:
     with opened(tmp_path / "home") as lab, leased(lab.home, "nightly") as lease:
         told = run("facts", "heartbeat", "--now", to_iso(NOW))
-        assert (told.code, "a nightly is under way, held by" in told.out) == (0, True)
+        assert (told.code, "maintenance is under way, held by" in told.out) == (0, True)
         held = run("facts", "heartbeat", "--json", "--now", to_iso(NOW)).json
         assert (held["ran"], held["heartbeat"], held["held_by"]) == (
             False,
             "HEARTBEAT_SKIPPED",
-            lease.owner,
+            lease.holder.shown_owner,
         )
 
 

@@ -287,7 +287,7 @@ def test_likeness_correlates_better_than_cosine_and_words() -> None:
     assert own["pearson"] > max(row["pearson"] for row in others.values())
     assert (
         others["words alone"]["pearson"]
-        > others["words over three letters"]["pearson_high"]
+        > others["words over three letters"]["pearson_ci_high"]
     )
     if kept_embedder().kind == "semantic":
         assert own["pearson"] >= 0.89
@@ -306,8 +306,8 @@ def test_contradictions_are_told_better_than_by_baselines(
 ) -> None:
     result = score_contradictions(dataset)
     assert result["metrics"]["auc"] >= floor
-    assert result["metrics"]["auc_low"] > max(
-        row["auc_high"] for row in result["baselines"].values()
+    assert result["metrics"]["auc_ci_low"] > max(
+        row["auc_ci_high"] for row in result["baselines"].values()
     )
 
 
@@ -344,7 +344,7 @@ def test_missing_and_damaged_data_say_what_to_do(
 def test_the_command_shows_text_and_json(run: Run) -> None:
     shown = run("eval", "duplicates", "--json").json
     assert {"dataset", "n", "metrics", "baselines", "thresholds"} == {*shown}
-    assert {"pearson", "pearson_low", "pearson_high", "warn_recall"} <= {
+    assert {"pearson", "pearson_ci_low", "pearson_ci_high", "warn_recall"} <= {
         *shown["metrics"]
     }
     text = run("eval", "duplicates").out

@@ -264,7 +264,7 @@ def test_what_holds_now_is_found_first() -> None:
     assert own["stale_first"] <= 0.03
     assert own["many_in_ten"] >= 0.95
     assert own["right_first"] > max(row["right_first"] for row in others.values())
-    assert own["right_first_low"] <= own["right_first"] <= own["right_first_high"]
+    assert own["right_first_ci_low"] <= own["right_first"] <= own["right_first_ci_high"]
     if kept_embedder().kind == "semantic":
         assert own["right_first"] >= 0.85
 

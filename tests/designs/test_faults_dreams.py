@@ -88,7 +88,7 @@ def _capture(lab: Lab, goal: str) -> None:
     )
 
 
-def _night(lab: Lab) -> None:
+def _maintain(lab: Lab) -> None:
     settings = {
         "compaction": True,
         "compactionMinCharacters": 11,
@@ -147,21 +147,21 @@ def test_a_dream_that_was_killed_anywhere_is_made_good_by_the_next(
     )  # which a killed one leaves behind; see test_lease
     whole = shutil.copytree(template, tmp_path / "whole")
     with documented(whole) as lab:
-        _night(lab)
+        _maintain(lab)
     with documented(whole) as lab:
-        _night(lab)
+        _maintain(lab)
     expected = _known(whole)
-    passed = boundaries(template, tmp_path, _night)
+    passed = boundaries(template, tmp_path, _maintain)
     assert passed.count("COMMIT") >= len(GOALS) + 3
     for number in range(1, len(passed) + 1):
         if passed[number - 1] in ("fsync", "COMMIT", "end") or passed[
             number - 1
         ].startswith("INSERT"):
-            killed = killed_at(number, template, tmp_path, _night)
+            killed = killed_at(number, template, tmp_path, _maintain)
             _known(killed)
             for _ in range(2):
                 with documented(killed) as lab:
-                    _night(lab)
+                    _maintain(lab)
             assert _known(killed) == expected, (
                 f"killed at {number}: {passed[number - 1]}"
             )

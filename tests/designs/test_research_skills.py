@@ -9,7 +9,7 @@ from theorex_lab.designs.research.learning import (
     RunState,
     ToolPatternExtractor,
     compressed,
-    learn_at_night,
+    learn_in_maintenance,
     learn_of_session,
     post_run,
 )
@@ -109,7 +109,7 @@ def test_the_moving_average_of_the_document(lab):
     assert [round(rate, 3) for rate in rates] == [1, 0.7, 0.79, 0.853]
     found = lab.research.skills()[0]
     assert (found.usage_count, found.successes) == (4, 3)
-    assert found.low < 0.75 < found.high
+    assert found.ci_low < 0.75 < found.ci_high
     assert moving_average([], 0.3) is None
 
 
@@ -362,12 +362,12 @@ def test_a_question_is_no_finding(lab):
     ]
 
 
-def test_the_night_learns_from_sessions_that_are_over(lab):
+def test_the_maintenance_learns_from_sessions_that_are_over(lab):
     used(lab, "s1", RED, EDIT, GREEN)
-    assert learn_at_night(lab.home, None).startswith("0 sessions")
+    assert learn_in_maintenance(lab.home, None).startswith("0 sessions")
     lab.clock.advance(days=2)
-    assert learn_at_night(lab.home, None).startswith("1 sessions")
-    assert learn_at_night(lab.home, None).startswith("0 sessions")
+    assert learn_in_maintenance(lab.home, None).startswith("1 sessions")
+    assert learn_in_maintenance(lab.home, None).startswith("0 sessions")
     used(lab, "s2", RED, EDIT)
     learn_of_session(lab.home, "main", "s2")
     learn_of_session(lab.home, "main", "s2")

@@ -494,7 +494,7 @@ def test_a_digest_is_kept_once_and_again_when_the_session_goes_on(lab: Lab) -> N
     assert len([*lab.search("rounding of the till", kinds=["session"])]) == 1
 
 
-def test_the_night_keeps_those_of_sessions_that_are_idle(lab: Lab) -> None:
+def test_the_maintenance_keeps_those_of_sessions_that_are_idle(lab: Lab) -> None:
     add(
         lab,
         *fix(days=1, session="idle"),
@@ -504,7 +504,7 @@ def test_the_night_keeps_those_of_sessions_that_are_idle(lab: Lab) -> None:
     assert digest_idle(lab.home, None) == "1 sessions in short"
     assert digest_idle(lab.home, None) == "0 sessions in short"
     assert [each.session for each in lab.journal.tail(0, kinds=["digest"])] == ["idle"]
-    assert lab.in_project("").nightly(reviewer="heuristic").ok
+    assert lab.in_project("").maintain(reviewer="heuristic").ok
     assert [each.session for each in lab.journal.tail(0, kinds=["digest"])] == [
         "idle",
         "mill",

@@ -156,7 +156,7 @@ def test_a_whole_trace(views: Views) -> None:
                 "tool": "Read",
                 "input": "cat a.py",
                 "response": "1 line",
-                "at": to_iso(NOW + 1_000_000),
+                "timestamp": to_iso(NOW + 1_000_000),
             }
         ],
         "outcome_id": "outcome-1",
@@ -391,7 +391,9 @@ def test_statistics_golden(views: Views) -> None:
     found = trace_stats(views)
     code, maths = found
     assert list(code.values())[:4] == ["code", "ministral-3b", 20, 0.75]
-    assert (code["low"], code["high"]) == pytest.approx((0.53130, 0.88814), abs=1e-4)
+    assert (code["ci_low"], code["ci_high"]) == pytest.approx(
+        (0.53130, 0.88814), abs=1e-4
+    )
     assert (code["lost"], code["median_latency_ms"], code["p95_latency_ms"]) == (
         1,
         1_000.0,
@@ -400,7 +402,7 @@ def test_statistics_golden(views: Views) -> None:
     assert math.isnan(code["mean_tokens"])
     assert (code["mean_prompt_tokens"], code["mean_completion_tokens"]) == (70.0, 20.0)
     assert list(maths.values())[:3] == ["math", "", 0]
-    assert (maths["lost"], maths["low"], maths["high"]) == (1, 0.0, 1.0)
+    assert (maths["lost"], maths["ci_low"], maths["ci_high"]) == (1, 0.0, 1.0)
     assert found.open == 1
     assert (
         json.loads(json.dumps(found.to_dict(), allow_nan=False))[1]["success_rate"]
@@ -411,8 +413,8 @@ def test_statistics_golden(views: Views) -> None:
         "model",
         "n",
         "success_rate",
-        "low",
-        "high",
+        "ci_low",
+        "ci_high",
         "lost",
         "unavailable",
         "median_latency_ms",

@@ -168,23 +168,23 @@ def test_advice_gains_where_genes_differ_and_nothing_where_outcomes_are_chance()
     None
 ):
     found = score_tried("made up", good_and_bad(), 0)
-    assert figure(found, EXPECTED, BASE, "advice gains").low > 0.05
-    assert figure(found, EXPECTED, ADVICE, "auc").low > 0.8
+    assert figure(found, EXPECTED, BASE, "advice gains").ci_low > 0.05
+    assert figure(found, EXPECTED, ADVICE, "auc").ci_low > 0.8
     assert figure(found, "bans", ADVICE, "precision").value > 0.8
     assert (
         figure(
             found, "by observation", "what was done as it preferred", "difference"
-        ).low
+        ).ci_low
         > 0.5
     )
     assert "better than base rate so far" in found.verdict
     for seed in range(3):
         chance = score_tried("chance", shuffled(good_and_bad(), seed), 0)
-        assert figure(chance, EXPECTED, BASE, "advice gains").low <= 0
+        assert figure(chance, EXPECTED, BASE, "advice gains").ci_low <= 0
         assert (
             figure(
                 chance, "by observation", "what was done as it preferred", "difference"
-            ).low
+            ).ci_low
             <= 0
         )
         assert "better than base rate so far" not in chance.verdict.replace(
@@ -201,7 +201,7 @@ def test_recorded_outcomes_that_are_shuffled_give_no_gain() -> None:
                 EXPECTED,
                 BASE,
                 "advice gains",
-            ).low
+            ).ci_low
             <= 0
         )
 
@@ -230,13 +230,18 @@ def test_packaged_logs_are_scored_and_the_verdict_says_where_advice_does_not_hel
     )
     assert told["verdict"] in str(found)
     gain = figure(found, EXPECTED, BASE, "advice gains")
-    assert ("no better than base rate" in found.verdict) == (gain.low <= 0 <= gain.high)
+    assert ("no better than base rate" in found.verdict) == (
+        gain.ci_low <= 0 <= gain.ci_high
+    )
     assert score_advice(load_logs("simulated_team")[0]).verdict
 
 
 def test_every_share_is_between_its_bounds() -> None:
     for one in score_of_sessions():
-        assert math.isnan(one.value) or one.low - 1e-9 <= one.value <= one.high + 1e-9
+        assert (
+            math.isnan(one.value)
+            or one.ci_low - 1e-9 <= one.value <= one.ci_high + 1e-9
+        )
         assert (
             one.score in ("advice gains", "difference")
             or math.isnan(one.value)

@@ -60,8 +60,8 @@ def test_its_frame_has_a_row_for_each_log_design_mode_budget_and_score() -> None
         "budget",
         "score",
         "value",
-        "low",
-        "high",
+        "ci_low",
+        "ci_high",
         "n",
     ]
     assert set(frame.log) == {"one", "two"}
@@ -148,7 +148,7 @@ def test_the_seed_draws_the_intervals_and_nothing_else() -> None:
     )
     assert one.equals(same)
     assert one.value.equals(other.value)
-    assert not one.low.equals(other.low)
+    assert not one.ci_low.equals(other.ci_low)
 
 
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_from_five_logs_on_logs_are_drawn(monkeypatch: pytest.MonkeyPatch) -> No
     def width(n: int) -> float:
         monkeypatch.setattr(module, "_FEW_LOGS", n)
         found = compared.value("half", *RETRIEVED)
-        return found.high - found.low
+        return found.ci_high - found.ci_low
 
     logs = [asked_log(f"log{number}", 8 if number % 2 else 3) for number in range(6)]
     compared = compare(logs, {"half": made.Half}, budgets=(500,))
@@ -293,7 +293,7 @@ CALM = ("nothing", "compared_logs:Remembers")
         ("GivesHalfALetter", "retrieve: got half a surrogate pair"),
         ("FailsToOpen", "opening: make raised OSError: no disk"),
         ("FailsToObserve", "observing: observe raised ValueError: no"),
-        ("FailsAtNight", "a night: consolidate raised ValueError: dark"),
+        ("FailsInMaintenance", "maintenance: consolidate raised ValueError: dark"),
         ("LacksAMethod", "raised AttributeError"),
     ],
 )
@@ -305,7 +305,7 @@ def test_what_a_memory_does_wrong_is_named_and_counts_as_nothing(
     )
     bad, *calm = compared.trials
     assert any(told in problem for problem in bad.problems), bad.problems
-    expected = 1.0 if name == "FailsAtNight" else 0.0
+    expected = 1.0 if name == "FailsInMaintenance" else 0.0
     assert compared.value(bad.design, *RETRIEVED) == (expected, expected, expected, 8)
     assert [trial.problems for trial in calm] == [{}, {}]
     assert compared.value(CALM[1], *RETRIEVED).value == 1.0
@@ -379,7 +379,7 @@ def test_theorex_finds_what_was_written() -> None:
     assert (found["evidence_recall"], found["answer_words"]) == (1.0, 1.0)
 
 
-def test_what_is_forgotten_is_seen_after_nights_without_events() -> None:
+def test_what_is_forgotten_is_seen_after_maintenance_without_events() -> None:
     compared = compare(
         [asked_log()], {"keeps": Remembers, "forgets": Forgets}, budgets=(500,)
     )
@@ -447,8 +447,8 @@ def test_the_command_gives_one_object(run: Run, tmp_path: Path) -> None:
     assert told["logs"] == ["asked", "worked"]
     assert told["designs"]["bm25"]["500"]["retrieve"]["evidence_recall"] == {
         "value": 1.0,
-        "low": 1.0,
-        "high": 1.0,
+        "ci_low": 1.0,
+        "ci_high": 1.0,
     }
     assert {"inject", "retrieve"} == told["designs"]["nothing"]["150"].keys()
     paired = told["paired"]

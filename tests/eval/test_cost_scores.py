@@ -63,7 +63,7 @@ def test_a_cascade_pays_the_first_model_always_and_the_second_where_the_check_fa
     assert perfect.score == pytest.approx(np.maximum(first, strong).mean())
     assert perfect.cost == pytest.approx(1 + 4 * (1 - first.mean()))
     assert perfect.cost_ratio == pytest.approx(perfect.cost / 4)
-    assert perfect.difference_low > 0
+    assert perfect.difference_ci_low > 0
     assert scores["best single"].score < noisy.score + 0.05 < perfect.score + 0.05
     assert perfect.cost < noisy.cost + 0.5 < 4.5
     assert scores["cascade, expected success"].cost == 4.0, (
@@ -100,7 +100,7 @@ def test_an_unknown_task_goes_by_all_of_them_and_an_unknown_set_is_refused() -> 
 def test_the_ratio_of_costs_is_paired() -> None:
     base = np.random.default_rng(0).random(50) + 1
     ratio = bootstrap_ratio(base * 0.5, base)
-    assert (ratio.mean, ratio.low, ratio.high) == pytest.approx((0.5, 0.5, 0.5))
+    assert (ratio.mean, ratio.ci_low, ratio.ci_high) == pytest.approx((0.5, 0.5, 0.5))
     with pytest.raises(InvalidInput, match="got a base whose mean is 0"):
         bootstrap_ratio([1.0], [0.0])
 
@@ -133,6 +133,6 @@ def test_on_the_public_set_the_router_is_no_worse_than_the_best_single_model_and
         score_routing("llmrouter").without_repeats,
     ):
         ours = next(each for each in policies if each.policy == OURS)
-        assert ours.difference_high > 0
-        assert ours.cost_ratio_high is not None
-        assert ours.cost_ratio_high < 0.85
+        assert ours.difference_ci_high > 0
+        assert ours.cost_ratio_ci_high is not None
+        assert ours.cost_ratio_ci_high < 0.85

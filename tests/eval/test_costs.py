@@ -105,7 +105,7 @@ def test_what_the_held_back_part_calls_worse_is_not_advised() -> None:
     """
     tuning = tune(AccessLog.of(work()))
     advice = tuning.advice
-    assert advice["adopt"] == (advice["low"] > 0)
+    assert advice["adopt"] == (advice["ci_low"] > 0)
     assert bool(advice["config"]) == advice["adopt"]
     assert advice["why"].startswith(
         "adopt" if advice["adopt"] else "keep what you have"

@@ -107,7 +107,11 @@ def test_gains_are_paired_and_intervals_drawn_by_group() -> None:
         0.0,
     )
     peer = found["baselines"]["peer"]
-    assert (peer["gain"], peer["gain_low"], peer["gain_high"]) == (0.25, 0.25, 0.25)
+    assert (peer["gain"], peer["gain_ci_low"], peer["gain_ci_high"]) == (
+        0.25,
+        0.25,
+        0.25,
+    )
 
 
 def test_a_strategy_for_the_first_prompt_names_more_than_words_find() -> None:
@@ -118,7 +122,7 @@ def test_a_strategy_for_the_first_prompt_names_more_than_words_find() -> None:
     assert {peer["tokens"] for peer in peers.values()} == {ours["tokens"]}
     assert 0 < ours["tokens"] <= 500
     assert ours["command"] > peers["recent files"]["command"]
-    assert peers["BM25 over raw sessions"]["gain_low"] > 0
+    assert peers["BM25 over raw sessions"]["gain_ci_low"] > 0
     with pytest.raises(InvalidInput, match="uses? nothing known before"):
         score_coding(EvalLog("empty", []))
 

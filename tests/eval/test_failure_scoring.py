@@ -80,9 +80,9 @@ def few_runs() -> list[FailedRun]:
 def test_interval_holds_the_mean_and_narrows_with_more_values() -> None:
     few = bootstrap_mean([0, 1] * 10)
     many = bootstrap_mean([0, 1] * 1000)
-    assert few.low < few.mean == many.mean == 0.5 < few.high
-    assert many.high - many.low < (few.high - few.low) / 5
-    assert few.high - few.low == pytest.approx(
+    assert few.ci_low < few.mean == many.mean == 0.5 < few.ci_high
+    assert many.ci_high - many.ci_low < (few.ci_high - few.ci_low) / 5
+    assert few.ci_high - few.ci_low == pytest.approx(
         2 * 1.96 * math.sqrt(0.25 / 20), rel=0.15
     )
     uneven = np.random.default_rng(2).normal(size=50)
@@ -99,7 +99,7 @@ def test_groups_are_drawn_whole() -> None:
     alone = bootstrap_mean(values)
     grouped = bootstrap_mean(values, groups=groups)
     assert grouped.mean == alone.mean
-    assert grouped.high - grouped.low > 1.5 * (alone.high - alone.low)
+    assert grouped.ci_high - grouped.ci_low > 1.5 * (alone.ci_high - alone.ci_low)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_weights_are_those_that_the_development_half_gives() -> None:
             50,
             {
                 "difference": (0.3, 0.6),
-                "difference_low": (0.2, 0.5),
+                "difference_ci_low": (0.2, 0.5),
                 "p_value": (0, 1e-4),
             },
         ),
@@ -287,7 +287,7 @@ def test_the_last_call_decides_where_signs_do_not_carry_over() -> None:
     )
     assert len(runs) == 102
     assert right.mean == pytest.approx(LAST_CALL_SHARE, abs=0.005)
-    assert right.low > np.mean([1 / len(said) for said in spoken])
+    assert right.ci_low > np.mean([1 / len(said) for said in spoken])
     assert right.mean > last
     assert {
         each.confidence
@@ -316,7 +316,7 @@ def test_confidence_in_runs_of_the_known_kind_is_calibrated() -> None:
             for each, run in zip(found, runs, strict=True)
         ]
     )
-    assert right.low < np.mean([each.confidence for each in found]) < right.high
+    assert right.ci_low < np.mean([each.confidence for each in found]) < right.ci_high
 
 
 # Runs of one's own.

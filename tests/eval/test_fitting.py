@@ -330,8 +330,8 @@ def test_fit_is_deterministic_and_its_seed_moves_the_intervals_only() -> None:
     assert [each.mrr for each in first.scores.values()] == [
         each.mrr for each in second.scores.values()
     ]
-    assert [each.low for each in first.scores.values()] != [
-        each.low for each in second.scores.values()
+    assert [each.ci_low for each in first.scores.values()] != [
+        each.ci_low for each in second.scores.values()
     ]
 
 
@@ -340,8 +340,8 @@ def test_fit_shows_itself() -> None:
     assert result.frame.columns.tolist() == [
         "law",
         "mrr",
-        "low",
-        "high",
+        "ci_low",
+        "ci_high",
         "recall_at_10",
         "chosen",
     ]
@@ -350,7 +350,9 @@ def test_fit_shows_itself() -> None:
     assert {"recency", "frequency", "constant", "power", "product"} <= set(
         result.scores
     )
-    assert all(each.low <= each.mrr <= each.high for each in result.scores.values())
+    assert all(
+        each.ci_low <= each.mrr <= each.ci_high for each in result.scores.values()
+    )
     assert repr(result).startswith("Fit(")
     assert "<table" in result._repr_html_()
 

@@ -597,7 +597,7 @@ def _as_they_print(score: NeedsScore, budget: int) -> str:
     parts = []
     for figure in ("start", "all", "useful"):
         mean = score.value("odd", budget, figure, project=score.projects[0])
-        interval = f"{mean.value:.3f} [{mean.low:.2f}, {mean.high:.2f}]"
+        interval = f"{mean.value:.3f} [{mean.ci_low:.2f}, {mean.ci_high:.2f}]"
         parts.append(f"{figure} {interval}")
     tokens = score.value("odd", budget, "tokens").value
     wall = score.value("odd", budget, "wall").value

@@ -46,7 +46,7 @@ OCCUPANCY = pd.DataFrame(
 )
 SHARES = pd.DataFrame(
     {
-        "at": pd.to_datetime(
+        "timestamp": pd.to_datetime(
             ["2026-01-01", "2026-01-01", "2026-01-02", "2026-02-01"], utc=True
         ),
         "oracle": [1.0, 1.0, 0.5, 1.0],
@@ -58,8 +58,8 @@ SCORES = pd.DataFrame(
     {
         "law": ["recency", "product", "frequency"],
         "mrr": [0.3, 0.4, 0.1],
-        "low": [0.25, 0.33, 0.08],
-        "high": [0.36, 0.45, 0.13],
+        "ci_low": [0.25, 0.33, 0.08],
+        "ci_high": [0.36, 0.45, 0.13],
         "chosen": [False, True, False],
     }
 )
@@ -244,7 +244,7 @@ class TestInContext:
 
     def test_many_events_are_drawn_as_a_dozen_means(self) -> None:
         many = pd.concat([SHARES] * 30, ignore_index=True).sort_values(
-            "at", ignore_index=True
+            "timestamp", ignore_index=True
         )
         lines = decay.plot_in_context(many, ax=own_axes()).lines
         assert [len(line.get_xdata()) for line in lines] == [12, 12, 12]

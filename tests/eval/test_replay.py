@@ -188,7 +188,7 @@ def test_asked_for_again_by_hand() -> None:
         figures["asked_absent"],
     ) == (2, 1, 1)
     assert figures["asleep_rate"] == pytest.approx(1 / 2)
-    assert seen.frame.loc[seen.frame["asked_asleep"] > 0, "at"].dt.date.astype(
+    assert seen.frame.loc[seen.frame["asked_asleep"] > 0, "timestamp"].dt.date.astype(
         str
     ).tolist() == ["2026-04-10"]
 

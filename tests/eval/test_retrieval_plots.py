@@ -36,8 +36,8 @@ def test_points_of_a_retrieval_have_intervals_over_questions_and_those_of_a_tabl
 ):
     drawn = plot_recall(SCORE, ax=own_axes()).collections
     assert len(drawn) == 2 * 4
-    low = bootstrap_means(SCORE.scores["lexical"])[0].low
-    high = bootstrap_means(SCORE.scores["lexical"])[0].high
+    low = bootstrap_means(SCORE.scores["lexical"])[0].ci_low
+    high = bootstrap_means(SCORE.scores["lexical"])[0].ci_high
     assert drawn[0].get_paths()[0].vertices[:, 1].tolist() == [low, high]
     assert not plot_recall(SCORE.frame, ax=own_axes()).collections
 

@@ -91,8 +91,8 @@ class TestEveryPlot(PictureContract):
 
 
 def test_a_missing_column_is_named() -> None:
-    with pytest.raises(InvalidInput, match="without low, usable;"):
-        plots.plot_matrix(RUNS.matrix().frame.drop(columns=["low", "usable"]))
+    with pytest.raises(InvalidInput, match="without ci_low, usable;"):
+        plots.plot_matrix(RUNS.matrix().frame.drop(columns=["ci_low", "usable"]))
     assert plt.get_fignums() == []
 
 

@@ -66,7 +66,7 @@ def test_a_bootstrap_interval_covers_the_mean_as_often_as_it_says() -> None:
     covered = 0
     for seed in range(200):
         found = bootstrap_means(generator.random((60, 1)), seed=seed, draws=300)[0]
-        covered += found.low <= 0.5 <= found.high
+        covered += found.ci_low <= 0.5 <= found.ci_high
     assert 180 <= covered <= 200
     assert bootstrap_means(SCORES, seed=3) == bootstrap_means(SCORES, seed=3)
 
@@ -161,7 +161,7 @@ def test_the_command_gives_a_table_or_json() -> None:
     assert {"dataset", "n", "metrics", "baselines", "published", "policies"} <= set(
         result
     )
-    assert {"score", "regret", "cost", "low", "high"} <= set(result["metrics"])
+    assert {"score", "regret", "cost", "ci_low", "ci_high"} <= set(result["metrics"])
     assert (
         CliRunner()
         .invoke(theorex, ["eval", "routing", "--dataset", "nowhere"], obj={})

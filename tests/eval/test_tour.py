@@ -117,7 +117,7 @@ def test_the_tour_of_a_git_history(
     assert result["source"].startswith("git history of ")
     assert {"recency", "frequency", "constant", "power"} <= result["scores"].keys()
     assert all(
-        {"mrr", "recall_at_10", "low", "high"} == row.keys()
+        {"mrr", "recall_at_10", "ci_low", "ci_high"} == row.keys()
         for row in result["scores"].values()
     )
     assert sum(result["tiers"].values()) == result["concepts"] >= 3
@@ -426,7 +426,7 @@ def test_tune_adopts_what_it_advises(
         capsys,
     )
     assert (code, result["adopted"], result["advice"]["adopt"]) == (0, True, True)
-    assert result["advice"]["low"] > 0
+    assert result["advice"]["ci_low"] > 0
     adopted = load_settings(home / "config.json").to_dict()
     assert result["advice"]["config"].items() <= adopted.items()
     assert adopted["pruneThresholdDays"] == 60

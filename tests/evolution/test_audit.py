@@ -368,7 +368,8 @@ def test_the_latest_entries_are_those_of_a_whole_reading(
         of_design = [kind for kind in kinds or KINDS if kind in READ_FROM]
         told_of = audit(lab.home, since=since, kinds=of_design)
         shown = [
-            (each.at, each.kind, each.agent, _unnamed(each.detail)) for each in told_of
+            (each.timestamp, each.kind, each.agent, _unnamed(each.detail))
+            for each in told_of
         ]
         assert shown == [
             (at, kind, agent, _unnamed(detail)) for at, kind, agent, detail in found
@@ -416,7 +417,7 @@ def test_the_latest_entries_are_told_and_kinds_of_which_there_are_none_read_noth
             each
             for each in expected
             if each.kind in options.get("kinds", KINDS)
-            and (not options.get("since") or each.at > "2026-03-31")
+            and (not options.get("since") or each.timestamp > "2026-03-31")
         ]
         assert audit(lab.home, limit=20, **options) == whole[-20:]  # type: ignore[arg-type]
     read.clear()

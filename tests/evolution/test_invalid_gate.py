@@ -1,4 +1,4 @@
-"""What the gate, policies, the night and its schedule refuse, and that nothing is
+"""What the gate, policies, the maintenance and its schedule refuse, and that nothing is
 changed then.
 """
 
@@ -122,8 +122,8 @@ def test_a_home_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
 def test_an_agent_or_a_reviewer_outside_the_rule(tmp_path: Path) -> None:
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
         with pytest.raises(InvalidInput, match="agent id"):
-            lab.nightly(agent="../etc")
-        report = lab.nightly(reviewer="oracle")
+            lab.maintain(agent="../etc")
+        report = lab.maintain(reviewer="oracle")
         assert [(step.name, step.ok) for step in report.steps][:3] == [
             ("judge", True),
             ("review", False),

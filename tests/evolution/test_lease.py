@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import NOW
 from faults import documented, forked, opened, quick_folder
-from test_nightly import fill
+from test_maintenance import fill
 
 from theorex_lab import FixedClock, Lab, new_event
 from theorex_lab.core.ids import derived_event_id
@@ -167,7 +167,7 @@ def test_of_processes_that_ask_at_once_one_gets_it(tmp_path: Path) -> None:
 
 
 @needs_fork
-def test_a_night_that_was_killed_keeps_others_out_until_its_lease_expires(
+def test_the_maintenance_that_was_killed_keeps_others_out_until_its_lease_expires(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
@@ -180,19 +180,19 @@ def test_a_night_that_was_killed_keeps_others_out_until_its_lease_expires(
 
     assert forked(killed) == -signal.SIGKILL
     with documented(home) as lab:
-        report = lab.nightly(reviewer="heuristic")
+        report = lab.maintain(reviewer="heuristic")
         assert (report.ran, report.steps) == (False, [])
         assert report.holder is not None
         assert (report.holder.what, report.holder.expires_at) == (
-            "nightly",
+            "maintenance",
             NOW + LENGTH,
         )
     with documented(home, at=NOW + LENGTH) as lab:
-        report = lab.nightly(reviewer="heuristic")
+        report = lab.maintain(reviewer="heuristic")
         assert (report.ran, report.ok) == (True, True)
 
 
-def test_a_night_that_lost_its_lease_stops_and_appends_nothing_more(
+def test_the_maintenance_that_lost_its_lease_stops_and_appends_nothing_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from theorex_lab.evolution import maintenance
@@ -208,7 +208,7 @@ def test_a_night_that_lost_its_lease_stops_and_appends_nothing_more(
         fill(lab)
         monkeypatch.setattr(maintenance, "gate", overtaken)
         with pytest.raises(
-            LeaseLost, match="nightly/.* has lost the lease .*held by heartbeat/"
+            LeaseLost, match="maintenance/.* has lost the lease .*held by heartbeat/"
         ):
-            lab.nightly(reviewer="heuristic")
+            lab.maintain(reviewer="heuristic")
         assert lab.journal.last_seq() == seqs[0]

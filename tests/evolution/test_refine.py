@@ -81,7 +81,7 @@ def test_rates_come_with_their_wilson_intervals(lab: Lab) -> None:
     assert (found.outcomes, found.success_rate) == (12, pytest.approx(10 / 12))
     deploy, db = found.tags
     assert (deploy.tag, deploy.n, deploy.rate) == ("deploy", 10, 0.9)
-    assert (round(deploy.low, 3), round(deploy.high, 3)) == (0.596, 0.982)
+    assert (round(deploy.ci_low, 3), round(deploy.ci_high, 3)) == (0.596, 0.982)
     assert (db.tag, db.n, db.trend) == ("db", 2, None)
     both = reviewed(lab).tags[0]
     assert (both.tag, both.n, both.rate) == ("deploy", 11, pytest.approx(9 / 11))
@@ -157,16 +157,16 @@ def test_a_tag_is_top_or_weak_or_neither(tags: dict[str, list[bool]]) -> None:
     for each in found.tags:
         wins = tags[each.tag]
         assert (each.n, each.rate) == (len(wins), np.mean(wins))
-        assert (each.low, each.high) == pytest.approx(
+        assert (each.ci_low, each.ci_high) == pytest.approx(
             tuple(map(float, wilson(sum(wins), len(wins))))
         )
         if each.n < MIN_OUTCOMES or 0.4 < each.rate < 0.6:
             assert each.tag not in top | weak
-    assert [each.low for each in found.top] == sorted(
-        (each.low for each in found.top), reverse=True
+    assert [each.ci_low for each in found.top] == sorted(
+        (each.ci_low for each in found.top), reverse=True
     )
-    assert [each.high for each in found.weak] == sorted(
-        each.high for each in found.weak
+    assert [each.ci_high for each in found.weak] == sorted(
+        each.ci_high for each in found.weak
     )
 
 
@@ -233,7 +233,7 @@ def test_refining_again_changes_nothing_until_a_tag_has_news(lab: Lab) -> None:
     last = lab.journal.last_seq()
     assert refined(lab).observations == []
     lab.clock.advance(days=1)  # type: ignore[attr-defined]
-    assert refined(lab).observations == [], "a later night, the same outcomes"
+    assert refined(lab).observations == [], "a later run, the same outcomes"
     assert refined(lab, days=30).observations == []
     assert lab.journal.last_seq() == last
     lab.clock.advance(days=-1)  # type: ignore[attr-defined]

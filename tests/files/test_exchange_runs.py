@@ -397,7 +397,7 @@ def test_runs_of_the_original_system(tmp_path: Path) -> None:
             "ok",
         )
         (outcome,) = log(lab).outcomes()
-        assert (outcome.trace_id, outcome.at, round(outcome.score, 6)) == (
+        assert (outcome.trace_id, outcome.timestamp, round(outcome.score, 6)) == (
             "5f0c",
             "2026-02-01T11:00:00.000000Z",
             0.133333,

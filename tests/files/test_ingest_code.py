@@ -541,7 +541,7 @@ def test_only_what_changed_is_read_again(lab: Lab, shop: Path) -> None:
     assert after["a.py stays"] == former["a.py stays"]
     assert "a.py goes" not in after
     found = {
-        hit.about.split(" › ")[-1]
+        hit.subject.split(" › ")[-1]
         for hit in lab.search("stays goes comes ledger", kinds=["symbol"])
     }
     assert {"comes", "stays", "ledger"} <= found
@@ -558,9 +558,9 @@ def test_a_renamed_file_is_a_move_and_keeps_ids(lab: Lab, shop: Path) -> None:
     after = lab.search("rounding", kinds=["symbol"])
     assert (report.moved, report.new, report.changed) == (1, 0, 0)
     assert [hit.id for hit in after] == [hit.id for hit in before]
-    assert [hit.about.split(" › ")[0].endswith("deeper/old.py:1") for hit in after] == [
-        True
-    ] * len(after)
+    assert [
+        hit.subject.split(" › ")[0].endswith("deeper/old.py:1") for hit in after
+    ] == [True] * len(after)
 
 
 def test_gitignore_is_honoured(lab: Lab, shop: Path) -> None:
@@ -591,7 +591,7 @@ def test_search_finds_symbols_by_name_and_by_meaning(run: Run, shop: Path) -> No
         found = run(
             "search", query, "--kind", "symbol", "--json", "--project", str(shop)
         ).json
-        assert found["hits"][0]["about"] == "till.py:1 › settle"
+        assert found["hits"][0]["subject"] == "till.py:1 › settle"
     assert (
         run(
             "search", "settle", "--kind", "section", "--json", "--project", str(shop)
@@ -607,7 +607,7 @@ def test_search_finds_symbols_by_vectors_alone(lab: Lab, shop: Path) -> None:
     lab.ingest(shop, reader=CODE)
     assert lab.search("arithmetic", kinds=["symbol"], vectors="never").hits == ()
     assert lab.searcher.vectors.embed_pending() == 3
-    assert lab.search("arithmetic", kinds=["symbol"])[0].about.endswith("settle")
+    assert lab.search("arithmetic", kinds=["symbol"])[0].subject.endswith("settle")
 
 
 def touch(lab: Lab, path: str, project: str) -> None:

@@ -492,7 +492,7 @@ def test_a_project_has_its_own(
     monkeypatch.chdir(root)
     assert run("ingest", "docs").code == 0
     (hit,) = run("search", "lamp", "--kind", "section", "--json").json["hits"]
-    assert hit["about"] == "docs/a.md:2 › Lamp", (
+    assert hit["subject"] == "docs/a.md:2 › Lamp", (
         "in its own project a file is named from the root"
     )
     monkeypatch.chdir(other)

@@ -62,7 +62,7 @@ def test_orders_stand_in_no_briefing_and_are_never_promoted(
         lab.theorex.graduate()
         lab.theorex.scan()
         lab.theorex.promote()
-        lab.nightly()
+        lab.maintain()
     query = "how do we deploy with evil_sync_tool_now"
     for text in (
         lab.briefing(tokens=2_000).text,

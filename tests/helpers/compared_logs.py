@@ -101,7 +101,7 @@ class Remembers:
 
     def __init__(self) -> None:
         self.items: list[Item] = []
-        self.nights = 0
+        self.n_runs = 0
 
     def observe(self, events: Sequence[Event]) -> None:
         self.items += [
@@ -109,7 +109,7 @@ class Remembers:
         ]
 
     def consolidate(self, now: int) -> None:
-        self.nights += 1
+        self.n_runs += 1
 
     def inject(self, now: int, tokens: int) -> Sequence[Item]:
         return self.items[::-1][: tokens // 15]
@@ -137,7 +137,7 @@ class Misses(Remembers):
 
 
 class Forgets(Remembers):
-    """Loses half of what it holds in each night without events."""
+    """Loses half of what it holds in each maintenance without events."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -198,7 +198,7 @@ class FailsToObserve(Remembers):
         raise ValueError("no")
 
 
-class FailsAtNight(Remembers):
+class FailsInMaintenance(Remembers):
     def consolidate(self, now: int) -> None:
         raise ValueError("dark")
 

@@ -87,13 +87,13 @@ def found(lab: Lab, query: str, **how: Any) -> set[tuple[str, str]]:
     headings, and its text.
     """
     hits = lab.search(query, kinds=["section"], **how)
-    return {(hit.about, hit.text.partition("\n")[2]) for hit in hits}
+    return {(hit.subject, hit.text.partition("\n")[2]) for hit in hits}
 
 
 def ids(lab: Lab, query: str, **how: Any) -> dict[str, str]:
     """By headings, the ids of the sections that a query finds."""
     hits = lab.search(query, kinds=["section"], **how)
-    return {hit.about.partition(" › ")[2]: hit.id for hit in hits}
+    return {hit.subject.partition(" › ")[2]: hit.id for hit in hits}
 
 
 def ending_apart() -> None:

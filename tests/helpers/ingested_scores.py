@@ -147,7 +147,7 @@ def _without(part: Part, doc: str | None) -> Part:
 def _is_found(lab: Lab, wanted: _Function, vectors: Any) -> bool:
     query = re.sub(r"\s+", " ", wanted.doc)
     hits = lab.search(query, kinds=["symbol"], limit=_FIRST, vectors=vectors)
-    return any(hit.about.startswith(f"{wanted.file}:{wanted.line} ") for hit in hits)
+    return any(hit.subject.startswith(f"{wanted.file}:{wanted.line} ") for hit in hits)
 
 
 def _grepped(known: Sequence[_Function], asked: Sequence[_Function]) -> Iterator[bool]:
@@ -252,7 +252,11 @@ def _told(columns: dict[str, Sequence[float]], seed: int) -> dict[str, float]:
     told: dict[str, float] = {}
     for name, values in columns.items():
         found = bootstrap_mean(np.array(values, float), seed)
-        told |= {name: found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
+        told |= {
+            name: found.mean,
+            f"{name}_ci_low": found.ci_low,
+            f"{name}_ci_high": found.ci_high,
+        }
     return told
 
 

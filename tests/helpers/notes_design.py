@@ -95,7 +95,9 @@ NOTES = contract.Design(
         ),
     ),
     steps=(
-        contract.NightStep("notes", lambda home, agent: Notes(home).fall_asleep(agent)),
+        contract.MaintenanceStep(
+            "notes", lambda home, agent: Notes(home).fall_asleep(agent)
+        ),
     ),
     evidence={
         "note": lambda each: [

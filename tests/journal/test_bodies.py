@@ -108,7 +108,7 @@ def use(lab: Lab) -> None:
     lab.briefing()
     lab.briefing("how do we mend the cache?")
     lab.status()
-    lab.nightly(reviewer="heuristic")
+    lab.maintain(reviewer="heuristic")
     audit(lab.home)
     lab.theorex.axon()
     lab.trace_stats()

@@ -761,7 +761,7 @@ def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
             lab.theorex.scan()
             lab.search("cache")
             lab.searcher.vectors.embed_pending()
-            lab.nightly()
+            lab.maintain()
             lab.archive(NOW + 1)
             modes = _modes(home)
     finally:

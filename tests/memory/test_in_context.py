@@ -47,7 +47,7 @@ def test_no_law_holds_more_than_the_oracle_and_more_room_never_less() -> None:
     for name in LAWS:
         assert (small[name] <= small["oracle"]).all()
         assert (small[name] <= large[name]).all()
-    assert small["at"].is_monotonic_increasing
+    assert small["timestamp"].is_monotonic_increasing
 
 
 def test_a_log_too_short_to_ask_is_refused() -> None:

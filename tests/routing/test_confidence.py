@@ -229,7 +229,7 @@ def test_an_unknown_type_is_decided_by_the_general_cells() -> None:
 
 def test_interval_and_confidence() -> None:
     cell = matrix(filled(("code", "a", 9, 10, 5)).cells())[0]
-    assert (cell.low, cell.high) == pytest.approx((0.59584, 0.98212), abs=1e-5)
+    assert (cell.ci_low, cell.ci_high) == pytest.approx((0.59584, 0.98212), abs=1e-5)
     assert (cell.n, cell.confidence, cell.tokens, cell.success_rate) == (
         10.0,
         0.5,
@@ -247,11 +247,11 @@ def test_aged_evidence_becomes_unusable() -> None:
     )
     assert (fresh.usable, aged.usable) == (True, False)
     assert (aged.n, aged.success_rate) == (4.0, 1.0)
-    assert aged.low < fresh.low
+    assert aged.ci_low < fresh.ci_low
     nothing = matrix(
         table.cells(now=NOW + 9_000 * DAY, half_life_days=1), min_samples=0
     )[0]
-    assert (nothing.usable, nothing.low, nothing.high) == (False, 0.0, 1.0)
+    assert (nothing.usable, nothing.ci_low, nothing.ci_high) == (False, 0.0, 1.0)
 
 
 def test_other_keys_are_no_cells() -> None:
@@ -267,8 +267,8 @@ def test_frame_rows_and_html() -> None:
         "model",
         "n",
         "success_rate",
-        "low",
-        "high",
+        "ci_low",
+        "ci_high",
         "latency_ms",
         "tokens",
         "cost",
@@ -331,7 +331,7 @@ def test_scores_are_shares_and_the_best_is_usable(
         assert cell.usable == (cell.n >= min_samples)
         assert math.isnan(cell.score) != cell.usable
         assert not cell.usable or -1e-12 <= cell.score <= 1 + 1e-12
-        assert cell.low - 1e-12 <= cell.success_rate <= cell.high + 1e-12
+        assert cell.ci_low - 1e-12 <= cell.success_rate <= cell.ci_high + 1e-12
     for query_type in QUERY_TYPES:
         chosen = best(found, query_type, success_weight=min(weight, 0.99))
         rivals = [

@@ -66,7 +66,7 @@ def test_hits_name_the_event_or_the_concept(lab: Lab) -> None:
         "observation",
         "TTL invalidation prevents cache stampedes",
     )
-    assert (text.id, text.at) == (written.event_id, lab.clock.now())
+    assert (text.id, text.timestamp) == (written.event_id, lab.clock.now())
     hits = lab.agent("main").search("stampede", kinds=["concept", "observation"])
     assert {(hit.kind, hit.text) for hit in hits[:2]} == {
         ("observation", "TTL invalidation prevents cache stampedes"),
@@ -83,8 +83,8 @@ def test_hits_name_the_event_or_the_concept(lab: Lab) -> None:
         "text",
         "agent",
         "score",
-        "about",
-        "at",
+        "subject",
+        "timestamp",
     ]
     assert (
         "&lt;" in lab.search("stampede <b>", limit=1)._repr_html_()
@@ -99,21 +99,21 @@ def test_a_hit_says_what_it_is_about(lab: Lab) -> None:
     text = "The nightly job failed (again). Redis eviction dropped its lock! Retry at noon."
     written = lab.agent("main").write(text)
     (hit,) = lab.search("redis")
-    assert hit.about == ", ".join(written.concepts)
+    assert hit.subject == ", ".join(written.concepts)
     (named,) = lab.search("redis eviction", kinds=["concept"], limit=1)
-    assert (named.text, named.about) == (
+    assert (named.text, named.subject) == (
         "redis eviction",
         "Redis eviction dropped its lock!",
     )
     lab.agent("main").write("So Redis eviction is off now.")
     assert [
-        hit.about for hit in lab.search("redis eviction", kinds=["concept"], limit=1)
-    ] == [named.about]
+        hit.subject for hit in lab.search("redis eviction", kinds=["concept"], limit=1)
+    ] == [named.subject]
     lab.journal.append([observation("nothing is named in the orchard")])
-    assert lab.search("orchard")[0].about == ""
+    assert lab.search("orchard")[0].subject == ""
     lab.erase(ids=[written.event_id])
     (later,) = lab.search("redis eviction", kinds=["concept"], limit=1)
-    assert later.about == "So Redis eviction is off now."
+    assert later.subject == "So Redis eviction is off now."
 
 
 def test_an_agent_never_finds_what_another_keeps(lab: Lab) -> None:

@@ -115,7 +115,7 @@ def test_a_designs_items_are_found_beside_the_others(
         "covered": 3,
         "queued": 0,
     }, "texts have vectors, labels have none"
-    told = [(hit.text, hit.about) for hit in lab.search("noon", kinds=["note"])]
+    told = [(hit.text, hit.subject) for hit in lab.search("noon", kinds=["note"])]
     assert told == [(FERRY[1], "note n1")], "any design says what its items are about"
 
 

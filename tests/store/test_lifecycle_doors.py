@@ -88,8 +88,8 @@ class LabDoor:
         self.lab.take_event(over(self.shop))
         self.lab.end_session("s")
 
-    def night(self) -> None:
-        assert self.lab.nightly(reviewer="heuristic").ok
+    def maintain(self) -> None:
+        assert self.lab.maintain(reviewer="heuristic").ok
 
     def close(self) -> None:
         self.lab.close()
@@ -97,7 +97,7 @@ class LabDoor:
 
 class HookDoor:
     """The steps as a coding agent takes them: by its hook, and the commands that the
-    hook starts; the night by `theorex maintain`.
+    hook starts; the maintenance by `theorex maintain`.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class HookDoor:
     def end(self) -> None:
         self.take(over(self.shop))
 
-    def night(self) -> None:
+    def maintain(self) -> None:
         self._command("maintain", "--reviewer", "heuristic")
 
     def close(self) -> None:
@@ -168,7 +168,7 @@ class CommandDoor(LabDoor):
         self.lab.take_event(over(self.shop))
         self._command("tiers", "flush", "--session", "s")
 
-    def night(self) -> None:
+    def maintain(self) -> None:
         self._command("maintain", "--reviewer", "heuristic")
 
 
@@ -177,14 +177,14 @@ Door = LabDoor | HookDoor
 
 def lived(door: Door, shop: Path) -> list[str]:
     """What an agent is given in a session, at a prompt of the next, and after the
-    night.
+    maintenance.
     """
     given = [door.start(), door.prompt(f"{RULE} {PROMPT}")]
     door.take(tool(shop))
     door.take(turn(shop))
     door.end()
     given += [door.start("t"), door.prompt(AGAIN)]
-    door.night()
+    door.maintain()
     given.append(door.start("u"))
     door.close()
     return given
@@ -375,12 +375,12 @@ def test_theorex_ends_sessions_through_the_seam_that_every_design_has(
         ("app/hook.py", "_take_event", "take_prompt"),
         ("app/hook.py", "_take_event", "take_event"),
         ("designs/theorex/commands.py", "flush", "end_session"),
-        ("app/cli/learn.py", "nightly", "nightly"),
+        ("app/cli/learn.py", "nightly", "maintain"),
         ("store/lab.py", "start_session", "start_session"),
         ("store/lab.py", "take_prompt", "take_prompt"),
         ("store/lab.py", "take_event", "take_event"),
         ("store/lab.py", "end_session", "end_session"),
-        ("store/lab.py", "nightly", "maintain"),
+        ("store/lab.py", "maintain", "maintain"),
     ],
 )
 def test_each_door_calls_the_step_by_its_name(

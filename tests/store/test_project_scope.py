@@ -411,7 +411,7 @@ def test_the_contexts_of_projects_are_files_of_the_home(
         ]
     lab.save_briefing()
     assert not (lab.folder / "contexts" / f"{MILL}.md").exists()
-    assert lab.nightly().steps[-1].detail.endswith(", and for 2 project(s)")
+    assert lab.maintain().steps[-1].detail.endswith(", and for 2 project(s)")
     assert "iller" in (lab.folder / "contexts" / f"{MILL}.md").read_text()
     assert "iller" not in file.read_text()
     everything = lab.context_file.read_text()
@@ -423,12 +423,12 @@ def test_the_contexts_of_projects_are_files_of_the_home(
     assert "iller" not in file.read_text()
 
 
-def test_a_night_renders_for_the_projects_that_were_active_last(
+def test_the_maintenance_renders_for_the_projects_that_were_active_last(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("theorex_lab.evolution.maintenance._MOST_PROJECTS", 1)
     lab.journal.append([_observation("a", SHOP), _observation("b", MILL, at=NOW - 1)])
-    assert lab.nightly().steps[-1].detail.endswith(", and for 1 project(s)")
+    assert lab.maintain().steps[-1].detail.endswith(", and for 1 project(s)")
     assert sorted(each.name for each in (lab.folder / "contexts").glob("*.md")) == [
         f"{SHOP}.md",
     ]

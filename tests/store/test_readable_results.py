@@ -33,12 +33,12 @@ def test_printed_hits_show_their_texts_and_notes(lab: Lab) -> None:
 
 
 def test_times_are_timestamps(lab: Lab) -> None:
-    times = lab.search("PostgreSQL").frame["at"]
+    times = lab.search("PostgreSQL").frame["timestamp"]
     assert str(times.dtype) == "datetime64[us, UTC]"
     assert times[0] == pd.Timestamp(NOW, unit="us", tz="UTC")
     nothing = lab.search("zeppelin", vectors="never").frame
     assert len(nothing) == 0
-    assert "at" in nothing.columns
+    assert "timestamp" in nothing.columns
 
 
 def test_a_briefing_is_short_in_a_list_and_whole_when_printed(lab: Lab) -> None:
@@ -48,9 +48,9 @@ def test_a_briefing_is_short_in_a_list_and_whole_when_printed(lab: Lab) -> None:
 
 
 def test_a_maintenance_report_has_a_line_for_each_step(lab: Lab) -> None:
-    report = lab.nightly(reviewer="heuristic")
+    report = lab.maintain(reviewer="heuristic")
     heading, *lines = str(report).splitlines()
-    assert heading == repr(report) == f"NightlyReport({len(lines)} steps, all well)"
+    assert heading == repr(report) == f"MaintenanceReport({len(lines)} steps, all well)"
     for line, step in zip(lines, report.steps, strict=True):
         assert line.split() == ["ok", f"{step.name}:", *step.detail.split()]
     assert "all well" in report._repr_html_()

@@ -560,11 +560,11 @@ class Settings(SettingsRecord):
     )
 
     sleep_after_days: float = days(
-        30.0, "a LESS item unseen this long is put to sleep by a scan", ge=0
+        30.0, "a LESS item unseen this long is archived when tiers are updated", ge=0
     )
 
     prune_threshold_days: float = days(
-        30.0, "prune takes LESS items unseen longer than this", ge=0
+        30.0, "LESS items unseen longer than this are removed from the index", ge=0
     )
 
     # What is taken in and given back.
@@ -592,14 +592,14 @@ class Settings(SettingsRecord):
 
     card_model: str | None = setting(
         None,
-        "the model of `models` that words the cards of sessions better at night; none: the"
-        " extracted lines stay",
+        "the model of `models` that rewords the cards of sessions during maintenance;"
+        " none: the extracted lines stay",
         kind=str,
     )
 
     card_tokens: int = setting(
         0,
-        "what it may spend a night; 0: it is not asked",
+        "what it may spend in one maintenance; 0: it is not asked",
         "tokens",
         ge=0,
         le=10_000_000,
@@ -630,30 +630,40 @@ class Settings(SettingsRecord):
     )
 
     promotion_threshold: float = share(
-        0.5, "importance above which a concept is promoted"
+        0.5, "importance above which a concept is published to all agents"
     )
 
-    flush_threshold: float = share(0.5, "flash score from which a flush keeps an event")
+    flush_threshold: float = share(
+        0.5, "score from which an event is kept when its session ends"
+    )
 
     graduation_threshold: float = share(
         0.5, "best score of the day that a concept needs on days in a row"
     )
 
     graduation_days: int = setting(
-        2, "different days after which a concept graduates", "days", ge=1, le=14
+        2,
+        "different days after which a concept is promoted to long-term",
+        "days",
+        ge=1,
+        le=14,
     )
 
     graduation_window_days: int = setting(
-        14, "window for graduationDays; if not longer, in a row", "days", ge=1, le=14
+        14,
+        "window for the days of graduationDays; if not longer, days in a row",
+        "days",
+        ge=1,
+        le=14,
     )
 
     flash_echo_weight: float = share(
         0.25,
-        "weight in the flash score of concepts that the session's other events name",
+        "weight of concepts that the session's other events name, in an event's score",
     )
 
     flush_idle_hours: float = setting(
-        6.0, "silence after which a night flushes a session", "hours", ge=0, le=8_760
+        6.0, "silence after which maintenance ends a session", "hours", ge=0, le=8_760
     )
 
     keep_messages: bool = setting(
@@ -783,7 +793,11 @@ class Settings(SettingsRecord):
     )
 
     lease_seconds: float = setting(
-        600.0, "time that a killed night keeps others out", "seconds", ge=10, le=86_400
+        600.0,
+        "time for which a killed maintenance keeps other processes out",
+        "seconds",
+        ge=10,
+        le=86_400,
     )
 
     # How failures are learnt from.
@@ -804,7 +818,9 @@ class Settings(SettingsRecord):
     )
 
     gate_min_samples: int = counted(
-        5, "held-back outcomes below which the gate holds", unit="outcomes"
+        5,
+        "held-out outcomes below which the acceptance test changes nothing",
+        unit="outcomes",
     )
 
     context_alert_pct: float = percent(
@@ -820,7 +836,7 @@ class Settings(SettingsRecord):
     )
 
     drift_window_days: float = days(
-        7.0, "time in which anchors that faded count as drift", gt=0
+        7.0, "time in which anchors that faded count as stale", gt=0
     )
 
     # Where import and export look by default.
@@ -829,7 +845,8 @@ class Settings(SettingsRecord):
     )
 
     shared_axon_path: str = setting(
-        "~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon"
+        "~/.openclaw/workspace/theorex/shared-axon.json",
+        "file of the concepts that all agents share",
     )
 
     outcomes_dir: str = setting("data/outcomes", "folder of outcome files")

@@ -288,7 +288,7 @@ class TraceStatistics(Rows[dict[str, Any]]):
     """How the calls of a model on a type of query went: a row for both, in their order.
 
     A row holds n: calls that got an answer, or failed by what it was; success_rate:
-    0..1 with its 95 % Wilson interval low..high; lost: calls whose process ended;
+    0..1 with its 95 % Wilson interval ci_low..ci_high; lost: calls whose process ended;
     unavailable: calls that no model answered; median_latency_ms, p95_latency_ms,
     mean_tokens and those of its parts: over the calls that state them. NaN: unknown.
 
@@ -334,7 +334,7 @@ def _statistic(table: Table, rows: NDArray[np.int64]) -> dict[str, Any]:
     counts = np.bincount(state, minlength=UNAVAILABLE + 1).tolist()
     n_won = counts[SUCCESS]
     n = n_won + counts[FAILURE]
-    low, high = wilson(n_won, n)
+    ci_low, ci_high = wilson(n_won, n)
     has_answer = np.isin(state, (SUCCESS, FAILURE))
     ended = rows[has_answer]
     latencies = _stated(table["latency_ms"][ended])
@@ -345,8 +345,8 @@ def _statistic(table: Table, rows: NDArray[np.int64]) -> dict[str, Any]:
     statistic = {
         "n": n,
         "success_rate": n_won / n if n else np.nan,
-        "low": float(low),
-        "high": float(high),
+        "ci_low": float(ci_low),
+        "ci_high": float(ci_high),
         "lost": counts[LOST],
         "unavailable": counts[UNAVAILABLE],
         "median_latency_ms": median_latency,
@@ -406,7 +406,7 @@ def _tool_event(event: Event) -> dict[str, str]:
         "tool": body.get("tool", ""),
         "input": body.get("input", ""),
         "response": body.get("response", ""),
-        "at": to_iso(event.at),
+        "timestamp": to_iso(event.at),
     }
 
 

@@ -528,7 +528,7 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
     - The lock is of another machine or container, or the system has no such locks: the
       call is lost once `lost_after_seconds` have passed since its START. The START
       states them: ten times what the call may take at most, and an hour at least, since
-      clocks differ and machines sleep.
+      clocks differ and machines are suspended.
     - Nobody is named, as in a trace that was imported: the call is lost.
 
     Args:

@@ -451,7 +451,7 @@ def _percents(replayed: SessionReplay, name: str) -> list[str]:
 
 def _points(gain: ScoreDifference) -> str:
     """Return a difference in points with its interval and verdict."""
-    interval = f"({100 * gain.low:+.0f} to {100 * gain.high:+.0f})"
+    interval = f"({100 * gain.ci_low:+.0f} to {100 * gain.ci_high:+.0f})"
     return f"{100 * gain.value:+.0f} {interval}: {gain.verdict}"
 
 
@@ -460,9 +460,9 @@ def _percent(
     name: str,
     tokens: int,
 ) -> str:
-    value, low, high, _ = replayed.values(tokens)[name]
+    value, ci_low, ci_high, _ = replayed.values(tokens)[name]
     return f"{value:.0%}" + (
-        f" ({100 * low:.0f} to {100 * high:.0f})" if high > low else ""
+        f" ({100 * ci_low:.0f} to {100 * ci_high:.0f})" if ci_high > ci_low else ""
     )
 
 
@@ -503,7 +503,7 @@ def _figures(
         ] = replayed.plot
     if tuning is not None:
         caption = (
-            "How well each law foretells the known files touched next (mean reciprocal"
+            "How well each law predicts the known files touched next (mean reciprocal"
             " rank, 95 % interval)."
         )
         pictures[caption] = tuning.plot

@@ -1,4 +1,4 @@
-"""The offline acceptance test of policies, called the gate.
+"""The offline acceptance test of policies.
 
 A policy that is proposed from earlier outcomes replaces the one in force only if it did
 better on later ones. Proposals come from a fixed set and are compared on the earlier
@@ -57,7 +57,7 @@ _READ_AT_ONCE = 64
 # Changed settings by camelCase key, and the policy with them.
 Candidate = tuple[dict[str, Any], Settings]
 T = TypeVar("T")
-MOST_RECORDS = 100  # of each half: a bound on the work of one night
+MOST_RECORDS = 100  # of each half: a bound on the work of one run of the maintenance
 # A proposal must stand out on the earlier records by more than chance.
 GAIN_IN_STANDARD_ERRORS = 2.0
 
@@ -72,7 +72,7 @@ class KeptPolicy:
         metrics: What was measured under it.
         reason: Why it was kept.
         parent: The number of the policy that it came from, None for the first.
-        at: When it was kept, ISO 8601.
+        timestamp: When it was kept, ISO 8601.
         event_id: The id of its event.
         lineage: The ids of the events that it rests on.
     """
@@ -82,7 +82,7 @@ class KeptPolicy:
     metrics: dict[str, Any]
     reason: str
     parent: int | None
-    at: str
+    timestamp: str
     event_id: str = ""
     lineage: tuple[str, ...] = field(default=())
 
@@ -331,7 +331,7 @@ def _policy(event: Event) -> KeptPolicy:
         metrics=body["metrics"],
         reason=body["reason"],
         parent=body["parent"],
-        at=to_iso(event.at),
+        timestamp=to_iso(event.at),
         event_id=event.id,
         lineage=event.lineage,
     )
@@ -475,7 +475,7 @@ def decide(
     }
     if wrong:
         raise InvalidInput(
-            f"the gate got {wrong}; allowed are finite numbers from 0, and min_samples"
+            f"the acceptance test got {wrong}; allowed are finite numbers from 0, and min_samples"
             " from 1"
         )
     if n < min_samples:
@@ -488,7 +488,7 @@ def decide(
 
 @dataclass(frozen=True)
 class AcceptanceResult:
-    """The gate's decision on one part of the policy.
+    """The decision of the acceptance test on one part of the policy.
 
     Attributes:
         part: The name of the part.
@@ -521,10 +521,10 @@ def gate(home: Home) -> list[AcceptanceResult]:
     """Judge a proposal for each part, and put what is accepted in force.
 
     The home has the settings as they are then. The same records and the same policy are
-    judged once: repeating it changes nothing. Accepting keeps the policy in force,
-    appends the gate's decision, replaces config.json, and keeps the new policy. A gate
-    that was killed on the way is finished by the next one. What a rollback undid is not
-    proposed again.
+    judged once: repeating it changes nothing. Accepting keeps a copy of the policy in
+    force, appends the decision, replaces config.json, and keeps the new policy. The next
+    test finishes one that was killed on the way. What a rollback undid is not proposed
+    again.
 
     Raises:
         ConfigError: Where a proposal does not fit the settings.
@@ -543,7 +543,7 @@ def score_policy(home: Home) -> dict[str, dict[str, float | int]]:
 
 
 def parts_of(home: Home) -> dict[str, PolicyPart]:
-    """Return what the gate judges: the parts of each design.
+    """Return what the acceptance test judges: the parts of each design.
 
     Raises:
         InvalidInput: Where two parts have one name, or a part has settings that no
@@ -570,7 +570,7 @@ def parts_of(home: Home) -> dict[str, PolicyPart]:
 
 
 class _Gate:
-    """One part of the policy before the gate."""
+    """One part of the policy in an acceptance test."""
 
     def __init__(self, home: Home, name: str, part: PolicyPart) -> None:
         self.home = home
@@ -698,7 +698,7 @@ class _Gate:
             self.journal,
             self.home.settings,
             at=self.home.clock.now(),
-            reason=f"in force before gate {self.number}",
+            reason=f"in force before acceptance test {self.number}",
             metrics={self.name: {"score": proposal.before, "n": proposal.n}},
         )
 
@@ -715,7 +715,7 @@ class _Gate:
             self.journal,
             policy_settings(changed),
             at=self.home.clock.now(),
-            reason=f"accepted by gate {event.body['number']}",
+            reason=f"accepted by acceptance test {event.body['number']}",
             metrics={self.name: metrics},
             lineage=[event.id],
         )

@@ -2,8 +2,8 @@
 
 They are read from the journal, which is their only record.
 
-Each design lists its own decisions. What every home has (outcomes, reviews, gates,
-erasures) is listed here.
+Each design lists its own decisions. What every home has (outcomes, reviews, acceptance
+tests, erasures) is listed here.
 """
 
 from collections import deque
@@ -31,13 +31,13 @@ class AuditEntry:
     """One thing that happened.
 
     Attributes:
-        at: When, ISO 8601, UTC.
+        timestamp: When, ISO 8601, UTC.
         agent: To which agent.
         kind: One of `kinds_of`.
         detail: What the entry says.
     """
 
-    at: str
+    timestamp: str
     agent: str
     kind: str
     detail: Mapping[str, Any]

@@ -1,9 +1,9 @@
-"""Let a model word the cards of the latest sessions better, at night and within a budget.
+"""Let a model reword the cards of the latest sessions during maintenance, within a budget.
 
 A model is asked once about a line, with one question a card. Its answer is checked line
 by line against the lines that it was shown; what fails is dropped and counted, and the
 extracted line stays. Each answer is on disk before the next question is asked, so that
-a night that was cut off asks nothing twice.
+a maintenance that was cut off asks nothing twice.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _READ_CHARACTERS = 20_000  # of an answer
 _SILENCES_TO_STOP = 2
 _PROBLEM_CHARACTERS = 300
 _PROBLEMS_REPORTED = 3
-# A night that was cut off and is run again has what the first one left of its tokens.
-_NIGHT_MICROSECONDS = MICROSECONDS_PER_DAY // 2
+# A run that was cut off and is repeated has what the first one left of its tokens.
+_BUDGET_MICROSECONDS = MICROSECONDS_PER_DAY // 2
 _PROMPTS = read_sections(__file__, "prompts.txt")
 _WORDING = {
     "type": "object",
@@ -110,16 +110,16 @@ def rewrite_cards(home: Home) -> str:
 
 @dataclass
 class CardRewriter:
-    """Asks one model about the cards of a home, for one night.
+    """Asks one model about the cards of a home, in one maintenance.
 
     Attributes:
         home: The home.
         complete: Takes a prompt to the model's completion.
-        tokens: What was spent this night, those before a cut among them.
+        tokens: What this maintenance spent, before an interruption too.
         n_cards: How many cards got a new wording.
         n_lines: How many lines have a new wording.
         refused: Why wordings were refused, with how often.
-        waiting: Why cards wait for another night, with how many.
+        waiting: Why cards wait for another maintenance, with how many.
     """
 
     home: Home
@@ -143,7 +143,7 @@ class CardRewriter:
             What was done, and what waits and why.
         """
         now = self.home.clock.now()
-        self.tokens = tokens_spent(self.home, now - _NIGHT_MICROSECONDS)
+        self.tokens = tokens_spent(self.home, now - _BUDGET_MICROSECONDS)
         asked = asked_lines(self.home)
         projects = self.home.projects or known_projects(self.home)[:_MOST_PROJECTS]
         homes = [self.home.in_project(project) for project in projects]

@@ -220,7 +220,7 @@ def _add_call(run: _Run, trace: Trace) -> None:
 
 def _is_after_end(event: Mapping[str, str], trace: Trace) -> bool:
     """Return whether a tool event came after the end of the call."""
-    return trace.end_time is not None and event["at"] > trace.end_time
+    return trace.end_time is not None and event["timestamp"] > trace.end_time
 
 
 def _add_answer(run: _Run, trace: Trace) -> None:

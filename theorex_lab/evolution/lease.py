@@ -1,4 +1,4 @@
-"""The lease: one process at a time tends a home, be it a night or a heartbeat.
+"""The lease: one process at a time maintains a home.
 
 Taking, renewing and giving back are events, numbered 1, 2, 3, … by their ids: whichever
 process appends number n holds the lease or has given it back, and the newest is found
@@ -24,6 +24,16 @@ _SECOND = 1_000_000  # µs
 _MOST_EVENTS = 1 << 30
 
 
+# What the journal calls it -> what people read.
+_SHOWN = {"nightly": "maintenance"}
+
+
+def _shown(owner: str) -> str:
+    """Return an owner with the word that people read in place of the stored one."""
+    what, slash, process = owner.partition("/")
+    return _SHOWN.get(what, what) + slash + process
+
+
 class LeaseLost(TheorexError):
     """Another process holds the lease by now; who gets this error appends nothing."""
 
@@ -36,15 +46,20 @@ class LeaseHolder(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Return what is under way: nightly or heartbeat."""
-        return self.owner.partition("/")[0]
+        """Return which work is under way: maintenance or heartbeat."""
+        return self.shown_owner.partition("/")[0]
+
+    @property
+    def shown_owner(self) -> str:
+        """Return the owner with the word that people read in place of the stored one."""
+        return _shown(self.owner)
 
     def to_dict(self) -> dict[str, str]:
         """Return the holder as JSON holds it."""
-        return {"held_by": self.owner, "until": to_iso(self.expires_at)}
+        return {"held_by": self.shown_owner, "until": to_iso(self.expires_at)}
 
     def __str__(self) -> str:
-        return f"held by {self.owner} until {to_iso(self.expires_at)}"
+        return f"held by {self.shown_owner} until {to_iso(self.expires_at)}"
 
 
 class Lease:
@@ -55,10 +70,10 @@ class Lease:
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
-    ...     nightly = Lease(lab.home, "nightly")
+    ...     maintenance = Lease(lab.home, "nightly")
     ...     tour = Lease(lab.home, "tour")
-    ...     nightly.take(), tour.take(), tour.holder.what
-    (True, False, 'nightly')
+    ...     maintenance.take(), tour.take(), tour.holder.what
+    (True, False, 'maintenance')
     """
 
     def __init__(self, home: Home, what: str) -> None:
@@ -125,7 +140,7 @@ class Lease:
         self.holder = _holder(last, self.home.clock.now())
         holder = self.holder or "it was given back"
         raise LeaseLost(
-            f"{self.owner} has lost the lease of {self.home.folder} ({holder}); it"
+            f"{_shown(self.owner)} has lost the lease of {self.home.folder} ({holder}); it"
             " stops here and appends nothing more: run it again when no other is under"
             " way"
         )

@@ -1,11 +1,11 @@
-"""Maintenance, run each night.
+"""Maintenance: the steps that run once a day or on demand.
 
 Outcomes are judged, failures are reviewed and the policy is put to the offline
 acceptance test. Then come each design's own steps, the wording of cards, vectors and
 the next context.
 
-Each step leaves whole transactions and may be repeated, so that a night that was cut
-off is made good by running it again.
+Each step leaves whole transactions and may be repeated, so that a maintenance that was
+cut off is completed by running it again.
 """
 
 from collections import Counter
@@ -36,8 +36,8 @@ _MOST_PROJECTS = 50  # whose contexts are rendered
 ReviewFailures = Callable[..., Sequence[TraceReviewRecord]]
 
 
-class NightlyStep(NamedTuple):
-    """How one step of a night ended: `detail` says what it did, or what was wrong."""
+class StepReport(NamedTuple):
+    """How one step of maintenance ended: `detail` says what it did, or what was wrong."""
 
     name: str
     ok: bool
@@ -46,8 +46,8 @@ class NightlyStep(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class NightlyReport:
-    """The report of a night.
+class MaintenanceReport:
+    """The report of one maintenance.
 
     Attributes:
         ran: Whether this process tended the home. It is False when another process did,
@@ -57,7 +57,7 @@ class NightlyReport:
     """
 
     ran: bool
-    steps: list[NightlyStep]
+    steps: list[StepReport]
     holder: LeaseHolder | None = None
 
     @property
@@ -97,17 +97,17 @@ class NightlyReport:
         }
 
 
-def nightly(
+def run_maintenance(
     home: Home,
     *,
     review: ReviewFailures,
     agent: str | None = None,
     asks_models: bool = False,
-) -> NightlyReport:
+) -> MaintenanceReport:
     """Run the steps for every agent, or for one.
 
-    A step that fails is reported and does not stop those after it. Repeating the night
-    at once changes nothing but the lease. The report is appended, unless nothing has
+    A step that fails is reported and does not stop those after it. Repeating
+    maintenance at once changes nothing but the lease. The report is appended, unless nothing has
     happened since the last one.
 
     Args:
@@ -124,14 +124,14 @@ def nightly(
     """
     if agent is not None:
         check_agent(agent)
-    night = _Night(home, review, agent, asks_models)
+    maintenance = _Maintenance(home, review, agent, asks_models)
     with leased(home, "nightly") as lease:
         if not lease.held:
-            return NightlyReport(False, [], lease.holder)
-        return night.run(lease)
+            return MaintenanceReport(False, [], lease.holder)
+        return maintenance.run(lease)
 
 
-class _Night:
+class _Maintenance:
     """The steps, and what they share."""
 
     def __init__(
@@ -144,14 +144,14 @@ class _Night:
         self.fixes = 0
         self.gated = list[AcceptanceResult]()
 
-    def run(self, lease: Lease) -> NightlyReport:
+    def run(self, lease: Lease) -> MaintenanceReport:
         """Run every step, and append the report unless nothing has happened."""
         results = [
             self._isolated(lease, name, step) for name, step in self._steps().items()
         ]
-        report = NightlyReport(True, results)
+        report = MaintenanceReport(True, results)
         if report.ok and self._last_kind() == "nightly":
-            return report  # nothing has happened since the last night
+            return report  # nothing has happened since the last run
         body = {
             "steps": report.to_dict()["steps"],
             "fixes": self.fixes,
@@ -231,8 +231,8 @@ class _Night:
     def save_briefings(self) -> str:
         """Bring up to date what hooks give.
 
-        It is of the projects that were active last, or of the one that the night is
-        for.
+        This is done for the projects that were active last, or for the one project that
+        is maintained.
         """
         briefing, n_projects = refresh(self.home, _MOST_PROJECTS)
         report = f"{len(briefing.lines)} lines in {briefing.tokens} tokens"
@@ -240,9 +240,7 @@ class _Night:
             report += f", and for {n_projects} project(s)"
         return report
 
-    def _isolated(
-        self, lease: Lease, name: str, step: Callable[[], str]
-    ) -> NightlyStep:
+    def _isolated(self, lease: Lease, name: str, step: Callable[[], str]) -> StepReport:
         """Run a step, and return how it ended."""
         lease.renew()
         started = self.home.clock.now()
@@ -253,7 +251,7 @@ class _Night:
             detail = str(error)
             ok = False
         seconds = (self.home.clock.now() - started) / _MICROSECONDS
-        return NightlyStep(name, ok, seconds, detail)
+        return StepReport(name, ok, seconds, detail)
 
 
 def for_each_agent(home: Home, agent: str | None, act: Callable[[str], T]) -> list[T]:
@@ -297,7 +295,7 @@ def agents_of(home: Home) -> list[str]:
 
 
 def describe_acceptance(result: AcceptanceResult) -> str:
-    """Return the gate's decision on one part, for people."""
+    """Return the acceptance test's decision on one part, for people."""
     if result.before is None or result.after is None:
         return f"{result.part}: {result.decision}, {result.n} records are too few"
     scores = (

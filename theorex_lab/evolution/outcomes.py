@@ -104,7 +104,7 @@ class Outcome:
     decision: str
     result: str
     success: bool
-    at: str
+    timestamp: str
     concept_ids: list[int] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     explicit_score: float | None = None

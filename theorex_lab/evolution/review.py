@@ -31,8 +31,8 @@ class TagRate:
         tag: The tag.
         n: Its outcomes.
         rate: The share of successes, 0..1.
-        low: The lower end of its 95 % Wilson interval.
-        high: The upper end of it.
+        ci_low: The lower end of its 95 % Wilson interval.
+        ci_high: The upper end of it.
         trend: rising, declining or steady; None where there are fewer than four
             outcomes.
     """
@@ -40,8 +40,8 @@ class TagRate:
     tag: str
     n: int
     rate: float
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
     trend: str | None
 
 
@@ -99,14 +99,14 @@ def look_back(
 def _surest_winners(tags: list[TagRate]) -> list[TagRate]:
     """Return the tags that win, by the lower end of their intervals."""
     winners = [tag for tag in tags if tag.n >= MIN_OUTCOMES and tag.rate >= TOP_RATE]
-    winners.sort(key=lambda tag: (-tag.low, tag.tag))
+    winners.sort(key=lambda tag: (-tag.ci_low, tag.tag))
     return winners[:MOST_LISTED]
 
 
 def _surest_losers(tags: list[TagRate]) -> list[TagRate]:
     """Return the tags that lose, by the upper end of their intervals."""
     losers = [tag for tag in tags if tag.n >= MIN_OUTCOMES and tag.rate <= WEAK_RATE]
-    losers.sort(key=lambda tag: (tag.high, tag.tag))
+    losers.sort(key=lambda tag: (tag.ci_high, tag.tag))
     return losers[:MOST_LISTED]
 
 
@@ -184,14 +184,14 @@ def _tag_rates(view: Outcomes, rows: NDArray[np.int64]) -> list[TagRate]:
         success = view.rows["success"][tag_rows]
         n = len(tag_rows)
         n_won = int(success.sum())
-        low, high = wilson_of_one(n_won, n)
+        ci_low, ci_high = wilson_of_one(n_won, n)
         rates.append(
             TagRate(
                 tag,
                 n,
                 n_won / n,
-                low,
-                high,
+                ci_low,
+                ci_high,
                 trend(success),
             )
         )

@@ -208,8 +208,8 @@ def _erasure_of_anything(body: Body) -> Body:
     return {**body, "first_seqs": None}
 
 
-def _nightly_in_words(body: Body) -> Body:
-    """Leave open what a night said of fixes and of the gate.
+def _maintenance_in_words(body: Body) -> Body:
+    """Leave open what maintenance said of fixes and of the acceptance test.
 
     It stands in the words of its steps alone.
     """
@@ -251,7 +251,7 @@ def _review_uncalibrated(body: Body) -> Body:
 UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("archived", 1): _segments_without_hash,
     ("erasure", 1): _erasure_of_anything,
-    ("nightly", 1): _nightly_in_words,
+    ("nightly", 1): _maintenance_in_words,
     ("observation", 1): without_project,
     ("outcome", 1): without_project,
     ("prompt", 1): without_project,

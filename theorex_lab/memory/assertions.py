@@ -165,7 +165,7 @@ def _lacks_subject(text: str) -> bool:
 def relation_group(relation: Relation) -> Relation:
     """Return what two relations share that are the same.
 
-    It is the known relations and how they are told apart, else all their words.
+    It is the known relations and what distinguishes them, else all their words.
     """
     names = relation_names(relation)
     if not names:

@@ -76,7 +76,7 @@ class ContextLine(NamedTuple):
             and age; '' where it is no statement, as a label.
         at: When that was last said or done (µs UTC); 0 where it is not known.
         automatic: Whether the design made it of recorded sessions by itself.
-        confirmed: Whether a person vouched for it.
+        confirmed: Whether a person trusted it expressly.
     """
 
     kind: str
@@ -145,7 +145,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class NightStep:
+class MaintenanceStep:
     """A step of the maintenance. Repeating it at once changes nothing.
 
     Attributes:
@@ -268,7 +268,7 @@ class EventsPart:
 
 
 class FlushResult(NamedTuple):
-    """What a flush did with a session.
+    """What the end of a session did with its captures.
 
     Attributes:
         kept: How many captured events were kept.
@@ -297,13 +297,13 @@ class SessionsEnd(NamedTuple):
 
 @dataclass(frozen=True)
 class CapturesPart:
-    """What a design does with sessions whose captures it holds until a flush.
+    """What a design does with captures that it holds until their session ends.
 
     Attributes:
-        waiting: Gives the agent's sessions with captures that wait for a flush. The
-            design is flushed before those without this.
+        waiting: Gives the agent's sessions with captures that wait for their end. The
+            design takes them in before designs without this.
         check: Checks a session that is named as ended or about to be summarized, before
-            any design is flushed.
+            any design takes it in.
     """
 
     waiting: Callable[[Home, str], Iterable[str]] | None = None
@@ -527,7 +527,7 @@ class Design:
         sections: Its sections of a briefing.
         reads_sessions: Whether what it gives is what a briefing makes of recorded
             sessions.
-        captures: What it does with captures before a flush.
+        captures: What it does with captures before the end of their session.
         flush: What is done for an agent's session that ended or is about to be
             summarized. Where it gives a `FlushResult`, that is reported.
         retrieve: (home, its search, query, now, tokens) → what a query gets, where that
@@ -569,7 +569,7 @@ class Design:
     captures: CapturesPart = CapturesPart()
     flush: Callable[[Home, str, str], Any] | None = None
     retrieve: Callable[[Home, Any, str, int, int], Sequence[Item]] | None = None
-    steps: tuple[NightStep, ...] = ()
+    steps: tuple[MaintenanceStep, ...] = ()
     audit: AuditPart | None = None
     policies: Mapping[str, PolicyPart] = field(default_factory=dict)
     files: tuple[FileLayout, ...] = ()
@@ -786,7 +786,7 @@ class Home:
         return list(names)
 
     def waiting_sessions(self, agent: str) -> list[str]:
-        """Return the agent's sessions that wait in a design for a flush, each once."""
+        """Return the agent's sessions that wait in a design for their end, each once."""
         sessions: dict[str, None] = {}
         for design in self.designs:
             if design.captures.waiting is not None:
@@ -794,7 +794,7 @@ class Home:
         return list(sessions)
 
     def check_session(self, agent: str, session: str) -> None:
-        """Let each design that wishes it check a session before it is flushed.
+        """Let each design that wishes it check a session before its end is processed.
 
         Args:
             agent: The agent.

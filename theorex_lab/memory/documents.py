@@ -314,11 +314,11 @@ def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]
         _, _, body_text = hit.text.partition("\n")
         yield _line(
             events[event_id],
-            f"{hit.about}: {body_text}",
+            f"{hit.subject}: {body_text}",
             (hit.id,),
             (),
             f"fits the prompt, {hit.score:.2f}",
-            f"{hit.about}: {_first_statement(body_text)}",
+            f"{hit.subject}: {_first_statement(body_text)}",
         )
 
 

@@ -45,7 +45,7 @@ class Option(NamedTuple):
     """What was tried, how often it succeeded, and what it takes.
 
     Attributes:
-        name: Any text, such as a model's or a gene's name.
+        name: Any text, such as a model's name.
         n: How many runs there are; fractions are allowed.
         successes: How many of them succeeded, 0 to n; fractions are allowed.
         cost: The mean cost in any unit that is the same for all that are compared, NaN

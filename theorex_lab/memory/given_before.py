@@ -55,7 +55,7 @@ def given_before(home: Home, most: int) -> list[dict[str, Any]]:
             used = _count_used(texts, later_text)
         rows.append(
             {
-                "at": to_iso(recall.at),
+                "timestamp": to_iso(recall.at),
                 "agent": recall.agent,
                 "session": recall.session,
                 "items": len(body["items"]),

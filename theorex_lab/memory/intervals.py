@@ -30,8 +30,8 @@ def wilson(successes: ArrayLike, n: ArrayLike, z: float = Z_95) -> Bounds:
     Raises:
         InvalidInput: Unless 0 <= successes <= n < inf and 0 < z < inf.
 
-    >>> low, high = wilson([9, 0], [10, 0])
-    >>> low.round(3).tolist(), high.round(3).tolist()
+    >>> ci_low, ci_high = wilson([9, 0], [10, 0])
+    >>> ci_low.round(3).tolist(), ci_high.round(3).tolist()
     ([0.596, 0.0], [0.982, 1.0])
     """
     hits = np.asarray(successes, np.float64)
@@ -48,8 +48,8 @@ def wilson(successes: ArrayLike, n: ArrayLike, z: float = Z_95) -> Bounds:
             f"got z = {z!r}; allowed is a number above 0, such as 1.96 for 95 %"
         )
     divisor = np.where(runs > 0, runs, 1.0)
-    low, high = _bounds(hits, divisor, z, runs)
-    return np.maximum(low, 0.0), np.minimum(high, 1.0)
+    ci_low, ci_high = _bounds(hits, divisor, z, runs)
+    return np.maximum(ci_low, 0.0), np.minimum(ci_high, 1.0)
 
 
 def wilson_of_one(successes: float, n: float, z: float = Z_95) -> tuple[float, float]:
@@ -61,8 +61,8 @@ def wilson_of_one(successes: float, n: float, z: float = Z_95) -> tuple[float, f
     [0.596, 0.982]
     """
     divisor = n or 1.0
-    low, high = _bounds(successes, divisor, z, n)
-    return max(low, 0.0), min(high, 1.0)
+    ci_low, ci_high = _bounds(successes, divisor, z, n)
+    return max(ci_low, 0.0), min(ci_high, 1.0)
 
 
 def _bounds(hits: Any, divisor: Any, z: float, runs: Any) -> tuple[Any, Any]:
@@ -80,9 +80,9 @@ def _bounds(hits: Any, divisor: Any, z: float, runs: Any) -> tuple[Any, Any]:
     half = z * variance**0.5
     centre = hits + square / 2
     width = runs + square
-    low = (centre - half) / width
-    high = (centre + half) / width
-    return low, high
+    ci_low = (centre - half) / width
+    ci_high = (centre + half) / width
+    return ci_low, ci_high
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +90,19 @@ class Interval:
     """A mean with its 95 % bootstrap interval."""
 
     mean: float
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
 
     def __str__(self) -> str:
-        bounds = f"{self.low:.3f}, {self.high:.3f}"
+        bounds = f"{self.ci_low:.3f}, {self.ci_high:.3f}"
         return f"{self.mean:.3f} [{bounds}]"
 
     def named(self, name: str) -> dict[str, float]:
-        """Return the members as {name, name_low, name_high}."""
+        """Return the members as {name, name_ci_low, name_ci_high}."""
         return {
             name: self.mean,
-            f"{name}_low": self.low,
-            f"{name}_high": self.high,
+            f"{name}_ci_low": self.ci_low,
+            f"{name}_ci_high": self.ci_high,
         }
 
 
@@ -130,7 +130,7 @@ def bootstrap_means(
             have another length.
 
     >>> bootstrap_means([[0.25, 1.0], [0.25, 1.0]])[1]
-    Interval(mean=1.0, low=1.0, high=1.0)
+    Interval(mean=1.0, ci_low=1.0, ci_high=1.0)
     """
     columns = np.asarray(values, np.float64)
     if columns.ndim == 1:
@@ -156,8 +156,8 @@ def bootstrap_means(
     drawn_sums = resampled @ sums
     drawn_means = drawn_sums / n_drawn[:, None]
     means = columns.mean(axis=0)
-    low, high = np.quantile(drawn_means, _QUANTILES_95, axis=0)
-    rows = np.stack([means, low, high], axis=1)
+    ci_low, ci_high = np.quantile(drawn_means, _QUANTILES_95, axis=0)
+    rows = np.stack([means, ci_low, ci_high], axis=1)
     return [Interval(*row) for row in rows.tolist()]
 
 
@@ -193,7 +193,7 @@ def bootstrap_ratio(
         InvalidInput: The base has no value above 0, or as `bootstrap_means`.
 
     >>> bootstrap_ratio([1.0, 1.0], [4.0, 4.0])
-    Interval(mean=0.25, low=0.25, high=0.25)
+    Interval(mean=0.25, ci_low=0.25, ci_high=0.25)
     """
     pairs = np.column_stack([values, base])
     pairs = pairs.astype(np.float64)
@@ -208,8 +208,8 @@ def bootstrap_ratio(
     # A resample may have a base that is 0 throughout.
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = value_sums / base_sums
-        low, high = np.nanquantile(ratios, _QUANTILES_95).tolist()
-    return Interval(value_interval.mean / base_mean, low, high)
+        ci_low, ci_high = np.nanquantile(ratios, _QUANTILES_95).tolist()
+    return Interval(value_interval.mean / base_mean, ci_low, ci_high)
 
 
 def bootstrap_mean(

@@ -2,7 +2,7 @@
 
 It is ranked within the budget of a context.
 
-The one measure of a decay law, for the gate and `tune`. Before a use the items known by
+The one measure of a decay law, for the acceptance test and `tune`. Before a use the items known by
 then are ranked, of all agents together, since one context is given to all, and as the
 context ranks them: by raw score, then count, then last use, then id. The context takes
 lines in that order until its tokens are spent (tokens, since they are what a line costs

@@ -57,8 +57,8 @@ class Hit(NamedTuple):
         text: The item's text.
         agent: Whose it is.
         score: 0..1, higher is better.
-        about: What the item is about, see `ItemText`.
-        at: When its event happened (µs UTC).
+        subject: What the item is about, see `ItemText`.
+        timestamp: When its event happened (µs UTC).
     """
 
     id: str
@@ -66,8 +66,8 @@ class Hit(NamedTuple):
     text: str
     agent: str
     score: float
-    about: str
-    at: int
+    subject: str
+    timestamp: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -590,7 +590,7 @@ class Searcher:
             if kind == SYMBOL.name:
                 text = text.partition("\n· ")[0]  # the words of its source are no text
             hit = Hit(
-                item.item_id, kind, text, event.agent, score, item.about, event.at
+                item.item_id, kind, text, event.agent, score, item.subject, event.at
             )
             parts = {
                 name: round(float(part[row]), 4)

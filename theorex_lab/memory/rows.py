@@ -11,6 +11,8 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
+from theorex_lab.core.clock import to_iso
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -72,7 +74,7 @@ class Rows(Sequence[R]):
     def frame(self) -> pd.DataFrame:
         """A pandas DataFrame: a row a row, and the fields of a row as columns.
 
-        Times, whose columns are called `at` or end with `_at`, are timestamps in UTC.
+        Times, whose columns are called `timestamp` or end with `_at`, are timestamps in UTC.
         """
         import pandas as pd
 
@@ -88,11 +90,14 @@ class Rows(Sequence[R]):
         return frame
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """Return the rows as dicts that JSON can hold: None in place of NaN."""
+        """Return the rows as dicts that JSON can hold.
+
+        None stands in place of NaN, and times are ISO 8601.
+        """
         members: list[dict[str, Any]] = []
         for row in self:
             row_dict = self._as_dict(row)
-            members.append(_without_nan(row_dict))
+            members.append(_as_json(row_dict))
         return members
 
     def _as_dict(self, row: R) -> dict[str, Any]:
@@ -119,15 +124,17 @@ class Rows(Sequence[R]):
 def _is_time(name: object) -> bool:
     """Return whether a column of this name holds times (µs UTC)."""
     column = str(name)
-    return column == "at" or column.endswith("_at")
+    return column == "timestamp" or column.endswith("_at")
 
 
-def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with None in place of NaN."""
+def _as_json(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with None in place of NaN, and with times in ISO 8601."""
     members: dict[str, Any] = {}
     for name, value in row.items():
         is_nan = value != value
         members[name] = None if is_nan else value
+        if _is_time(name) and isinstance(value, int):
+            members[name] = to_iso(value)
     return members
 
 

@@ -39,8 +39,8 @@ class Cell(NamedTuple):
         model: The name of the model.
         n: Runs, a fraction where evidence is aged.
         success_rate: 0..1.
-        low: The lower end of its 95 % Wilson interval.
-        high: The upper end of it.
+        ci_low: The lower end of its 95 % Wilson interval.
+        ci_high: The upper end of it.
         latency_ms: Mean over the runs that stated it, NaN where none did.
         tokens: As `latency_ms`.
         cost: As `latency_ms`.
@@ -53,8 +53,8 @@ class Cell(NamedTuple):
     model: str
     n: float
     success_rate: float
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
     latency_ms: float
     tokens: float
     cost: float
@@ -168,14 +168,14 @@ def matrix(
     for key, model, n, successes, latency_ms, tokens, cost in columns:
         if not key.startswith(QUERY_TYPE_PREFIX):
             continue
-        low, high = wilson_of_one(successes, n)
+        ci_low, ci_high = wilson_of_one(successes, n)
         cell = Cell(
             key.removeprefix(QUERY_TYPE_PREFIX),
             model,
             n,
             successes / n if n else math.nan,
-            low,
-            high,
+            ci_low,
+            ci_high,
             latency_ms,
             tokens,
             cost,

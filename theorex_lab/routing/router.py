@@ -393,13 +393,13 @@ def _cell_with_prior(
     prior = cell or _unknown_cell(query_type, model)
     n = PRIOR_RUNS + recalled.weight
     successes = PRIOR_RUNS * prior.success_rate + recalled.successes
-    low, high = wilson_of_one(successes, n)
+    ci_low, ci_high = wilson_of_one(successes, n)
     rate = successes / n
     return prior._replace(
         n=n,
         success_rate=rate,
-        low=low,
-        high=high,
+        ci_low=ci_low,
+        ci_high=ci_high,
         score=rate,
         confidence=confidence_of(n),
         usable=True,
@@ -413,8 +413,8 @@ def _unknown_cell(query_type: str, model: str) -> Cell:
         model,
         n=0.0,
         success_rate=0.5,
-        low=0.0,
-        high=1.0,
+        ci_low=0.0,
+        ci_high=1.0,
         latency_ms=math.nan,
         tokens=math.nan,
         cost=math.nan,
@@ -513,14 +513,14 @@ def _proposed(
             f"{facts}, but too few runs of {preferred} are known: the preference stands"
         )
         return _Step(None, 0.0, reason)
-    if preferred_cell.high >= choice.low:
+    if preferred_cell.ci_high >= choice.ci_low:
         reason = (
             f"{facts}, but the intervals of success overlap: the preference for"
             f" {preferred} stands"
         )
         return _Step(None, 0.0, reason)
-    preferred_interval = f"{preferred_cell.low:.0%} to {preferred_cell.high:.0%}"
-    choice_interval = f"{choice.low:.0%} to {choice.high:.0%}"
+    preferred_interval = f"{preferred_cell.ci_low:.0%} to {preferred_cell.ci_high:.0%}"
+    choice_interval = f"{choice.ci_low:.0%} to {choice.ci_high:.0%}"
     reason = (
         f"{facts}; {preferred} is clearly worse ({preferred_interval}, not"
         f" {choice_interval}): the preference is overruled"

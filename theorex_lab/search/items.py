@@ -29,7 +29,7 @@ class ItemText(NamedTuple):
         item_id: The id of the item.
         text: The text.
         tags: Its tags.
-        about: What a reader is told that it is about.
+        subject: What a reader is told that it is about.
         echo: The id of an item that it duplicates, '' for none. A duplicate does not
             make its words common. Where that item is a result, the duplicate is one
             only for a search that names its kind.
@@ -38,7 +38,7 @@ class ItemText(NamedTuple):
     item_id: str
     text: str
     tags: tuple[str, ...] = ()
-    about: str = ""
+    subject: str = ""
     echo: str = ""
 
 
@@ -92,7 +92,7 @@ class ItemKind:
 
     @property
     def has_flags(self) -> bool:
-        """Whether events hide its items, put them to sleep or wake them."""
+        """Whether events hide its items, archive them or restore them."""
         return bool(self.hides or self.sleeps or self.wakes)
 
 
@@ -145,7 +145,7 @@ def observed_text(event: Event) -> tuple[ItemText, ...]:
         item_id=event.id,
         text=event.body["text"],
         tags=event.body["tags"],
-        about=", ".join(labels),
+        subject=", ".join(labels),
     )
     return (item,)
 
@@ -182,7 +182,7 @@ def _parts(code: bool) -> TextReader:
                 yield ItemText(
                     item_id=number,
                     text=f"{name}\n{text}",
-                    about=f"{file}:{line} › {name}",
+                    subject=f"{file}:{line} › {name}",
                 )
 
     return texts

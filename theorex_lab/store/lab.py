@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from theorex_lab.dispatch.traces import Trace, TraceStatistics
     from theorex_lab.dispatch.worker import Dispatcher, DispatchResult
     from theorex_lab.evolution.cases import Reviewer, TraceReviewRecord
-    from theorex_lab.evolution.maintenance import NightlyReport
+    from theorex_lab.evolution.maintenance import MaintenanceReport
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.files.ingest.documents import FileReader, Ingested
@@ -111,10 +111,10 @@ class Lab:
             embedder: Makes vectors of texts; None for the best that there is.
             journal: Takes the place of the one in the folder.
             designs: Take the place of those that are installed.
-            project: The project, see `core.project.project_of`. What is written is of it; given
-                back is what is of it or of none; scan, prune, promote and graduate act on what
-                is of it alone, and status counts it. '' is none: to such a lab all projects are
-                open.
+            project: The project, see `core.project.project_of`. The lab writes into it, and
+                returns its memory and memory without a project. Tiers are updated and items
+                published in it alone, and status counts it. '' is none: such a lab reads all
+                projects.
 
         Raises:
             InvalidInput: An object is no clock, settings or embedder, or a design's kinds of
@@ -300,14 +300,15 @@ class Lab:
 
     @property
     def facts(self) -> FactsMemory:
-        """The design of facts: written, replaced, believed when; channels, a heartbeat."""
+        """The design Engram: facts with their history, channels, notes and summaries."""
         return cast("FactsMemory", self.design("facts"))
 
     @property
     def dreams(self) -> Dreams:
-        """The design of dreams.
+        """The design Evolving Memory: procedures made of recorded work.
 
-        Trajectories are captured, strategies made of them, recalled and followed step by step.
+        It captures trajectories and makes procedures of them, which are recalled and
+        followed step by step.
         """
         return cast("Dreams", self.design("dreams"))
 
@@ -331,7 +332,7 @@ class Lab:
     def theorex(self) -> Theorex:
         """The design Theorex.
 
-        It has flush, graduate, promote, scan, prune, and what an agent knows now.
+        It has the tiers of concepts, their life cycle, and what an agent knows now.
         """
         return cast("Theorex", self.design("theorex"))
 
@@ -837,12 +838,13 @@ class Lab:
         self.dispatcher.close_lost()
         return review_failures(self.home, chosen, agent=agent, again=again)
 
-    def nightly(
+    def maintain(
         self, *, agent: str | None = None, reviewer: str | Reviewer = "auto"
-    ) -> NightlyReport:
-        """Run a night's steps for an agent, or for all.
+    ) -> MaintenanceReport:
+        """Run the steps of maintenance for an agent, or for all.
 
-        See `store.lifecycle.maintain`. What the gate accepts is in force in this lab too.
+        See `store.lifecycle.maintain`. What the acceptance test accepts is in force in
+        this lab too.
 
         Args:
             agent: The agent, None for all.
@@ -1009,7 +1011,7 @@ class Lab:
         return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:
-        """Move the bodies of old raw events out of the journal's file.
+        """Move the bodies of earlier raw events out of the journal's file.
 
         See `journal.sqlite.archive`.
 
@@ -1091,7 +1093,8 @@ class Lab:
             path: The folder or the file; None: the original system's places that the
                 settings name.
             agent: The agent whose the memory is where the files do not say so.
-            trusted: Whether it counts as the user's own word, and not as hearsay.
+            trusted: Whether it counts as the user's own words; without it, it is
+                untrusted.
             keep_secrets: Whether what looks like a secret is kept unmasked.
 
         Raises:
@@ -1128,7 +1131,8 @@ class Lab:
             project: The project of sessions that name no absolute folder; '' for their
                 file's name.
             since: What is earlier is left out; None: nothing is.
-            trusted: Whether prompts are the user's word, and not hearsay.
+            trusted: Whether prompts count as the user's own words; without it they are
+                untrusted.
             dry_run: Whether nothing is written.
             agent: The agent whose sessions they are.
             progress: Whether a bar is shown; None: in a terminal or notebook.
@@ -1169,7 +1173,8 @@ class Lab:
             reader: `files.ingest.code.CODE`, or `images(home)` and `videos(home)` of
                 `files.ingest.media`; None reads documents.
             agent: The agent whose they are.
-            trusted: Whether they are the user's own words, and not hearsay.
+            trusted: Whether they count as the user's own words; without it they are
+                untrusted.
             sync: Whether what was taken in from these folders, and is there no more, is
                 hidden.
             dry_run: Whether nothing is written.

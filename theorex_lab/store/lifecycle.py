@@ -2,7 +2,7 @@
 
 One function says what happens at each point: `start_session`, `take_prompt`,
 `take_event` (a tool use, the end of an answer, a compaction, the end of a session),
-`end_session`, and `maintain` for all sessions by night. The hook, the commands, the
+`end_session`, and `maintain` for all sessions. The hook, the commands, the
 servers and `store.lab.Lab` are doors to these functions and add nothing to what is
 remembered.
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from theorex_lab.core.clock import Clock
     from theorex_lab.core.project import Repository
     from theorex_lab.core.settings import Settings
-    from theorex_lab.evolution.maintenance import NightlyReport, ReviewFailures
+    from theorex_lab.evolution.maintenance import MaintenanceReport, ReviewFailures
     from theorex_lab.journal.base import Journal
     from theorex_lab.journal.event import Event
     from theorex_lab.memory.contract import Home, SessionsEnd
@@ -48,7 +48,7 @@ LARGEST_CONFIG_BYTES = 1 << 20
 # Where the settings recallTokens and contextTokens are not set.
 RECALL_TOKENS = 500
 RENDER_AFTER_SECONDS = 300
-# The end of one or two sessions renders as many projects; the night renders the others.
+# The end of one or two sessions renders as many projects; the maintenance renders the others.
 _MOST_PROJECTS = 3
 _EMBEDDING_SECONDS = 2.0
 
@@ -439,18 +439,18 @@ def end_session(
 
 def maintain(
     home: Home, *, review: ReviewFailures, agent: str | None, asks_models: bool
-) -> NightlyReport:
-    """Run a night's steps: what is learnt of all sessions together.
+) -> MaintenanceReport:
+    """Run the steps of maintenance: what is learned from all sessions together.
 
     1. Take the lease, so that one process at a time tends the home.
     2. Judge outcomes, and review failures.
-    3. Run the designs' steps that come before the gate (`Design.steps`).
+    3. Run the designs' steps that come before the acceptance test (`Design.steps`).
     4. Judge the policy that is proposed, and put it in force where it gains enough.
     5. Run the designs' other steps.
     6. Compute vectors, and bring the briefings and the index of prompts up to date.
     7. Append the report, and let go of the lease.
 
-    The steps are those of `evolution.maintenance.nightly`, which runs each for itself:
+    The steps are those of `evolution.maintenance.run_maintenance`, which runs each for itself:
     one that fails is reported, and stops none after it. Repeating it changes nothing.
 
     Args:
@@ -467,9 +467,9 @@ def maintain(
         StorageError: The report cannot be written.
         LeaseLost: Another process has taken over.
     """
-    from theorex_lab.evolution.maintenance import nightly
+    from theorex_lab.evolution.maintenance import run_maintenance
 
-    return nightly(home, review=review, agent=agent, asks_models=asks_models)
+    return run_maintenance(home, review=review, agent=agent, asks_models=asks_models)
 
 
 def note_served(
@@ -650,7 +650,9 @@ def _told_of_index(problems: list[str]) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        problems.append(f"{INDEX_FILE}: {error}; the next flush or night rebuilds it")
+        problems.append(
+            f"{INDEX_FILE}: {error}; the next end of a session or `theorex maintain` rebuilds it"
+        )
 
 
 def _with_index(

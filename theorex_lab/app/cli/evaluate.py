@@ -511,7 +511,7 @@ def _mean_text(mean: SessionMean, *, with_interval: bool = True) -> str:
         return "–"
     value = f"{mean.value:.3f}"
     if with_interval:
-        value += f" [{mean.low:.2f}, {mean.high:.2f}]"
+        value += f" [{mean.ci_low:.2f}, {mean.ci_high:.2f}]"
     return value
 
 
@@ -615,12 +615,16 @@ def _routing_text(score: RoutingScore) -> str:
 def _policies(policies: Iterable[PolicyScore]) -> str:
     best_first = sorted(policies, key=lambda policy: -policy.score)
     rows = {
-        row.policy: {**row._asdict(), "score_low": row.low, "score_high": row.high}
+        row.policy: {
+            **row._asdict(),
+            "score_ci_low": row.ci_low,
+            "score_ci_high": row.ci_high,
+        }
         for row in best_first
     }
     table = _table(rows, "score", "regret", "cost", "gain", "difference", "cost_ratio")
     head = (
-        "95 % intervals: low, high; gain over the task matrix, difference to the best"
+        "95 % intervals: ci_low, ci_high; gain over the task matrix, difference to the best"
         " single, cost by its cost"
     )
     return f"{head}\n{table}"
@@ -718,7 +722,7 @@ _REPORTS: dict[str, Callable[[], Report]] = {
 def _columns(*names: str) -> list[str]:
     columns = []
     for name in names:
-        columns += [name, f"{name}_low", f"{name}_high"]
+        columns += [name, f"{name}_ci_low", f"{name}_ci_high"]
     return columns
 
 
@@ -738,7 +742,7 @@ def _failures_text(
     rows_text = _table(rows, *counted, *measured)
     return "\n".join(
         [
-            f"{result['dataset']}, n = {result['n']}; 95 % intervals: low, high",
+            f"{result['dataset']}, n = {result['n']}; 95 % intervals: ci_low, ci_high",
             rows_text,
             "",
             *result["notes"],
@@ -784,7 +788,9 @@ def _by_category(scored: dict[str, Any]) -> str:
 
 def _beside_baselines(result: dict[str, Any]) -> Report:
     names = [name for name in result["metrics"] if not name.endswith(("_low", "_high"))]
-    lines = [f"{result['dataset']}, n = {result['n']:,}; 95 % intervals: low, high"]
+    lines = [
+        f"{result['dataset']}, n = {result['n']:,}; 95 % intervals: ci_low, ci_high"
+    ]
     lines.append(
         _table({"this project": result["metrics"], **result["baselines"]}, *names)
     )

@@ -251,7 +251,7 @@ def outcomes(agent: str | None, limit: int, judges: bool) -> None:
     reviewed. With --judge the models of the setting reviewers are asked in their order;
     an outcome without a usable answer stays pending.
 
-    JSON: {outcomes, success_rate, tags: [{tag, n, rate, low, high, trend}], queue,
+    JSON: {outcomes, success_rate, tags: [{tag, n, rate, ci_low, ci_high, trend}], queue,
     reviewed, recent}; with --judge {judged: [{outcome_id, judge_score, score}],
     pending, problems}
     """
@@ -277,7 +277,7 @@ def evolve_status(agent: str | None, limit: int) -> None:
     It counts the outcomes, the failures that wait for a review, and those that were
     reviewed.
 
-    JSON: {outcomes, success_rate, tags: [{tag, n, rate, low, high, trend}], queue,
+    JSON: {outcomes, success_rate, tags: [{tag, n, rate, ci_low, ci_high, trend}], queue,
     reviewed, recent}
     """
     _show_outcomes(agent, limit)
@@ -316,12 +316,12 @@ def _show_outcomes(agent: str | None, limit: int) -> None:
         f" {reviewed} were reviewed"
     ]
     for tag in summary.tags:
-        interval = f"{tag.rate:.0%} of {tag.n} ({tag.low:.0%} – {tag.high:.0%})"
+        interval = f"{tag.rate:.0%} of {tag.n} ({tag.ci_low:.0%} – {tag.ci_high:.0%})"
         lines.append(
             f"  {one_row(tag.tag)}: {interval}{f', {tag.trend}' if tag.trend else ''}"
         )
     lines += [
-        f"{outcome.at[:16]}  {outcome.agent_id} "
+        f"{outcome.timestamp[:16]}  {outcome.agent_id} "
         f" {'ok  ' if outcome.success else 'fail'}  {outcome.score:.2f} "
         f" {one_row(outcome.decision)}"
         for outcome in recent
@@ -346,7 +346,7 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
     It shows changes of tiers and sentiment, promotions, removals, outcomes, reviews,
     tests of policies and erasures.
 
-    JSON: {entries: [{at, agent, kind, detail}]}
+    JSON: {entries: [{timestamp, agent, kind, detail}]}
     """
     from theorex_lab.core.clock import to_microseconds
     from theorex_lab.evolution.audit import audit as read
@@ -360,7 +360,7 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
     ]
     lines = []
     for entry in entries:
-        head = "{at:.19}  {agent}  {kind}".format(**entry)
+        head = "{timestamp:.19}  {agent}  {kind}".format(**entry)
         values = [f"{key} {value}" for key, value in entry["detail"].items()]
         lines.append(one_row(f"{head}  {', '.join(values)}"))
     emit({"entries": entries}, "\n".join(lines) or "nothing happened")
@@ -415,7 +415,7 @@ def policy(tests: bool, keeps: bool, number: int | None, reason: str) -> None:
 
     JSON: {policies: [{number, settings, metrics, reason, parent, in_force}]}; with
     --test {tested: [{part, decision, before, after, n, proposed, policy}]}; with
-    --snapshot or --rollback {number, at, settings, metrics, reason, parent, …}
+    --snapshot or --rollback {number, timestamp, settings, metrics, reason, parent, …}
     """
     if tests + keeps + (number is not None) > 1:
         raise click.UsageError("Give one of --test, --snapshot and --rollback.")
@@ -438,7 +438,7 @@ def policy_snapshot(reason: str) -> None:
 
     Its scores on the later half of the recorded outcomes and calls are kept with it.
 
-    JSON: {number, at, settings, metrics, reason, parent, …}
+    JSON: {number, timestamp, settings, metrics, reason, parent, …}
     """
     _keep_policy(reason)
 
@@ -467,7 +467,7 @@ def _list_policies() -> None:
         {**kept.to_dict(), "in_force": kept.settings == now}
         for kept in policies(lab.journal)
     ]
-    row_format = "{mark} {number:>4}  {at:.19}  {said}  {why}"
+    row_format = "{mark} {number:>4}  {timestamp:.19}  {said}  {why}"
     lines = [
         row_format.format(
             **row,
@@ -557,7 +557,7 @@ def maintain(
 def _run_maintenance(agent: str, reviewer: str) -> None:
     """Run the steps of maintenance, and show how each went."""
     lab = open_lab()
-    report = lab.nightly(agent=None if agent == ALL else agent, reviewer=reviewer)
+    report = lab.maintain(agent=None if agent == ALL else agent, reviewer=reviewer)
     if report.holder is not None:
         under_way = (
             f"another {report.holder.what} is under way in {lab.folder},"

@@ -140,7 +140,7 @@ def search(
     It finds texts; with --kind concept it finds concepts. It searches the agent's own
     items and what is shared, in this folder's project.
 
-    JSON: {hits: [{id, kind, text, agent, score, about, at, why}], notes}; why with
+    JSON: {hits: [{id, kind, text, agent, score, subject, timestamp, why}], notes}; why with
     --why
     """
     if all_agents and agent is not None:
@@ -183,8 +183,7 @@ def _rows_of(
     """Return the hits as rows of the result, and as lines for people."""
     rows: list[dict[str, Any]] = []
     lines: list[str] = []
-    for hit, signals in zip(hits, hits.why, strict=True):
-        row = hit._asdict()
+    for hit, row, signals in zip(hits, hits.to_dict(), hits.why, strict=True):
         reasons = None
         if why:
             reasons = dict(signals)
@@ -219,9 +218,9 @@ def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
     from theorex_lab.text.redact.masking import mask
 
     part = matching_part(mask(hit.text), query)
-    about = one_line(mask(hit.about), _ABOUT_CHARACTERS)
+    about = one_line(mask(hit.subject), _ABOUT_CHARACTERS)
     line = (
-        f"{hit.score:.2f}  {to_datetime(hit.at):%Y-%m-%d}  {hit.agent} {hit.kind} "
+        f"{hit.score:.2f}  {to_datetime(hit.timestamp):%Y-%m-%d}  {hit.agent} {hit.kind} "
         f" {hit.id}  {part}"
     )
     line += f"  [{about}]" if about else ""
@@ -337,8 +336,8 @@ def briefing(
     where the session then touched a file that the line names, or contained at least
     half of its words.
 
-    JSON: {text, tokens, problem, lines: [{id, section, text, why, at, events}]}; with
-    --given {before: [{at, how, agent, session, query, tokens, items, used}], given,
+    JSON: {text, tokens, problem, lines: [{id, section, text, why, timestamp, events}]}; with
+    --given {before: [{timestamp, how, agent, session, query, tokens, items, used}], given,
     used}
     """
     asks_for_one = bool(query) or tokens is not None
@@ -395,7 +394,9 @@ def _show_briefing(made: Briefing, *, why: bool) -> None:
     """Print a briefing, or each of its lines with the reason for it."""
     if made.problem:
         note(made.problem)
-    rows = [{**asdict(line), "at": to_iso(line.at)} for line in made.lines]
+    rows = [
+        {**asdict(line), "timestamp": to_iso(line.timestamp)} for line in made.lines
+    ]
     text = _explained(rows) if why else made.text.rstrip("\n")
     result = {
         "text": made.text,

@@ -70,7 +70,7 @@ def tune(
     better, with its interval; else to keep what you have, and why. The fitted law
     (config) is shown whether it is advised or not.
 
-    JSON: {law, params, scores, advice: {adopt, config, why, gain, low, high},
+    JSON: {law, params, scores, advice: {adopt, config, why, gain, ci_low, ci_high},
     held_back, config, adopted, …}
     """
     from theorex_lab.eval.metrics.access import load_log
@@ -442,8 +442,8 @@ def _scores(compared: Comparison, against: str) -> str:
         "score",
         "design",
         "value",
-        "low",
-        "high",
+        "ci_low",
+        "ci_high",
         "tokens",
         f"beside {against}",
     ]

@@ -185,7 +185,7 @@ def traces(agent: str | None, trace_id: str | None) -> None:
     call: what was asked, why this model, each attempt and tool call in its order, and
     how it ended.
 
-    JSON: {stats: [{query_type, model, n, success_rate, low, high, lost, unavailable,
+    JSON: {stats: [{query_type, model, n, success_rate, ci_low, ci_high, lost, unavailable,
     …}], open}; with ID {id, agent_id, task, tags, reasons, events, attempts,
     start_time, end_time, success, response, error, …}
     """
@@ -205,7 +205,7 @@ def trace_stats(agent: str | None) -> None:
 
     Lost calls and those that no model answered are counted apart.
 
-    JSON: {stats: [{query_type, model, n, success_rate, low, high, lost, unavailable,
+    JSON: {stats: [{query_type, model, n, success_rate, ci_low, ci_high, lost, unavailable,
     …}], open}
     """
     _show_statistics(agent)
@@ -259,7 +259,7 @@ def matrix(half_life_days: float | None, min_samples: int | None) -> None:
     runs are not usable: they have no score and are not used. Runs that were imported
     without --trusted stand below; no query is routed by them.
 
-    JSON: {cells: [{query_type, model, n, success_rate, low, high, latency_ms, score,
+    JSON: {cells: [{query_type, model, n, success_rate, ci_low, ci_high, latency_ms, score,
     usable, …}], heard}
     """
     lab = open_lab()

@@ -33,10 +33,10 @@ _LINE = {
         "section": {"type": "string"},
         "text": {"type": "string"},
         "why": {"type": "string"},
-        "at": {"type": "string", "format": "date-time"},
+        "timestamp": {"type": "string", "format": "date-time"},
         "events": {"type": "array", "items": {"type": "string"}},
     },
-    "required": ["id", "section", "text", "why", "at", "events"],
+    "required": ["id", "section", "text", "why", "timestamp", "events"],
 }
 _ANSWER: Mapping[str, Any] = {
     "type": "object",
@@ -73,7 +73,7 @@ def briefing_answer(
                 "section": line.section,
                 "text": line.text,
                 "why": line.why,
-                "at": to_iso(line.at),
+                "timestamp": to_iso(line.timestamp),
                 "events": list(line.events),
             }
             for line in briefing.lines

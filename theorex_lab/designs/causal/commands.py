@@ -217,14 +217,14 @@ def causal_genes(signals: tuple[str, ...]) -> None:
 
     Without --signals, of all that it was tried for.
 
-    JSON: {genes: [{id, category, strategy, n, successes, low, high, banned}]}
+    JSON: {genes: [{id, category, strategy, n, successes, ci_low, ci_high, banned}]}
     """
     from theorex_lab.designs.causal.genes import gene_rows
 
     lines = []
     rows = gene_rows(open_lab().home, signals)
     for row in rows:
-        interval = f"{row['low']:.2f} to {row['high']:.2f}"
+        interval = f"{row['ci_low']:.2f} to {row['ci_high']:.2f}"
         outcome = f"{row['successes']:.0f} of {row['n']:.0f} ({interval})"
         banned = " (banned)" if row["banned"] else ""
         strategy = one_line(row["strategy"], _STRATEGY_CHARACTERS)

@@ -15,7 +15,7 @@ from theorex_lab.memory.contract import (
     AuditPart,
     BriefingPart,
     Design,
-    NightStep,
+    MaintenanceStep,
     Section,
     audit_telling,
 )
@@ -42,16 +42,16 @@ def _advice_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     return advice_lines(home, request)
 
 
-def _fill_at_night(home: Home, agent: str | None) -> str:
-    from theorex_lab.designs.causal.filling import fill_at_night
+def _fill_in_maintenance(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.causal.filling import fill_in_maintenance
 
-    return fill_at_night(home, agent)
+    return fill_in_maintenance(home, agent)
 
 
-def _tend_at_night(home: Home, agent: str | None) -> str:
-    from theorex_lab.designs.causal.genes import tend_at_night
+def _tend_in_maintenance(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.causal.genes import tend_in_maintenance
 
-    return tend_at_night(home, agent)
+    return tend_in_maintenance(home, agent)
 
 
 def _face(home: Home, searcher: Callable[[], Any]) -> DesignApi:
@@ -95,7 +95,10 @@ DESIGN = Design(
     evidence={"attempt_closed": runs_of},
     sections=(Section(_advice_lines, _BRIEFING),),
     flush=_fill,
-    steps=(NightStep("attempts", _fill_at_night), NightStep("genes", _tend_at_night)),
+    steps=(
+        MaintenanceStep("attempts", _fill_in_maintenance),
+        MaintenanceStep("genes", _tend_in_maintenance),
+    ),
     audit=AuditPart(READ_FROM, audit_telling("state", "why", "asset", "external")),
     agents=_agents_of,
     status=_status,

@@ -179,10 +179,10 @@ class FailureRepair(NamedTuple):
     success: bool
 
 
-def fill_at_night(home: Home, agent: str | None) -> str:
+def fill_in_maintenance(home: Home, agent: str | None) -> str:
     """Tell the attempts of sessions without a call for flushIdleHours.
 
-    It is a step of the night.
+    It is a step of maintenance.
     """
     return f"{fill(home, agent)} attempts"
 

@@ -1,8 +1,8 @@
 """Choose genes for signals, and keep genes and capsules.
 
-They are recorded, marked by what came of them, and distilled from successes. Chosen are
-those whose patterns fit the signals, by what is known of them, or drawn by drift. What
-genes tell to do is data: it is shown, and never done.
+Genes and capsules are recorded, marked by their outcomes, and distilled from successes.
+The choice is among genes whose patterns fit the signals: by evidence, or by chance under
+drift. What a gene says to do is data: it is shown, and never done.
 """
 
 import json
@@ -653,7 +653,7 @@ def gene_rows(home: Home, signals: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return of each known gene what came of it under signals, or of all.
 
     Returns:
-        id, category, strategy, n, successes, low, high and banned of each. low, high
+        id, category, strategy, n, successes, ci_low, ci_high and banned of each. ci_low, ci_high
         are the interval of its success rate (Wilson, 95 %).
     """
     genes = {gene["id"]: gene for gene in assets_of(home)}
@@ -676,15 +676,15 @@ def gene_rows(home: Home, signals: Sequence[str] = ()) -> list[dict[str, Any]]:
             successes = 0
             if n_tried:  # the rate is (successes + 1) / (n + 2)
                 successes = round(record.prior_rate * (n_tried + 2) - 1)
-        low, high = wilson_of_one(successes, n_tried)
+        ci_low, ci_high = wilson_of_one(successes, n_tried)
         row = {
             "id": gene,
             "category": genes[gene].get("category"),
             "strategy": gene_text(genes[gene]),
             "n": n_tried,
             "successes": successes,
-            "low": low,
-            "high": high,
+            "ci_low": ci_low,
+            "ci_high": ci_high,
             "banned": bool(signals) and is_banned(record, settings),
         }
         rows.append(row)
@@ -811,8 +811,8 @@ def _is_word(signal: str) -> bool:
     return not signal.startswith(("/", ERROR_SIGNAL))
 
 
-def tend_at_night(home: Home, _agent: str | None) -> str:
-    """Mark genes by their outcomes and distill successes; a step of the night."""
+def tend_in_maintenance(home: Home, _agent: str | None) -> str:
+    """Mark genes by their outcomes and distill successes; a step of maintenance."""
     all_projects = home.in_project("")
     with all_projects.views.reading(Graph) as view:
         projects = list(view.projects)

@@ -37,7 +37,7 @@ _DOMAIN = click.option("--domain", metavar="D", help="Only of this domain.")
 def dream_run(domain: str | None, limit: int | None) -> None:
     """One cycle: curate, make strategies, merge and link them, tell them shorter.
 
-    What a silent model or the gate holds back waits on. Where a night or a dream is
+    What a silent model or the gate holds back waits on. Where maintenance or a dream is
     under way, nothing is done.
 
     JSON: {ran, journal_id, traces_processed, nodes_created, nodes_merged,

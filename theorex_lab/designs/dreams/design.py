@@ -12,7 +12,7 @@ from theorex_lab.memory.contract import (
     AuditPart,
     BriefingPart,
     Design,
-    NightStep,
+    MaintenanceStep,
     Section,
     audit_telling,
 )
@@ -50,10 +50,10 @@ def _strategy_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine
     return strategy_lines(home, request)
 
 
-def _dream_at_night(home: Home, agent: str | None) -> str:
-    from theorex_lab.designs.dreams.engine import dream_at_night
+def _dream_in_maintenance(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.dreams.engine import dream_in_maintenance
 
-    return dream_at_night(home, agent)
+    return dream_in_maintenance(home, agent)
 
 
 def _face(home: Home, searcher: Callable[[], Any]) -> DesignApi:
@@ -110,7 +110,7 @@ DESIGN = Design(
     items=(OBSERVATION, STRATEGY, CONSTRAINT),
     sections=(Section(_strategy_lines, _BRIEFING),),
     retrieve=_retrieve_strategies,
-    steps=(NightStep("dream", _dream_at_night),),
+    steps=(MaintenanceStep("dream", _dream_in_maintenance),),
     audit=AuditPart(
         READ_FROM,
         audit_telling(

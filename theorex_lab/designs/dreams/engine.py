@@ -345,12 +345,11 @@ def _model_constraints(effects: ProgramEffects) -> list[Lesson]:
     return constraints
 
 
-def dreamer_for(home: Home, *, night: bool = False) -> HeuristicDreamer:
+def dreamer_for(home: Home, *, in_maintenance: bool = False) -> HeuristicDreamer:
     """Return the dreamer of a home by its setting dreamingModel.
 
-    At night a model that costs has nightTokens for all that it does. Any model of
-    `models` does that has an OpenAI-compatible url; Anthropic's are reached by the one
-    of theirs.
+    During maintenance a model that costs may spend nightTokens in all. Any model of
+    `models` with an OpenAI-compatible url can be used, and Anthropic's models by theirs.
 
     Raises:
         ConfigError: The model is unknown.
@@ -382,7 +381,7 @@ def dreamer_for(home: Home, *, night: bool = False) -> HeuristicDreamer:
         return strategies
 
     limit = None
-    if night and models[name].cost_per_million_tokens:
+    if in_maintenance and models[name].cost_per_million_tokens:
         limit = settings.night_tokens
     return ModelDreamer(
         complete,
@@ -406,7 +405,7 @@ COUNTED = (
     "constraints_extracted",
     "tokens",
 )
-_MOST_CYCLES = 20  # a night
+_MOST_CYCLES = 20  # a run of the maintenance
 Done = tuple[int, list[str]]  # how many, and what went wrong
 Reading = tuple[Trajectory, CuratedTrajectory, Strategy]
 
@@ -497,10 +496,10 @@ def dream(
         return cycle.run()
 
 
-def dream_at_night(home: Home, _agent: str | None) -> str:
-    """Dream inside the night's lease, cycle by cycle.
+def dream_in_maintenance(home: Home, _agent: str | None) -> str:
+    """Dream under the lease of maintenance, cycle by cycle.
 
-    It ends where nothing waits that a cycle can take.
+    It ends when no cycle has anything left to take.
     """
     whole = home.in_project("")
     counts = Counter[str]()
@@ -508,7 +507,7 @@ def dream_at_night(home: Home, _agent: str | None) -> str:
     if not _waits(whole):
         return "nothing waits"
     mind = ActiveStrategies(whole)
-    dreamer = dreamer_for(whole, night=True)
+    dreamer = dreamer_for(whole, in_maintenance=True)
     for _ in range(_MOST_CYCLES):
         report = _Cycle(mind, dreamer).run(always=False)
         counts.update({name: getattr(report, name) for name in COUNTED})

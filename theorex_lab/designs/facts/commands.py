@@ -331,7 +331,7 @@ waiting = threading.Event()  # nobody sets it: a signal ends the wait
 def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> None:
     """Reads new captures for facts, of all projects, validates, and reports.
 
-    On Mondays it sums up entities. Where a night or a heartbeat is under way, nothing
+    On Mondays it sums up entities. Where maintenance or a heartbeat is under way, nothing
     is done. Exit code 1 where a phase of the last one failed.
 
     JSON: {ran, ok, phases: [{name, status, summary, stats, alerts, seconds}],
@@ -367,7 +367,7 @@ def _emit_report(report: "HeartbeatReport") -> bool:
     lines += [f"ALERT  {one_row(alert)}" for alert in report.alerts]
     if report.holder:
         lines.append(
-            f"a {report.holder.what} is under way, {report.holder}; nothing was done"
+            f"{report.holder.what} is under way, {report.holder}; nothing was done"
         )
     emit(report.to_dict(), "\n".join([*lines, report.word]))
     sys.stdout.flush()

@@ -13,7 +13,7 @@ from theorex_lab.memory.contract import (
     BriefingPart,
     Design,
     FileLayout,
-    NightStep,
+    MaintenanceStep,
     Section,
     audit_telling,
 )
@@ -48,10 +48,10 @@ def _fact_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     return fact_lines(home, request)
 
 
-def _night_step(home: Home, agent: str | None) -> str:
-    from theorex_lab.designs.facts.heartbeat import night_step
+def _maintenance_step(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.facts.heartbeat import maintenance_step
 
-    return night_step(home, agent)
+    return maintenance_step(home, agent)
 
 
 def _face(home: Home, searcher: Callable[[], Any]) -> DesignApi:
@@ -120,7 +120,7 @@ DESIGN = Design(
     sections=(Section(_fact_lines, _KNOWN),),
     retrieve=_retrieve_facts,
     flush=_extract_new,
-    steps=(NightStep("heartbeat", _night_step),),
+    steps=(MaintenanceStep("heartbeat", _maintenance_step),),
     audit=AuditPart(
         READ_FROM, audit_telling("facts", "by", "why", "entity", "to", "note_id")
     ),

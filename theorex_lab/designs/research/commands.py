@@ -371,7 +371,7 @@ def _skills(home: Home, role: str | None, stage: str | None) -> Output:
     By success rate (the last counts most), shrunk by how often it was tried.
 
     JSON: {skills: [{skill_id, name, description, origin, success_rate, usage_count,
-    successes, low, high, rank, …}]}
+    successes, ci_low, ci_high, rank, …}]}
     """
     from theorex_lab.designs.research.records import with_iso_times
     from theorex_lab.designs.research.skills import skills_of
@@ -396,7 +396,7 @@ def _skill_stats(
 
     It is recorded once a session where one is named.
 
-    JSON: {name, success_rate, usage_count, successes, low, high, rank}
+    JSON: {name, success_rate, usage_count, successes, ci_low, ci_high, rank}
     """
     from theorex_lab.designs.research import skills
 
@@ -411,14 +411,14 @@ def _skill_stats(
         "success_rate": skill.success_rate,
         "usage_count": skill.usage_count,
         "successes": skill.successes,
-        "low": skill.low,
-        "high": skill.high,
+        "ci_low": skill.ci_low,
+        "ci_high": skill.ci_high,
         "rank": skill.rank,
     }
     rate = "untried"
     if skill.success_rate is not None:
         rate = f"success rate {skill.success_rate:.3f}"
-    interval = f"{skill.low:.2f} to {skill.high:.2f}"
+    interval = f"{skill.ci_low:.2f} to {skill.ci_high:.2f}"
     worked = f"worked {skill.successes} of {skill.usage_count}"
     return result, f"{skill.name}: {rate}, {worked} ({interval})"
 

@@ -27,7 +27,7 @@ from theorex_lab.memory.contract import (
     BriefingPart,
     Design,
     FileLayout,
-    NightStep,
+    MaintenanceStep,
     Section,
     audit_telling,
 )
@@ -60,10 +60,10 @@ def _insight_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]
     return insight_lines(home, request)
 
 
-def _learn_at_night(home: Home, agent: str | None) -> str:
-    from theorex_lab.designs.research.learning import learn_at_night
+def _learn_in_maintenance(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.research.learning import learn_in_maintenance
 
-    return learn_at_night(home, agent)
+    return learn_in_maintenance(home, agent)
 
 
 def _places(settings: Settings) -> list[Path]:
@@ -165,7 +165,7 @@ DESIGN = Design(
     files=(FILES,),
     sections=(Section(_insight_lines, _BRIEFING),),
     flush=_learn_of_session,
-    steps=(NightStep("learn", _learn_at_night),),
+    steps=(MaintenanceStep("learn", _learn_in_maintenance),),
     audit=AuditPart(
         READ_FROM,
         audit_telling(

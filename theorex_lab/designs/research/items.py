@@ -87,7 +87,7 @@ def insight_text(title: str, content: str) -> str:
 def _insight(event: Event) -> Iterable[ItemText]:
     body = event.body
     text = insight_text(body["title"], body["content"])
-    yield ItemText(event.id, text, about=body["domain"])
+    yield ItemText(event.id, text, subject=body["domain"])
 
 
 def _skill(event: Event) -> Iterable[ItemText]:

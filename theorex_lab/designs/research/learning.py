@@ -1071,10 +1071,10 @@ def learn_of_session(home: Home, agent: str, session: str) -> None:
         post_run(_where(home, agent, session), session, agent=agent)
 
 
-def learn_at_night(home: Home, agent: str | None) -> str:
+def learn_in_maintenance(home: Home, agent: str | None) -> str:
     """Learn from the sessions without a capture for flushIdleHours.
 
-    It is a step of the night.
+    It is a step of maintenance.
     """
     idle_for = round(home.settings.flush_idle_hours * _HOUR)
     idle_since = home.clock.now() - idle_for

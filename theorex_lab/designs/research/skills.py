@@ -71,8 +71,8 @@ class Skill:
             untried.
         usage_count: How many outcomes it has.
         successes: How many of them are good.
-        low: The lower end of the interval of its success (Wilson, 95 %).
-        high: The upper end.
+        ci_low: The lower end of the interval of its success (Wilson, 95 %).
+        ci_high: The upper end.
         rank: Its rate, shrunk to ½ by two outcomes.
     """
 
@@ -91,8 +91,8 @@ class Skill:
     success_rate: float | None
     usage_count: int
     successes: int
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
     rank: float
 
 
@@ -497,7 +497,7 @@ def _skill(
     average = moving_average(outcomes, settings.success_alpha, rate if uses else None)
     n_outcomes = len(outcomes) + uses
     successes = sum(outcomes) + round(rate * uses)
-    low, high = wilson_of_one(successes, n_outcomes)
+    ci_low, ci_high = wilson_of_one(successes, n_outcomes)
     members = {name: event.body[name] for name in _MEMBERS}
     rank = ((average or 0.0) * n_outcomes + _PRIOR / 2) / (n_outcomes + _PRIOR)
     return Skill(
@@ -508,7 +508,7 @@ def _skill(
         success_rate=average,
         usage_count=n_outcomes,
         successes=successes,
-        low=low,
-        high=high,
+        ci_low=ci_low,
+        ci_high=ci_high,
         rank=rank,
     )

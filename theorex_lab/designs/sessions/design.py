@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from theorex_lab.designs.sessions import KINDS
 from theorex_lab.designs.sessions.items import DIGEST, FIX, SENTENCE
 from theorex_lab.designs.sessions.settings import SessionSettings
-from theorex_lab.memory.contract import Design, NightStep
+from theorex_lab.memory.contract import Design, MaintenanceStep
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ DESIGN = Design(
     settings=SessionSettings,
     views=_views,
     items=(OBSERVATION, SENTENCE, DIGEST, FIX),
-    steps=(NightStep("digest", _digest_idle),),
+    steps=(MaintenanceStep("digest", _digest_idle),),
     flush=_keep_digest,
     retrieve=_retrieve,
     reads_sessions=True,

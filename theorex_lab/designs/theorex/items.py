@@ -42,7 +42,7 @@ def _labels(event: Event) -> Iterator[ItemText]:
         yield ItemText(
             str(concept_id),
             label,
-            about=text[starts[first] : starts[first + 1]].strip(),
+            subject=text[starts[first] : starts[first + 1]].strip(),
         )
 
 

@@ -188,7 +188,7 @@ class TierUpdate(NamedTuple):
     Attributes:
         tiers: How many concepts are in each tier after it.
         changed: How many changed tier.
-        slept: How many fell asleep.
+        slept: How many were archived.
         links_dropped: How many links were dropped.
     """
 
@@ -393,7 +393,7 @@ def frame(axon: Axon, current: Scores) -> Any:
             "node_type": texts_at(axon.node_types, table["node_type"]),
             "relevance_tier": [Tier(code).name for code in best.tier.tolist()],
             "importance_weight": best.importance,
-            "raw": best.raw,
+            "raw_score": best.raw,
             "frequency_count": table["count"],
             "first_seen": timestamps("first_seen"),
             "last_seen": timestamps("last_seen"),

@@ -1,7 +1,6 @@
-"""What comes back to an agent.
+"""What comes back to an agent: contexts and their sentences.
 
-It is contexts, their sentences (fixes and what to avoid), and a person's word for those
-that were only heard.
+The sentences are fixes and what to avoid. A person can trust those that are untrusted.
 """
 
 import math
@@ -135,8 +134,8 @@ def render_for_model(
 
     The first line is `[Boot: name | budget: Bt | concepts: n]`. What is rendered is of
     the home's project or of none. Budgets (tokens, items) are those of BUDGETS; a model
-    that is not in it has the default's. Sentences may take half of the budget. Hearsay
-    is left out first (at most a quarter of the tokens is for it), then the coldest.
+    that is not in it has the default's. Sentences may take half of the budget. Untrusted
+    text may take a quarter of the tokens; it is left out first, then the coldest.
 
     Args:
         home: Whose memory it is.
@@ -436,7 +435,7 @@ class TrustedFix(NamedTuple):
 
 
 def trust_fix(home: Home, observation_id: str) -> TrustedFix:
-    """Note that a person trusts a fix, or what to avoid.
+    """Note that a person trusts a fix, or a sentence on what to avoid.
 
     Repeating it changes nothing.
 

@@ -226,8 +226,8 @@ def _graduate_of(
 ) -> Graduate | None:
     """Return the concept with the run of its records; None where they make none.
 
-    What the agent itself said for a week does not graduate as hearsay because a tool
-    said it too: its own records are looked at first.
+    The agent's own records are looked at first. So what it said for a week graduates
+    with its own trust, although a tool said it too.
     """
     is_agents = view.records["trust"][rows] >= TRUST["agent"]
     for run_rows in (rows[is_agents], rows):

@@ -90,7 +90,7 @@ class MemoryDesign(Protocol):
         """
 
     def consolidate(self, now: int) -> None:
-        """Run the nightly maintenance; repeating it changes nothing.
+        """Run the maintenance; repeating it changes nothing.
 
         Args:
             now: The present, in µs UTC.

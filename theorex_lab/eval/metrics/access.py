@@ -1,8 +1,8 @@
 """Read access logs from git, files and the journal, and fit a decay law to one.
 
-A log says which items were used when; `tune` finds the law that foretells such a log
-best, and thresholds to it by what keeping costs in tokens and what forgetting costs in
-things asked for again.
+A log says which items were used when; `tune` finds the law that predicts such a log
+best. It chooses the thresholds by the tokens that keeping costs and by the items that
+were forgotten and then asked for again.
 """
 
 from __future__ import annotations
@@ -372,7 +372,7 @@ def tune(
     The law is fitted as `eval.metrics.fitting.fit` does, the thresholds as
     `fitted_thresholds` does.
 
-    Settings are advised only where the held-back events say, with the whole 95 %
+    Settings are advised only where the held-out events say, with the whole 95 %
     interval, that they are better, and the history is at least 14 days and 60 events
     long. For a log of files the advice is the sessions' `agePower`, its gain in MRR;
     else it is the law and thresholds of concepts, its gain in what was absent.
@@ -380,11 +380,11 @@ def tune(
     Args:
         log: The accesses.
         seed: Draws the bootstrap intervals.
-        laws: Laws of one's own, which are scored beside the others.
+        laws: Your own laws, which are scored with the others.
 
     Returns:
-        The fitted law and its scores; `advice` is {adopt, config, why, gain, low,
-        high}.
+        The fitted law and its scores; `advice` is {adopt, config, why, gain, ci_low,
+        ci_high}.
 
     Raises:
         InvalidInput: The log asks fewer than six questions.
@@ -458,28 +458,28 @@ def _advice_on_concepts(compared: Mapping[str, Mapping[str, Any]]) -> dict[str, 
 def _advice(
     config: Mapping[str, Any], claim: str, gain: Mapping[str, Any], remark: str
 ) -> dict[str, Any]:
-    """Return {adopt, config, why, gain, low, high} of a change of settings.
+    """Return {adopt, config, why, gain, ci_low, ci_high} of a change of settings.
 
     Args:
         config: The settings to adopt.
         claim: What they change, in words before the gain.
-        gain: The gain with its interval: mean, low, high.
+        gain: The gain with its interval: mean, ci_low, ci_high.
         remark: What is said after the gain.
     """
-    adopt = gain["low"] > 0
+    adopt = gain["ci_low"] > 0
     verdict = "adopt" if adopt else "keep what you have"
     return {
         "adopt": adopt,
         "config": config if adopt else {},
         "why": f"{verdict}: {claim} {_interval(gain)}{remark}",
         "gain": gain["mean"],
-        "low": gain["low"],
-        "high": gain["high"],
+        "ci_low": gain["ci_low"],
+        "ci_high": gain["ci_high"],
     }
 
 
 def _interval(gain: Mapping[str, Any]) -> str:
-    return f"{gain['mean']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]"
+    return f"{gain['mean']:+.3f} [{gain['ci_low']:+.3f}, {gain['ci_high']:+.3f}]"
 
 
 _SAID = {
@@ -539,7 +539,7 @@ def held_back(
     Returns:
         For each: `config`, mean_context_tokens, the absent_rate on the events that a
         fit is scored on, how much lower that is than the default's (`mean`) with its
-        paired bootstrap interval over scans (`low`, `high`), and `earlier`, the absent
+        paired bootstrap interval over scans (`ci_low`, `ci_high`), and `earlier`, the absent
         rate before those events, by which one of them is chosen.
     """
     open_to_all = {"mildThreshold": 0.0}

@@ -284,13 +284,13 @@ class MethodScore(NamedTuple):
     method: str
     score: str
     value: float
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
     n: int
 
 
 class AdviceScore(Rows[MethodScore]):
-    """Figures of what advice is worth on a data set, beside its peers.
+    """Figures of what advice is worth on a data set, compared with its peers.
 
     `advice gains` is by how much advice is better than a method, paired.
 
@@ -336,9 +336,9 @@ class AdviceScore(Rows[MethodScore]):
         ]
         for part, figures in groupby(self, attrgetter("part")):
             lines.append(f"  {part}:")
-            for _, method, score, value, low, high, n in figures:
+            for _, method, score, value, ci_low, ci_high, n in figures:
                 lines.append(
-                    f"    {method:<38}{score:<14}{value:7.3f} [{low:.3f}, {high:.3f}] "
+                    f"    {method:<38}{score:<14}{value:7.3f} [{ci_low:.3f}, {ci_high:.3f}] "
                     f" n {n}"
                 )
         return "\n".join([*lines, self.verdict])
@@ -386,8 +386,8 @@ class _Figures:
             method,
             score,
             value=interval.mean,
-            low=interval.low,
-            high=interval.high,
+            ci_low=interval.ci_low,
+            ci_high=interval.ci_high,
             n=len(groups),
         )
         self.made.append(figure)
@@ -405,7 +405,7 @@ class _Figures:
             sign: 1 where more is better, -1 where less is.
 
         Returns:
-            The mean of advice beside its peers, in words.
+            The mean of advice compared with its peers, in words.
         """
         phrases = list[str]()
         for method, values in columns.items():
@@ -432,9 +432,9 @@ class _Figures:
         )
         than = "no more often than"
         if min(first.n, second.n) >= _FEW:
-            if more.low > 0:
+            if more.ci_low > 0:
                 than = "more often than"
-            elif more.high < 0:
+            elif more.ci_high < 0:
                 than = "less often than"
         return (
             f"{name} ({first.value:.2f} of {first.n}) succeeded {than}"
@@ -444,9 +444,9 @@ class _Figures:
 
 def _than(gain: MethodScore) -> str:
     """Return in words whether a gain is significantly above or below zero."""
-    if gain.low > 0:
+    if gain.ci_low > 0:
         return "better than"
-    if gain.high < 0:
+    if gain.ci_high < 0:
         return "worse than"
     return "no better than"
 
@@ -576,9 +576,9 @@ def captured(
 
 
 def lab_of(log: EvalLog) -> Lab:
-    """Return a lab that lived through a log.
+    """Return a lab to which a log was replayed.
 
-    It was told its attempts when every session was over. The caller closes it.
+    Its attempts were recorded after the end of every session. The caller closes it.
     """
     lab = Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE))
     lab.journal.append(log.events, allow_future=True)

@@ -1,6 +1,6 @@
-"""Compare memories: designs and baselines live through the same logs.
+"""Compare memories: the same logs are replayed to designs and baselines.
 
-They are asked the same.
+They are asked the same questions.
 
 >>> from theorex_lab.memory.contract import Item
 >>> from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
@@ -76,8 +76,8 @@ class MeanInterval(NamedTuple):
     """
 
     value: float
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
     n: int = 0
 
 
@@ -110,8 +110,8 @@ class ScoreDifference(NamedTuple):
     """
 
     value: float
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
     n: int
     verdict: str
 
@@ -127,7 +127,7 @@ def compare(
     executor: Executor | None = None,
     progress: bool | None = None,
 ) -> Comparison:
-    """Let each design live through each log, and score what it gives.
+    """Replay each log to each design, and score what it gives.
 
     It is asked at every session's start and at every probe. Where readers wrote down
     what the sessions of a log needed to know, the systems of `eval.replay.needs_systems`
@@ -139,7 +139,7 @@ def compare(
             `Design`s, or functions that make a `MemoryDesign`; in a mapping, under the
             names that they are to have.
         budgets: The budgets of a context, in tokens.
-        every_days: The days between two nights.
+        every_days: The days between two maintenances.
         seed: Draws the intervals.
         timeout: The seconds that a call may take; a design that takes longer gives
             nothing from there on. None is any time.
@@ -314,7 +314,7 @@ class Comparison:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """Return columns log, design, mode, budget, score, value, low, high, n."""
+        """Return columns log, design, mode, budget, score, value, ci_low, ci_high, n."""
         rows: list[tuple[Any, ...]] = []
         for cell, logs in self._values.items():
             rows += [
@@ -330,8 +330,8 @@ class Comparison:
                 "budget",
                 "score",
                 "value",
-                "low",
-                "high",
+                "ci_low",
+                "ci_high",
                 "n",
             ],
         )
@@ -364,17 +364,17 @@ class Comparison:
 
     @property
     def survivors(self) -> pd.DataFrame:
-        """Return the share of probes that are still answered after nights.
+        """Return the share of questions that are still answered after quiet time.
 
-        It is that of a sample of probes for which some evidence still came back after
-        nights without events. There is a row a design, its mean over the logs, and a
-        column a number of nights, 0 first.
+        It is the share of a sample of questions for which some evidence still came
+        back after maintenances without events. A row is a design, with its mean over
+        the logs; a column is a number of maintenances, 0 first.
         """
         rows: list[dict[str | int, Any]] = []
         for trial in self.trials:
             row: dict[str | int, Any] = {"design": trial.design}
-            for nights, share in trial.survivors.items():
-                row[int(nights)] = share
+            for n_runs, share in trial.survivors.items():
+                row[int(n_runs)] = share
             rows.append(row)
         by_design = pd.DataFrame(rows).groupby("design", sort=False)
         return by_design.mean()
@@ -444,15 +444,15 @@ class Comparison:
             [value - other[unit] for unit, value in units.items() if unit in other]
             for units, other in both
         ]
-        value, low, high, n = self._interval(pairs)
+        value, ci_low, ci_high, n = self._interval(pairs)
         return ScoreDifference(
             value,
-            low,
-            high,
+            ci_low,
+            ci_high,
             n,
             _verdict(
-                low,
-                high,
+                ci_low,
+                ci_high,
                 score,
             )
             if n >= _FEW_PAIRS
@@ -462,7 +462,7 @@ class Comparison:
     def paired(self, baseline: str) -> pd.DataFrame:
         """Return every other design beside one.
 
-        The columns are design, mode, budget, score, value, low, high, n and verdict.
+        The columns are design, mode, budget, score, value, ci_low, ci_high, n and verdict.
 
         Raises:
             InvalidInput: The baseline was not compared.
@@ -491,8 +491,8 @@ class Comparison:
                 "budget",
                 "score",
                 "value",
-                "low",
-                "high",
+                "ci_low",
+                "ci_high",
                 "n",
                 "verdict",
             ],
@@ -520,7 +520,7 @@ class Comparison:
         """Return the figures as values for JSON.
 
         They are needs (log → system → column → value, ci_low, ci_high, n), logs,
-        designs (name → budget → mode → score → value, low, high), paired, and trials.
+        designs (name → budget → mode → score → value, ci_low, ci_high), paired, and trials.
 
         Args:
             baseline: The name with which the others are compared; '' for none.
@@ -530,7 +530,7 @@ class Comparison:
             by_mode = designs[design].setdefault(
                 str(budget), {name: {} for name in (INJECT, RETRIEVE)}
             )
-            value, low, high, _ = self.value(
+            value, ci_low, ci_high, _ = self.value(
                 design,
                 mode,
                 budget,
@@ -538,8 +538,8 @@ class Comparison:
             )
             by_mode[mode][score] = {
                 "value": value,
-                "low": low,
-                "high": high,
+                "ci_low": ci_low,
+                "ci_high": ci_high,
             }
         trials = [
             {**trial.to_dict(), "given": len(trial.given)} for trial in self.trials
@@ -577,8 +577,8 @@ class Comparison:
             by_score = by_mode.setdefault(row.mode, {})
             by_score[row.score] = {
                 "value": _number_or_none(row.value),
-                "low": _number_or_none(row.low),
-                "high": _number_or_none(row.high),
+                "ci_low": _number_or_none(row.ci_low),
+                "ci_high": _number_or_none(row.ci_high),
                 "verdict": row.verdict,
             }
         return {"baseline": baseline, "designs": designs}
@@ -646,9 +646,12 @@ class Comparison:
                 )
                 / n
             )
-        low, high = np.percentile(means, [2.5, 97.5])
+        ci_low, ci_high = np.percentile(means, [2.5, 97.5])
         return MeanInterval(
-            float(sum(log.sum() for log in values) / n), float(low), float(high), n
+            float(sum(log.sum() for log in values) / n),
+            float(ci_low),
+            float(ci_high),
+            n,
         )
 
 
@@ -658,14 +661,14 @@ def _number_or_none(value: float) -> float | None:
 
 
 def _verdict(
-    low: float,
-    high: float,
+    ci_low: float,
+    ci_high: float,
     score: str,
 ) -> str:
     """Return what the interval of a difference says of which is better."""
-    is_distinct = low > 0 or high < 0
+    is_distinct = ci_low > 0 or ci_high < 0
     if score in NEITHER or not is_distinct:
         return OPEN
-    is_higher = low > 0
+    is_higher = ci_low > 0
     lower_is_better = score in LOWER_IS_BETTER
     return BETTER if is_higher != lower_is_better else WORSE

@@ -64,8 +64,8 @@ class LawScore:
     """
 
     mrr: float
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
     recall_at_10: float
 
 
@@ -74,7 +74,7 @@ class Fit(Rows[dict[str, Any]]):
     """The law chosen on the training events, and a row a law with its score.
 
     The scores are on the events after them, best MRR first. The columns of a row are
-    law, mrr, low, high, recall_at_10 and chosen.
+    law, mrr, ci_low, ci_high, recall_at_10 and chosen.
 
     Attributes:
         chosen: Its name among the scores.
@@ -88,7 +88,7 @@ class Fit(Rows[dict[str, Any]]):
         files: Of FILE_POWERS the one that ranks best before the scored events, by more
             than its noise; else the default.
         gains: By candidate, how much more its MRR is than that of the present order of
-            files (mean, low, high).
+            files (mean, ci_low, ci_high).
         horizon_days: Where the law is logistic, its importance is the chance of use
             within this time.
     """
@@ -121,7 +121,7 @@ class Fit(Rows[dict[str, Any]]):
     def __repr__(self) -> str:
         best = self.scores[self.chosen]
         figures = (
-            f"MRR {best.mrr:.3f} [{best.low:.3f}, {best.high:.3f}], recall@10"
+            f"MRR {best.mrr:.3f} [{best.ci_low:.3f}, {best.ci_high:.3f}], recall@10"
             f" {best.recall_at_10:.3f}"
         )
         return (
@@ -289,8 +289,8 @@ def _law_scores(
     for name, mrr, recall in zip(laws, intervals, mean_recalls, strict=True):
         scores[name] = LawScore(
             mrr.mean,
-            mrr.low,
-            mrr.high,
+            mrr.ci_low,
+            mrr.ci_high,
             recall,
         )
     return scores

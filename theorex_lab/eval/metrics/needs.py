@@ -117,8 +117,8 @@ class SessionMean(NamedTuple):
     """A mean with its 95 % bootstrap interval, over `n` sessions; NaN without any."""
 
     value: float
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
     n: int
 
 
@@ -369,8 +369,8 @@ def mean_of_groups(groups: Iterable[Iterable[float]], *, seed: int = 0) -> Sessi
     if not samples:
         return SessionMean(
             value=math.nan,
-            low=math.nan,
-            high=math.nan,
+            ci_low=math.nan,
+            ci_high=math.nan,
             n=0,
         )
     generator = np.random.default_rng(seed)
@@ -381,12 +381,12 @@ def mean_of_groups(groups: Iterable[Iterable[float]], *, seed: int = 0) -> Sessi
         resamples = sample[draws]
         resampled_means.append(resamples.mean(axis=1))
     means = np.mean(resampled_means, axis=0)
-    low, high = np.percentile(means, [2.5, 97.5])
+    ci_low, ci_high = np.percentile(means, [2.5, 97.5])
     value = np.mean([sample.mean() for sample in samples])
     n_sessions = sum(len(sample) for sample in samples)
     return SessionMean(
         value=float(value),
-        low=float(low),
-        high=float(high),
+        ci_low=float(ci_low),
+        ci_high=float(ci_high),
         n=n_sessions,
     )

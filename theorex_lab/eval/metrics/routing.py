@@ -1,7 +1,7 @@
 """Score how well routing does on public sets.
 
-It stands beside trivial baselines and policies fitted on the same training. `route`
-itself is scored, with the settings that ship, after the training was recorded in a
+It is compared with trivial baselines and with policies fitted on the same training.
+`route` itself is scored, with the settings that ship, after the training was recorded in a
 home. Everything that is learned comes from the training queries. Policies have the same
 verbs, `fit(training)`, then `choose(queries)`. Where a test query is also among those,
 as in llmrouter, figures are given twice: with the training as published, and without
@@ -107,25 +107,25 @@ class PolicyScore(NamedTuple):
     It has the mean score, the regret to the best model of each query, the mean cost,
     its gain over the task matrix, its score less that of the best single model
     (`difference`), and its cost by that of the best single model (None where that costs
-    nothing). Comparisons are paired by query; `low` and `high` are bounds of 95 %
+    nothing). Comparisons are paired by query; `ci_low` and `ci_high` are bounds of 95 %
     intervals.
     """
 
     policy: str
     score: float
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
     regret: float
     cost: float
     gain: float
-    gain_low: float
-    gain_high: float
+    gain_ci_low: float
+    gain_ci_high: float
     difference: float = 0.0
-    difference_low: float = 0.0
-    difference_high: float = 0.0
+    difference_ci_low: float = 0.0
+    difference_ci_high: float = 0.0
     cost_ratio: float | None = None
-    cost_ratio_low: float | None = None
-    cost_ratio_high: float | None = None
+    cost_ratio_ci_low: float | None = None
+    cost_ratio_ci_high: float | None = None
 
 
 class RoutingScore(NamedTuple):
@@ -181,7 +181,7 @@ def score_routing(
 ) -> RoutingScore:
     """Ask the router that ships where each test query goes, and score it.
 
-    It stands beside policies fitted on the same training.
+    It is compared with policies fitted on the same training.
 
     Args:
         dataset: A name of ROUTING_SETS, or a set.

@@ -99,8 +99,8 @@ def draw_interval(
     x: Any,
     y: Any,
     *,
-    low: Any,
-    high: Any,
+    ci_low: Any,
+    ci_high: Any,
     level: bool = False,
     **look: Any,
 ) -> None:
@@ -112,14 +112,14 @@ def draw_interval(
         ax: Where they are drawn.
         x: The positions of the points.
         y: Their heights.
-        low: The lower bounds of y, or of x where they are `level`.
-        high: The upper bounds.
+        ci_low: The lower bounds of y, or of x where they are `level`.
+        ci_high: The upper bounds.
         level: Whether the bars are level.
         look: What `Axes.errorbar` takes.
     """
     middle = np.asarray(x if level else y, dtype=np.float64)
     lengths = np.maximum(
-        [middle - np.asarray(low), np.asarray(high) - middle], 0.0
+        [middle - np.asarray(ci_low), np.asarray(ci_high) - middle], 0.0
     ).reshape(2, -1)
     ax.errorbar(
         x,

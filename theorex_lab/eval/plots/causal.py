@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.designs.causal import SIGNAL_KEY, SUCCESS
 from theorex_lab.designs.causal.advice import advice_from, records
 from theorex_lab.designs.causal.genes import drift_intensity
@@ -31,7 +31,7 @@ from theorex_lab.store.lab import Lab
 from theorex_lab.text.line import one_line
 
 Frame = Any  # attempts, as `attempts_of` gives them
-_COLUMNS = ("at", "signals", "key", "where", "gene", "did", "success")
+_COLUMNS = ("timestamp", "signals", "key", "where", "gene", "did", "success")
 _AGAIN = re.compile(r"call \S+ with another (\w+)")
 _COLOURS = {"success": "#009E73", "failed": "#D55E00"}
 _CELLS = {
@@ -45,7 +45,7 @@ _CELLS = {
 def attempts_of(lab: Lab) -> pd.DataFrame:
     """Return a row an attempt that was closed.
 
-    The columns are at (µs), signals, key, where (what failed), gene (its id), did (in
+    The columns are timestamp, signals, key, where (what failed), gene (its id), did (in
     words) and success.
     """
     acts_by_gene = {gene["id"]: gene_text(gene) for gene in lab.causal.genes()}
@@ -63,7 +63,15 @@ def attempts_of(lab: Lab) -> pd.DataFrame:
             rows.append(
                 (event.at, signals, *names, event.body["outcome"]["status"] == SUCCESS)
             )
-    return pd.DataFrame(rows, columns=list(_COLUMNS))
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
+    frame["timestamp"] = pd.to_datetime(frame["timestamp"], unit="us", utc=True)
+    return frame
+
+
+def _microseconds(attempts: Frame) -> list[int]:
+    """Return the times of attempts (µs UTC)."""
+    times: list[int] = attempts["timestamp"].map(to_microseconds).tolist()
+    return times
 
 
 def _where(signals: Sequence[str]) -> str:
@@ -97,7 +105,7 @@ def plot_chain(
 
     Args:
         attempts: A row an attempt, as `attempts_of` makes it.
-        most: How many of the deeds tried most are drawn.
+        most: How many of the actions tried most are drawn.
         ax: Where it is drawn; a new figure by default.
     """
     attempts_drawn = attempts[attempts.did.isin(_most(attempts.did, most))]
@@ -177,19 +185,19 @@ def plot_success(
     most: int = 14,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the success of each deed after each error, with its 95 % interval.
+    """Draw the success of each action after each error, with its 95 % interval.
 
-    Beside it stands what is left of it by the log's end.
+    A second mark shows what is left of the evidence at the log's end.
     """
     pairs = _most(zip(attempts.key, attempts.gene, strict=True), most)
-    now = attempts["at"].max()
+    now = attempts["timestamp"].max()
     aggregations = {name: (name, "first") for name in ("did", "where")} | {
         "n": ("success", "size"),
         "hits": ("success", "sum"),
     }
     rows = (
         attempts.groupby(["key", "gene"])
-        .agg(last=("at", "max"), **aggregations)
+        .agg(last=("timestamp", "max"), **aggregations)
         .loc[pairs]
     )
     ax = axes.new_axes(
@@ -206,20 +214,20 @@ def plot_success(
             color=axes.colour_of(5),
         )
     )
-    low, high = wilson(rows.hits, rows.n)
+    ci_low, ci_high = wilson(rows.hits, rows.n)
     axes.draw_interval(
         ax,
         rows.hits / rows.n,
         places,
-        low=low,
-        high=high,
+        ci_low=ci_low,
+        ci_high=ci_high,
         level=True,
         fmt="o",
         color=axes.colour_of(0),
     )
     aged = 0.5 ** (
         (now - rows["last"])
-        / MICROSECONDS_PER_DAY
+        / pd.Timedelta(days=1)
         / (CausalSettings().edge_half_life_days or math.inf)
     )
     ax.plot(
@@ -247,9 +255,8 @@ def plot_success(
 def evidence_of(attempts: Frame) -> EvidenceTable:
     """Return the evidence that attempts are."""
     table = EvidenceTable()
-    for at, key, gene, success in attempts[["at", "key", "gene", "success"]].itertuples(
-        index=False
-    ):
+    columns = (attempts["key"], attempts["gene"], attempts["success"])
+    for at, key, gene, success in zip(_microseconds(attempts), *columns, strict=True):
         for name in (SIGNAL_KEY + key, "option"):
             table.add(f"causal/{name}", gene, success, at=at)
     return table
@@ -261,13 +268,13 @@ def plot_bans(
     most: int = 10,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw errors by deeds: what advice prefers, and what it bans.
+    """Draw errors by actions: what advice prefers, and what it bans.
 
     The cells also say what was tried after such errors, and what is unknown there.
     """
     keys = _most(attempts.key, most)
     genes = _most(attempts.gene, most)
-    now = attempts["at"].max()
+    now = max(_microseconds(attempts), default=0)
     first = attempts.drop_duplicates("key").set_index("key")
     acts_by_gene = attempts.drop_duplicates("gene").set_index("gene").did
     table = evidence_of(attempts)
@@ -319,7 +326,7 @@ def draw_advice(
 ) -> Figure:
     """Draw what another half-life would have advised, attempt by attempt.
 
-    It is what was advised after the error met most, and how drift spreads the choice.
+    It shows the advice after the most frequent error, and how drift spreads the choice.
 
     Args:
         attempts: A row an attempt, as `attempts_of` makes it.
@@ -329,12 +336,12 @@ def draw_advice(
     """
     days = None if math.isinf(half_life_days) else half_life_days
     settings = CausalSettings(edge_half_life_days=days, gene_half_life_days=days)
-    ordered = attempts.sort_values("at")
+    ordered = attempts.sort_values("timestamp")
     attempts_of_error = attempts[attempts.key == attempts.key.mode()[0]]
     signals = attempts_of_error.signals.iloc[0]
     pool = _most(attempts_of_error.gene, genes)
     acts_by_gene = ordered.drop_duplicates("gene").set_index("gene").did
-    at = ordered["at"].tolist()
+    at = _microseconds(ordered)
     advice_by_attempt = [
         advice_from(evidence_of(ordered[: n + 1]), signals, pool, settings, now=moment)
         for n, moment in enumerate(at)

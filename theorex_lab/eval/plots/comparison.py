@@ -129,15 +129,15 @@ def _draw_designs(
             mean = compared.value(design, mode, budget, score)
             tokens.append(compared.value(design, mode, budget, "tokens").value)
             values.append(mean.value)
-            lows.append(mean.low)
-            highs.append(mean.high)
+            lows.append(mean.ci_low)
+            highs.append(mean.ci_high)
         look = axes.look_of(number, markersize=5, linewidth=1.2)
         axes.draw_interval(
             ax,
             tokens,
             values,
-            low=lows,
-            high=highs,
+            ci_low=lows,
+            ci_high=highs,
             label=design,
             **look,
         )
@@ -146,8 +146,8 @@ def _draw_designs(
 def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes:
     """Draw the share of the needed files that the context named, session by session.
 
-    It stands beside the share that the files touched last name. A line is the mean of
-    all sessions up to there; a mark is a session.
+    It is compared with the share that the files touched last cover. A line is the mean
+    of all sessions up to there; a mark is a session.
 
     Args:
         replayed: The sessions, as `replay_sessions` makes them.
@@ -245,7 +245,11 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
         intervals = bootstrap_means(scores[method]) if method in scores else ()
         for depth, interval in zip(depths, intervals, strict=False):
             ax.vlines(
-                depth, interval.low, interval.high, color=look["color"], linewidth=1
+                depth,
+                interval.ci_low,
+                interval.ci_high,
+                color=look["color"],
+                linewidth=1,
             )
     axes.legend_beside(ax)
     ax.set_xscale("log")

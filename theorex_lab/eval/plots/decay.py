@@ -203,26 +203,26 @@ def plot_in_context(
     interval, for which whole days are drawn.
 
     Args:
-        table: That of `shares_in_context`: the column at, then shares 0..1, a row an
+        table: That of `shares_in_context`: the column timestamp, then shares 0..1, a row an
             event.
         tokens: The budget, which the title names.
         ax: Where it is drawn; a new figure by default.
 
     Raises:
-        InvalidInput: The column at or oracle is missing.
+        InvalidInput: The column timestamp or oracle is missing.
     """
-    at, _ = axes.columns_of(table, "at", "oracle")
+    times, _ = axes.columns_of(table, "timestamp", "oracle")
     ax = axes.new_axes(ax, width=9.0, height=5.0)
-    if not len(at):
+    if not len(times):
         return axes.say(ax, "No events yet: nothing was needed")
     points = table.groupby(
-        np.arange(len(at)) * _MOST_POINTS // max(len(at), _MOST_POINTS)
+        np.arange(len(times)) * _MOST_POINTS // max(len(times), _MOST_POINTS)
     ).mean()
-    shares = table.drop(columns="at")
+    shares = table.drop(columns="timestamp")
     means = dict(
         zip(
             shares,
-            bootstrap_means(shares, groups=list(table["at"].dt.date)),
+            bootstrap_means(shares, groups=list(table["timestamp"].dt.date)),
             strict=True,
         )
     )
@@ -233,17 +233,17 @@ def plot_in_context(
             else axes.look_of(number - 1, markersize=5)
         )
         label = (
-            f"{name}: {means[name].mean:.2f} [{means[name].low:.2f},"
-            f" {means[name].high:.2f}]"
+            f"{name}: {means[name].mean:.2f} [{means[name].ci_low:.2f},"
+            f" {means[name].ci_high:.2f}]"
         )
         ax.plot(
-            points["at"],
+            points["timestamp"],
             points[name],
             label=label,
             **look,
         )
     ax.fill_between(
-        points["at"],
+        points["timestamp"],
         points["oracle"],
         1.0,
         color="#E5E5E5",
@@ -267,15 +267,15 @@ def plot_law_scores(
     The best is on top, the chosen one a diamond.
 
     Args:
-        table: A fit, or its frame: columns law, mrr, low, high (0..1) and chosen.
+        table: A fit, or its frame: columns law, mrr, ci_low, ci_high (0..1) and chosen.
         n_scored: The number of events, which the axis names.
         ax: Where it is drawn; a new figure by default.
 
     Raises:
         InvalidInput: A column is missing.
     """
-    laws, mrr, low, high, chosen = axes.columns_of(
-        table, "law", "mrr", "low", "high", "chosen"
+    laws, mrr, ci_low, ci_high, chosen = axes.columns_of(
+        table, "law", "mrr", "ci_low", "ci_high", "chosen"
     )
     ax = axes.new_axes(
         ax,
@@ -293,8 +293,8 @@ def plot_law_scores(
             ax,
             mrr[row],
             height,
-            low=low[row],
-            high=high[row],
+            ci_low=ci_low[row],
+            ci_high=ci_high[row],
             level=True,
             fmt=marker,
             color=colour,

@@ -37,7 +37,7 @@ def plot_matrix(
 
     Args:
         cells: A MatrixResult, or its frame: columns query_type, model, n, success_rate
-            (0..1), low, high and usable.
+            (0..1), ci_low, ci_high and usable.
         choices: The model of each type whose cell is framed.
         ax: Where it is drawn; a new figure by default.
 
@@ -48,7 +48,7 @@ def plot_matrix(
         InvalidInput: A column is missing.
     """
     frame = axes.frame_of(
-        cells, "query_type", "model", "n", "success_rate", "low", "high", "usable"
+        cells, "query_type", "model", "n", "success_rate", "ci_low", "ci_high", "usable"
     )
     kinds = query_types(frame["query_type"])
     models = sorted(set(frame["model"]))
@@ -112,7 +112,7 @@ def _cell_text(cell: Any) -> str:
     if not np.isnan(cell.success_rate):
         rate = f"{cell.success_rate:.0%}"
     n = f"{cell.n:,.1f}".removesuffix(".0")  # a fraction where evidence has aged
-    return f"{rate}\nn {n}, {100 * cell.low:.0f}–{cell.high:.0%}"
+    return f"{rate}\nn {n}, {100 * cell.ci_low:.0f}–{cell.ci_high:.0%}"
 
 
 def _hatch(
@@ -187,8 +187,8 @@ def plot_costs(
             ax,
             score.cost,
             score.score,
-            low=score.low,
-            high=score.high,
+            ci_low=score.ci_low,
+            ci_high=score.ci_high,
             fmt=axes.SHAPES[(number + n_rounds) % len(axes.SHAPES)],
             color=axes.colour_of(number),
             markersize=8,

@@ -268,8 +268,8 @@ def _for_json(mean: SessionMean) -> dict[str, float | int | None]:
         return {"value": None, "ci_low": None, "ci_high": None, "n": 0}
     return {
         "value": mean.value,
-        "ci_low": mean.low,
-        "ci_high": mean.high,
+        "ci_low": mean.ci_low,
+        "ci_high": mean.ci_high,
         "n": mean.n,
     }
 

@@ -40,7 +40,7 @@ class ReplayedSession(NamedTuple):
     """A session's start, what was asked and given there, and what was then needed.
 
     Attributes:
-        at: When it started, in µs UTC.
+        timestamp: When it started, in µs UTC.
         named: Of the needed (known) files those that the given text names.
         named_by_recent: Those that the files touched last do.
         share: How much of the needed files the given text names, 0..1; NaN where none
@@ -50,7 +50,7 @@ class ReplayedSession(NamedTuple):
     """
 
     session: str
-    at: int
+    timestamp: int
     prompt: str
     given: str
     needed: tuple[str, ...]
@@ -91,7 +91,9 @@ class SessionReplay(Rows[ReplayedSession]):
         The columns are day, sessions, needed, named (files), share, recent_files and
         nothing (means of 0..1).
         """
-        frame = self.frame.assign(day=[to_iso(row.at)[:10] for row in self], sessions=1)
+        frame = self.frame.assign(
+            day=[to_iso(row.timestamp)[:10] for row in self], sessions=1
+        )
         frame = frame.assign(
             needed=frame["needed"].map(len), named=frame["named"].map(len)
         )
@@ -137,7 +139,7 @@ class SessionReplay(Rows[ReplayedSession]):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of the needed files that was named, session by session.
 
-        It stands beside the files touched last.
+        It is compared with the files touched last.
 
         Args:
             ax: Where it is drawn; None is a new figure.
@@ -300,7 +302,7 @@ def _row(
     n_files = len(scene.files)
     return ReplayedSession(
         session=scene.session,
-        at=scene.at,
+        timestamp=scene.at,
         prompt=one_line(scene.prompt, _PROMPT_CHARACTERS),
         given=context,
         needed=tuple(sorted(scene.files)),

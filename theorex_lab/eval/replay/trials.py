@@ -1,4 +1,4 @@
-"""Let one memory live through one log: a trial.
+"""Replay one log to one memory: a trial.
 
 It is asked at every session's start and every probe. Every call has a deadline, and
 what comes back is checked. What a memory gives for a probe is scored without a judge:
@@ -35,7 +35,7 @@ RETRIEVE = "retrieve"
 # What is better where it is lower, and what is neither.
 LOWER_IS_BETTER = frozenset({"stale", "waste"})
 NEITHER = frozenset({"tokens"})
-NIGHTS = (1, 3, 10, 30)  # without events, after which it is asked again
+MAINTENANCE_RUNS = (1, 3, 10, 30)  # without events, after which it is asked again
 MOST_SURVIVORS = 100  # probes that are asked again
 _MOST_PROBLEMS = 20
 
@@ -76,10 +76,10 @@ class Trial:
         problems: What was wrong with answers that count as nothing, each with how
             often.
         cpu_seconds: The seconds that its calls took, by method.
-        sizes: (µs UTC, bytes) after some of the nights, where the memory tells its
-            size.
-        survivors: By nights without events, the share of probes that were still
-            answered.
+        sizes: (µs UTC, bytes) after some of the maintenances, where the memory states
+            its size.
+        survivors: By number of maintenances without events, the share of questions
+            that were still answered.
     """
 
     log: str
@@ -102,7 +102,7 @@ class Plan:
 
     Attributes:
         budgets: The budgets of a context, in tokens.
-        every_days: The days between nights.
+        every_days: The days between maintenances.
         timeout: The seconds that a call may take (None: any).
         seed: Draws the sample of probes.
     """
@@ -116,9 +116,9 @@ class Plan:
 def try_out(
     log: EvalLog, name: str, make: Callable[[], MemoryDesign], plan: Plan
 ) -> Trial:
-    """Let a memory live through a log.
+    """Replay a log to a memory.
 
-    What it does wrong is named in the trial and counts as nothing given.
+    The trial names what the memory does wrong; a wrong answer counts as none.
     """
     trial = Trial(log.name, name)
     try:
@@ -410,30 +410,30 @@ class _Course:
         self.problems = Counter[str]()
 
     def run(self) -> Trial:
-        """Let the memory live through the log, and return its trial."""
-        night = self.log.events[0].at if self.log.events else 0
+        """Replay the log to the memory, and return its trial."""
+        last_run = self.log.events[0].at if self.log.events else 0
         in_time = sorted(_targets(self.log), key=itemgetter(0))
         for at, target in in_time:
-            night = self._live(at, night)
+            last_run = self._live(at, last_run)
             self._ask(at, target)
-        self._survive(night)
+        self._survive(last_run)
         self._try("closing", self.memory.close)
         self.trial.cpu_seconds = dict(self.memory.seconds)
         self.trial.problems = dict(self.problems.most_common(_MOST_PROBLEMS))
         return self.trial
 
-    def _live(self, until: int, night: int) -> int:
-        """Observe what happened up to a time, with the nights between.
+    def _live(self, until: int, last_run: int) -> int:
+        """Observe what happened up to a time, with maintenance in between.
 
-        It returns the last night.
+        Return the time of the last maintenance.
         """
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
-        while night + step < until:
-            night += step
-            self._observe(night)
-            self._night(night)
+        while last_run + step < until:
+            last_run += step
+            self._observe(last_run)
+            self._maintain(last_run)
         self._observe(until)
-        return night
+        return last_run
 
     def _observe(self, until: int) -> None:
         events = self.log.events
@@ -446,8 +446,8 @@ class _Course:
             self.known.update(event.id for event in new)
             self._try("observing", lambda: self.memory.call("observe", new))
 
-    def _night(self, now: int) -> None:
-        self._try("a night", lambda: self.memory.call("consolidate", now))
+    def _maintain(self, now: int) -> None:
+        self._try("maintenance", lambda: self.memory.call("consolidate", now))
 
     def _ask(self, at: int, target: Target) -> None:
         """Ask the memory at a time, and note what it gave and its size."""
@@ -472,8 +472,8 @@ class _Course:
 
         return self._try(mode, call) or []
 
-    def _survive(self, night: int) -> None:
-        """Ask a sample of the probes again after nights in which nothing happened."""
+    def _survive(self, last_run: int) -> None:
+        """Ask a sample of the questions again after maintenances without events."""
         probes = []
         for probe in self.log.probes:
             if probe.answers and probe.query.strip():
@@ -483,13 +483,13 @@ class _Course:
         generator = np.random.default_rng(self.plan.seed)
         rows = generator.permutation(len(probes))
         sample = [probes[row] for row in rows[:MOST_SURVIVORS]]
-        last = max(night, max(probe.at for probe in probes))
+        last = max(last_run, max(probe.at for probe in probes))
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
-        for number in range(NIGHTS[-1] + 1):
+        for number in range(MAINTENANCE_RUNS[-1] + 1):
             now = last + number * step
             if number:
-                self._night(now)
-            if number in (0, *NIGHTS):
+                self._maintain(now)
+            if number in (0, *MAINTENANCE_RUNS):
                 self.trial.survivors[str(number)] = self._share_answered(sample, now)
 
     def _share_answered(self, probes: Sequence[EvalQuery], now: int) -> float:

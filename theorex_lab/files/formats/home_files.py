@@ -308,7 +308,7 @@ def _outcome_records(home: Home, agent: str | None) -> Iterator[flat.FlatRecord]
         fields = flat.without_nulls(outcome.to_dict())
         named = {
             "id": fields.pop("id"),
-            "timestamp": fields.pop("at"),
+            "timestamp": fields.pop("timestamp"),
             "session_id": fields.pop("session"),
         }
         del fields["reviewed"]

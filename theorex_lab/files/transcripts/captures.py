@@ -46,10 +46,10 @@ class TimedCapture(NamedTuple):
         size: The bytes of its line.
         guess: '' where the transcript states the time plainly; `number` and
             `leap_second`, as `read_time` says; `backwards`, as stated, though more than
-            a minute before what the session states before it; `neighbour`, of what
-            stands beside it, where it states none; `file`, of the file's last change,
-            where nothing states any; `future`, where a time is not believed: the
-            neighbour's, or the latest that is.
+            a minute before what the session states before it; `neighbour`, the time
+            of the line next to it, where it states none; `file`, the time of the file's
+            last change, where nothing states any; `future`, where a time is not
+            believed: the neighbour's, or the latest that is.
     """
 
     said: Utterance
@@ -201,7 +201,7 @@ def timed_captures(
 ) -> Iterator[TimedCapture]:
     """Yield what a transcript tells, in order.
 
-    A time that is missing is that of what stands beside it, else the file's.
+    A missing time is that of the line next to it, else the file's.
 
     Args:
         transcript: The transcript.

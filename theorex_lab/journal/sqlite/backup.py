@@ -183,8 +183,8 @@ def _read_again(draft: Path) -> int:
     if problems:
         damage = f"the journal is damaged: {'; '.join(problems[:3])}"
         raise CorruptJournal(
-            f"no backup was made, since {damage}. Keep what is sound with `theorex"
-            " verify --salvage`"
+            f"no backup was made, since {damage}. Keep what is sound with `theorex verify"
+            " --salvage`"
         )
     return sum(counts.values())
 

@@ -108,7 +108,7 @@ def select(
         ids: The ids of events.
         agent: An agent.
         match: A text that stands somewhere in the body or the session's id (exactly,
-            upper and lower case told apart).
+            with the case of letters).
         project: A project.
 
     Raises:

@@ -50,7 +50,7 @@ class BriefingLine:
         section: The title of its section.
         text: The line.
         why: Why it is there, in words.
-        at: When what it says was last said or done (µs UTC).
+        timestamp: When what it says was last said or done (µs UTC).
         events: The ids of the events that it rests on.
     """
 
@@ -58,7 +58,7 @@ class BriefingLine:
     section: str
     text: str
     why: str
-    at: int
+    timestamp: int
     events: tuple[str, ...]
 
 
@@ -282,6 +282,6 @@ def _line(candidate: Candidate | PromptLine) -> BriefingLine:
         section=candidate.section,
         text=candidate.text,
         why=candidate.why,
-        at=candidate.at,
+        timestamp=candidate.at,
         events=candidate.events,
     )

@@ -823,7 +823,7 @@ class _Search:
 
 
 def _recency(age: int) -> float:
-    """Return how much what is so old (µs) is worth beside what is new."""
+    """Return how much something of this age (µs) is worth, compared with something new."""
     age_days = age / _MICROSECONDS_PER_DAY
     long_part = _halved(age_days, TUNING["long_half_life_days"])
     short_part = _halved(age_days, TUNING["short_half_life_days"])

@@ -105,7 +105,7 @@ class RepositoryWork:
     Attributes:
         touches: The commits, newest first.
         newest_at: When the newest one was (µs UTC).
-        areas: The folders that work is told apart by, those of most commits first.
+        areas: The folders by which work is grouped, those of most commits first.
 
     Args:
         history: A history with at least one such commit.

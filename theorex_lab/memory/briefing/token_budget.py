@@ -1,6 +1,6 @@
 """Decide which lines a briefing has room for.
 
-The trusted ones come first, and of hearsay a bounded part that crowds nothing out.
+Trusted lines come first. Untrusted ones have a bounded part, and displace nothing.
 """
 
 from collections import Counter
@@ -84,14 +84,14 @@ def age_in_words(days: float) -> str:
 
 
 def trusted_first(lines: Sequence[ContextLine]) -> list[ContextLine]:
-    """Return the lines in their order, hearsay after the others."""
+    """Return the lines in their order, untrusted ones after the others."""
     return sorted(lines, key=lambda line: not line.trusted)
 
 
 class TokenBudget:
     """What is left of a budget of tokens.
 
-    Hearsay may take a quarter of the whole, whatever else is shown.
+    Untrusted lines may take a quarter of the whole, whatever else is shown.
     """
 
     def __init__(self, tokens: int, *, used: int) -> None:

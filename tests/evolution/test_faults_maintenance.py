@@ -1,4 +1,4 @@
-"""A night killed at the changes that it makes: run again, it ends where an undisturbed
+"""A maintenance killed at the changes that it makes: run again, it ends where an undisturbed
 one ends.
 """
 
@@ -17,12 +17,12 @@ from conftest import NOW
 from faults import VIEWS, boundaries, documented, files, forked, killed_at, quick_folder
 from test_failures import traced
 from test_gate import _lab, _new
-from test_nightly import STEPS, fill
+from test_maintenance import STEPS, fill
 
 from theorex_lab import Event, Home, Lab
 from theorex_lab.core.settings import load_settings
 from theorex_lab.designs.theorex import upkeep
-from theorex_lab.evolution import maintenance as nightly_module
+from theorex_lab.evolution import maintenance as maintenance_module
 from theorex_lab.evolution.acceptance import policies, policy_settings, rollback
 from theorex_lab.evolution.cases import FailureCase, ReviewVerdict
 from theorex_lab.evolution.failures import HeuristicReviewer
@@ -41,14 +41,14 @@ def tmp_path() -> Iterator[Path]:
         yield folder
 
 
-def _night(lab: Lab) -> None:
+def _maintain(lab: Lab) -> None:
     lab.settings = load_settings(lab.config_file)
-    report = lab.nightly(reviewer="heuristic")
+    report = lab.maintain(reviewer="heuristic")
     assert report.ok, report
 
 
 def _trace_of_the_failure(lab: Lab) -> None:
-    """A run that rules can read, so that the night's review has a fix to write."""
+    """A run that rules can read, so that the maintenance's review has a fix to write."""
     failure = lab.outcomes.queue()[-1]
     traced(
         lab,
@@ -76,10 +76,10 @@ def _unleased(home: Home, what: str) -> Iterator[Lease]:
 
 @pytest.fixture
 def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home in which every step of a night has something to do, the gate's being to
+    """A home in which every step of the maintenance has something to do, the gate's being to
     accept a policy.
 
-    What may be proposed is cut down, since the night is run a hundred times.
+    What may be proposed is cut down, since the maintenance is run a hundred times.
     """
     monkeypatch.setattr(upkeep, "LAW_NAMES", ("product",))
     monkeypatch.setattr(upkeep, "MILD_THRESHOLDS", (0.3,))
@@ -139,16 +139,16 @@ def _state(home: Path) -> dict[str, Any]:
     return {"events": outlines, **columns, "config": config, "context": told}
 
 
-def test_a_night_that_was_killed_is_made_good_by_the_next(
+def test_the_maintenance_that_was_killed_is_made_good_by_the_next(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The steps are what is compared: the lease, which a killed night leaves, is given
+    """The steps are what is compared: the lease, which a killed maintenance leaves, is given
     to everyone (see test_lease).
     """
-    monkeypatch.setattr(nightly_module, "leased", _unleased)
+    monkeypatch.setattr(maintenance_module, "leased", _unleased)
     undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
     with documented(undisturbed) as lab:
-        _night(lab)
+        _maintain(lab)
         kinds = {event.kind for event in lab.journal.tail(0)}
         assert {
             "reviewed",
@@ -161,7 +161,7 @@ def test_a_night_that_was_killed_is_made_good_by_the_next(
             "nightly",
         } <= kinds
     expected = _state(undisturbed)
-    passed = boundaries(template, tmp_path, _night)
+    passed = boundaries(template, tmp_path, _maintain)
     commits = [number for number, name in enumerate(passed, 1) if name == "COMMIT"]
     renames = [
         number for number, name in enumerate(passed, 1) if name.startswith("os.rename")
@@ -174,9 +174,9 @@ def test_a_night_that_was_killed_is_made_good_by_the_next(
     numbers |= set(others[:: max(1, len(others) // FURTHER_KILLS)])
     assert len(commits) >= len(STEPS)
     for number in sorted(numbers):
-        home = killed_at(number, template, tmp_path, _night)
+        home = killed_at(number, template, tmp_path, _maintain)
         with documented(home) as lab:
-            _night(lab)
+            _maintain(lab)
         assert _state(home) == expected, passed[number - 1]
         # But for drafts that the killed process left, and the note of what was checked
         # of config.json.
@@ -204,7 +204,7 @@ def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(
         rollback(lab.journal, load_settings(lab.config_file), lab.folder, 1, at=NOW)
 
     with documented(template) as lab:
-        _night(lab)
+        _maintain(lab)
         assert len(policies(lab.journal)) == 2
         old = policies(lab.journal)[0]
     undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
@@ -221,21 +221,21 @@ def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(
         shutil.rmtree(home)
 
 
-def test_two_nights_at_once_are_one(template: Path, tmp_path: Path) -> None:
-    """While one process is in the middle of its night another tries: each step is taken
+def test_two_runs_at_once_are_one(template: Path, tmp_path: Path) -> None:
+    """While one process is in the middle of its maintenance another tries: each step is taken
     once.
     """
     home = shutil.copytree(template, tmp_path / "home")
     undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
     with documented(undisturbed) as lab:
-        _night(lab)
+        _maintain(lab)
     ran = []
 
     class Overtaken(HeuristicReviewer):
         def review(self, case: FailureCase) -> ReviewVerdict:
             def other() -> None:
                 with documented(home) as second:
-                    report = second.nightly(reviewer="heuristic")
+                    report = second.maintain(reviewer="heuristic")
                     assert (report.ran, report.steps) == (False, [])
 
             assert forked(other) == 0
@@ -244,6 +244,6 @@ def test_two_nights_at_once_are_one(template: Path, tmp_path: Path) -> None:
 
     with documented(home) as lab:
         lab.settings = load_settings(lab.config_file)
-        report = lab.nightly(reviewer=Overtaken())
+        report = lab.maintain(reviewer=Overtaken())
         assert (report.ran, report.ok, len(ran) > 0) == (True, True, True)
     assert _state(home) == _state(undisturbed)

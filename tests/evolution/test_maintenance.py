@@ -1,4 +1,4 @@
-"""The night: every step for every agent, each by itself, safe to repeat; what schedules
+"""The maintenance: every step for every agent, each by itself, safe to repeat; what schedules
 it; the commands of policies.
 """
 
@@ -20,7 +20,7 @@ from theorex_lab import FixedClock, HashedNgramEmbedder, Lab, StorageError
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.settings import load_settings
 from theorex_lab.designs.theorex import lifecycle, upkeep
-from theorex_lab.evolution import maintenance as nightly_module
+from theorex_lab.evolution import maintenance as maintenance_module
 from theorex_lab.evolution.lease import leased
 from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.memory.observation import FIX_TYPE
@@ -73,10 +73,10 @@ def _events(lab: Lab, kind: str) -> list[dict[str, Any]]:
     return [event.body for event in lab.journal.tail(0, kinds=[kind])]
 
 
-def test_a_night_takes_every_step_for_every_agent(tmp_path: Path) -> None:
+def test_the_maintenance_takes_every_step_for_every_agent(tmp_path: Path) -> None:
     with documented(tmp_path) as lab:
         fill(lab)
-        report = lab.nightly(reviewer="heuristic")
+        report = lab.maintain(reviewer="heuristic")
         assert [step.name for step in report.steps] == STEPS
         assert (report.ran, report.ok) == (True, True)
         assert all(step.seconds == 0.0 for step in report.steps), (
@@ -92,7 +92,7 @@ def test_a_night_takes_every_step_for_every_agent(tmp_path: Path) -> None:
             " found"
         )
         assert detail["graduate"] == "2 concepts graduated"
-        assert "2 fell asleep" in detail["scan"]
+        assert "2 archived" in detail["scan"]
         assert [event["steps"] for event in _events(lab, "nightly")] == [
             [step._asdict() for step in report.steps]
         ]
@@ -109,23 +109,23 @@ def test_a_night_takes_every_step_for_every_agent(tmp_path: Path) -> None:
         assert lab.verify().ok
 
 
-def test_a_second_night_at_once_changes_nothing(tmp_path: Path) -> None:
+def test_a_second_maintenance_at_once_changes_nothing(tmp_path: Path) -> None:
     with documented(tmp_path) as lab:
         fill(lab)
-        first = lab.nightly(reviewer="heuristic")
+        first = lab.maintain(reviewer="heuristic")
         seq = lab.journal.last_seq()
         context = lab.context_file.read_bytes()
-        second = lab.nightly(reviewer="heuristic")
+        second = lab.maintain(reviewer="heuristic")
         assert {event.kind for event in lab.journal.tail(seq)} == {"lease"}
         assert lab.context_file.read_bytes() == context
         assert second.ok
         assert second.steps != first.steps
         lab.agent("main").write("a new day")
-        lab.nightly(reviewer="heuristic")
+        lab.maintain(reviewer="heuristic")
         assert len(_events(lab, "nightly")) == 2
 
 
-def test_a_night_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the_days_before(
+def test_it_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the_days_before(
     tmp_path: Path,
 ) -> None:
     hour = DAY // 24
@@ -142,7 +142,7 @@ def test_a_night_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the
         lab.journal.append(
             [*running, *idle, tool_event("it runs", at=NOW - 5 * hour, session="busy")]
         )
-        assert lab.nightly(reviewer="heuristic").ok
+        assert lab.maintain(reviewer="heuristic").ok
         flushed = {
             each.session: each.body for each in lab.journal.tail(0, kinds=["flushed"])
         }
@@ -151,10 +151,10 @@ def test_a_night_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the
         } == {"long": 1, "idle": 1}
         assert lab.theorex.sessions() == ["long", "busy"]
         seq = lab.journal.last_seq()
-        assert lab.nightly(reviewer="heuristic").ok
+        assert lab.maintain(reviewer="heuristic").ok
         assert {event.kind for event in lab.journal.tail(seq)} == {"lease"}
         lab.settings = lab.settings.replaced(flush_idle_hours=1.0)
-        assert lab.nightly(reviewer="heuristic").ok
+        assert lab.maintain(reviewer="heuristic").ok
         assert lab.theorex.sessions() == []
 
 
@@ -177,20 +177,20 @@ def test_no_day_of_a_session_crowds_out_another(tmp_path: Path) -> None:
         assert (done.kept, done.discarded) == (55, 10)
 
 
-def test_a_night_embeds_what_is_queued(tmp_path: Path) -> None:
+def test_the_maintenance_embeds_what_is_queued(tmp_path: Path) -> None:
     with Lab(
         tmp_path / "spelling", clock=FixedClock(NOW), embedder=HashedNgramEmbedder()
     ) as lab:
         lab.agent("main").write("TTL invalidation prevents cache stampedes")
         detail = {
-            step.name: step.detail for step in lab.nightly(reviewer="heuristic").steps
+            step.name: step.detail for step in lab.maintain(reviewer="heuristic").steps
         }
         assert detail["embed"].startswith("no vectors are made of texts")
     with Lab(tmp_path / "meaning", clock=FixedClock(NOW), embedder=Meanings()) as lab:
         lab.agent("main").write("TTL invalidation prevents cache stampedes")
         assert lab.searcher.vectors.coverage()["queued"] > 0
         detail = {
-            step.name: step.detail for step in lab.nightly(reviewer="heuristic").steps
+            step.name: step.detail for step in lab.maintain(reviewer="heuristic").steps
         }
         assert detail["embed"] != "0 embedded"
         assert lab.searcher.vectors.coverage()["queued"] == 0
@@ -207,7 +207,7 @@ def test_a_night_embeds_what_is_queued(tmp_path: Path) -> None:
         ({"costPerMillionTokens": 3}, True, "auto", 1),
     ],
 )
-def test_a_night_judges_where_a_model_was_set_up_for_it(
+def test_the_maintenance_judges_where_a_model_was_set_up_for_it(
     tmp_path: Path, model: dict[str, Any], named: bool, reviewer: str, asked: int
 ) -> None:
     with HostileServer(completion('{"score": 80}')) as server:
@@ -222,7 +222,7 @@ def test_a_night_judges_where_a_model_was_set_up_for_it(
                 "main", "raised the TTL", "it held", success=True
             )
             for _ in range(2):
-                assert lab.nightly(reviewer=reviewer).ok
+                assert lab.maintain(reviewer=reviewer).ok
             assert (
                 len(server.requests),
                 lab.outcomes.get(done.outcome_id).judge_score,
@@ -232,16 +232,16 @@ def test_a_night_judges_where_a_model_was_set_up_for_it(
             )
 
 
-def test_a_night_of_an_empty_home(tmp_path: Path) -> None:
+def test_the_maintenance_of_an_empty_home(tmp_path: Path) -> None:
     with documented(tmp_path) as lab:
-        assert lab.nightly(reviewer="heuristic").ok
+        assert lab.maintain(reviewer="heuristic").ok
         assert lab.context_file.exists()
 
 
 def test_one_agent_alone(tmp_path: Path) -> None:
     with documented(tmp_path) as lab:
         fill(lab)
-        lab.nightly(agent="sage", reviewer="heuristic")
+        lab.maintain(agent="sage", reviewer="heuristic")
         assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {
             "sage"
         }
@@ -259,9 +259,9 @@ def test_a_step_that_fails_stops_no_other(
 
     with documented(tmp_path) as lab:
         fill(lab)
-        module = nightly_module if broken == "gate" else upkeep
+        module = maintenance_module if broken == "gate" else upkeep
         monkeypatch.setattr(f"{module.__name__}.{broken}", fails)
-        report = lab.nightly(reviewer="heuristic")
+        report = lab.maintain(reviewer="heuristic")
         # What graduates is scanned at once, so that its step fails with the scan.
         failed = {"lifecycle.scan": {"scan", "graduate"}}.get(
             broken, {broken.rpartition(".")[2]}
@@ -279,7 +279,7 @@ def test_a_step_that_fails_stops_no_other(
             name not in failed for name in STEPS
         ]
         monkeypatch.undo()
-        assert lab.nightly(reviewer="heuristic").ok, "the next night makes it good"
+        assert lab.maintain(reviewer="heuristic").ok, "the next run makes it good"
         assert len(_events(lab, "promoted")) >= 2
 
 
@@ -296,7 +296,7 @@ def test_an_agent_that_fails_stops_no_other_agent(
     with documented(tmp_path) as lab:
         fill(lab)
         monkeypatch.setattr(lifecycle, "promote", fails_for_main)
-        report = lab.nightly(reviewer="heuristic")
+        report = lab.maintain(reviewer="heuristic")
         assert [step.detail for step in report.steps if not step.ok] == [
             "main: not for main"
         ]
@@ -305,7 +305,7 @@ def test_an_agent_that_fails_stops_no_other_agent(
         }
 
 
-def test_of_two_nights_at_once_one_runs_and_the_other_says_so(
+def test_of_two_runs_at_once_one_runs_and_the_other_says_so(
     tmp_path: Path, run: Run
 ) -> None:
     home = tmp_path / "home"
@@ -313,7 +313,7 @@ def test_of_two_nights_at_once_one_runs_and_the_other_says_so(
         fill(lab)
         with leased(lab.home, "nightly") as lease:
             seq = lab.journal.last_seq()
-            report = lab.nightly(reviewer="heuristic")
+            report = lab.maintain(reviewer="heuristic")
             assert (report.ran, report.steps) == (False, [])
             ended = run(
                 "maintain", "--reviewer", "heuristic", "--json", "--now", to_iso(NOW)
@@ -325,15 +325,15 @@ def test_of_two_nights_at_once_one_runs_and_the_other_says_so(
                     "ran": False,
                     "ok": True,
                     "steps": [],
-                    "held_by": lease.owner,
+                    "held_by": lease.holder.shown_owner,
                     "until": until,
                 },
             )
             told = run("maintain", "--now", to_iso(NOW)).out
-            assert "another nightly is under way" in told
-            assert f"held by {lease.owner} until {until}" in told
+            assert "another maintenance is under way" in told
+            assert f"held by {lease.holder.shown_owner} until {until}" in told
             assert lab.journal.last_seq() == seq
-        assert lab.nightly(reviewer="heuristic").ran
+        assert lab.maintain(reviewer="heuristic").ran
 
 
 def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(
@@ -344,7 +344,7 @@ def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(
     """
     with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
         before = lab.settings
-        report = lab.nightly(reviewer="heuristic")
+        report = lab.maintain(reviewer="heuristic")
         assert "memory: accept" in next(
             step.detail for step in report.steps if step.name == "gate"
         )
@@ -393,7 +393,7 @@ def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
     )
 
 
-def test_the_command_of_the_night(
+def test_the_command_of_the_maintenance(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with documented(tmp_path / "home") as lab:
@@ -414,7 +414,7 @@ def test_the_command_of_the_night(
     def fails(*_: object, **__: object) -> None:
         raise StorageError("the disk is full")
 
-    monkeypatch.setattr(nightly_module, "refresh", fails)
+    monkeypatch.setattr(maintenance_module, "refresh", fails)
     failed = run("maintain", "--reviewer", "heuristic", "--json", *at)
     assert failed.code == 1
     assert (failed.json["ok"], failed.json["error"]) == (
@@ -436,7 +436,7 @@ def awkward(tmp_path: Path) -> str:
     return str(tmp_path / 'it\'s a $HOME of 100% "ours"')
 
 
-def test_a_line_of_a_crontab_runs_the_night(run: Run, awkward: str) -> None:
+def test_a_line_of_a_crontab_runs_the_maintenance(run: Run, awkward: str) -> None:
     line = run(
         "maintain", "--schedule", "cron", "--at", "04:05", "--home", awkward, "--json"
     ).json["files"]["crontab"]
