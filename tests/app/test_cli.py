@@ -298,7 +298,7 @@ def test_wrong_usage_ends_with_2(run: Run) -> None:
         ended = run("--json", *arguments)
         assert ended.code == 2, arguments
         assert "error" in ended.json
-    assert "No such command" in run("wrte").err
+    assert "got the command" in run("wrte").err
 
 
 def test_a_broken_config_is_named(run: Run, tmp_path: Path) -> None:
@@ -647,7 +647,7 @@ def test_an_unknown_command_is_refused_with_the_nearest(run: Run) -> None:
     ):
         ended = run(*words, "--json")
         assert (ended.code, nearest in ended.json["error"]) == (2, True)
-        assert "No such command" in ended.err
+        assert "got the command" in ended.err
 
 
 def test_every_option_has_help() -> None:
