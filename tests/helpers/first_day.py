@@ -109,6 +109,7 @@ class Newcomer:
         """
         self.programs = programs
         self.user_home = folder / "home"
+        self.transcripts = self.user_home / ".claude" / "projects"
         self.repository = folder / "shop"
         self.user_home.mkdir()
         self.environment = {
@@ -183,12 +184,16 @@ class Newcomer:
         )
 
     def _write_transcripts(self) -> None:
-        folder = self.user_home / ".claude" / "projects" / "shop"
-        folder.mkdir(parents=True)
-        for number, messages in enumerate(_SESSIONS):
-            rows = _transcript(number, messages, str(self.repository))
-            text = "".join(f"{json.dumps(row)}\n" for row in rows)
-            (folder / f"{_session_id(number)}.jsonl").write_text(text, encoding="utf-8")
+        for number in range(len(_SESSIONS)):
+            self.write_session(number, self.transcripts / "shop")
+
+    def write_session(self, number: int, folder: Path) -> None:
+        """Write the transcript of a session; after the eighth they begin anew."""
+        messages = _SESSIONS[number % len(_SESSIONS)]
+        rows = _transcript(number, messages, str(self.repository))
+        text = "".join(f"{json.dumps(row)}\n" for row in rows)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{_session_id(number)}.jsonl").write_text(text, encoding="utf-8")
 
 
 def _commit(number: int) -> str:
@@ -284,7 +289,7 @@ _SESSIONS = (
 
 
 def _session_id(number: int) -> str:
-    return f"5f0c7a10-0000-4000-8000-00000000000{number + 1}"
+    return f"5f0c7a10-0000-4000-8000-{number + 1:012d}"
 
 
 def _transcript(

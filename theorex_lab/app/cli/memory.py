@@ -140,8 +140,8 @@ def search(
     It finds texts; with --kind concept it finds concepts. It searches the agent's own
     items and what is shared, in this folder's project.
 
-    JSON: {hits: [{id, kind, text, agent, score, subject, timestamp, why}], notes}; why with
-    --why
+    JSON: {hits: [{id, kind, text, agent, score, subject, timestamp}], notes}; with --why
+    {hits: [{id, kind, text, agent, score, subject, timestamp, why}], notes}
     """
     if all_agents and agent is not None:
         raise click.UsageError("Give one of --agent and --all-agents.")
@@ -518,6 +518,6 @@ def _given_row(row: Mapping[str, Any]) -> str:
     """Return one time that an agent was given something, for people."""
     used = "" if row["used"] is None else f", {row['used']} used"
     return one_row(
-        f"{row['at']:.16}  {row['how']:<13}  {row['agent']} {row['session']} "
+        f"{row['timestamp']:.16}  {row['how']:<13}  {row['agent']} {row['session']} "
         f" {row['tokens']} tokens, {row['items']} lines{used}"
     )
