@@ -1284,7 +1284,7 @@ def _change(
             nearest = nearest_key(key, kind)
             raise ConfigError(
                 f"got the key {key!r}, but there is no such setting; the nearest is"
-                f" {nearest}"
+                f" {nearest}, and `theorex config` lists all"
             )
         for spelling in spellings:
             values.pop(spelling, None)
@@ -1341,6 +1341,11 @@ def read_object(file: Path) -> dict[str, Any]:
         return {}
     except ConfigError:
         raise
+    except NotADirectoryError as error:
+        raise ConfigError(
+            f"got the home {file.parent}, which is a file; allowed is a folder: name"
+            " one with --home or THEOREX_HOME"
+        ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(
             f"{file} cannot be read: {error}; mend it, or remove it to use the defaults"

@@ -265,7 +265,7 @@ def _nearest(views: Views, trace_id: str) -> str:
     start = trace_id[:128]
     matches = difflib.get_close_matches(start, newest, n=1, cutoff=0)
     if not matches:
-        return "there are no traces yet"
+        return "there are no traces yet: `theorex dispatch` makes them"
     return f"the nearest is {matches[0]}"
 
 

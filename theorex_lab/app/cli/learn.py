@@ -413,9 +413,10 @@ def policy(tests: bool, keeps: bool, number: int | None, reason: str) -> None:
     outcomes and calls. --rollback keeps what was in force first, so that it can be
     undone; settings that belong to no policy stay as they are.
 
-    JSON: {policies: [{number, settings, metrics, reason, parent, in_force}]}; with
-    --test {tested: [{part, decision, before, after, n, proposed, policy}]}; with
-    --snapshot or --rollback {number, timestamp, settings, metrics, reason, parent, …}
+    JSON: {policies: [{number, timestamp, settings, metrics, reason, parent, in_force,
+    …}]}; with --test {tested: [{part, decision, before, after, n, margin, repeated,
+    proposed, policy}]}; with --snapshot or --rollback {number, timestamp, settings,
+    metrics, reason, parent, …}
     """
     if tests + keeps + (number is not None) > 1:
         raise click.UsageError("Give one of --test, --snapshot and --rollback.")

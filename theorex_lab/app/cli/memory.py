@@ -140,8 +140,9 @@ def search(
     It finds texts; with --kind concept it finds concepts. It searches the agent's own
     items and what is shared, in this folder's project.
 
-    JSON: {hits: [{id, kind, text, agent, score, subject, timestamp, signals, why}], notes};
-    why with --why
+    JSON: {hits: [{id, kind, text, agent, score, subject, timestamp, signals}], notes};
+    with --why {hits: [{id, kind, text, agent, score, subject, timestamp, signals,
+    why}], notes}
     """
     if all_agents and agent is not None:
         raise click.UsageError("Give one of --agent and --all-agents.")
