@@ -123,7 +123,7 @@ def _name(parameter: click.Parameter) -> str:
     return (parameter.metavar or str(parameter.name)).upper()
 
 
-def _allowed(kind: click.ParamType) -> str:
+def _allowed(kind: object) -> str:
     """Return what a type of values allows; '' where it takes any text."""
     if isinstance(kind, click.Choice):
         return f"are {', '.join(str(choice) for choice in kind.choices)}"
