@@ -367,7 +367,10 @@ def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(
 
 
 def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
-    assert run("policy").out == "no policy was kept yet\n"
+    assert (
+        run("policy").out
+        == "no policy is kept yet: keep one with `theorex policy --snapshot`\n"
+    )
     kept = run("policy", "--snapshot", "--reason", "as it began", "--json").json
     assert {"number", "settings", "metrics", "reason", "parent"} <= kept.keys()
     assert kept["metrics"] == {"memory": {"score": 0.0, "n": 0}}
@@ -421,7 +424,7 @@ def test_the_command_of_the_maintenance(
     assert failed.code == 1
     assert (failed.json["ok"], failed.json["error"]) == (
         False,
-        "these steps of the night failed: briefing",
+        "these steps of the maintenance failed: briefing",
     )
     assert (
         "FAILED briefing    the disk is full"
