@@ -63,7 +63,7 @@ def test_imported_runs_route_only_where_they_are_trusted(
                 for cell in found
                 if (cell.query_type, cell.model) == ("code", "ministral-3b")
             ]
-            for found in (lab.matrix(), lab.matrix(heard=True))
+            for found in (lab.matrix(), lab.matrix(untrusted=True))
         )
         assert bool(own) is trusted
         assert heard == ([] if trusted else [(5, 1.0)])
@@ -79,12 +79,12 @@ def test_a_file_does_not_trust_itself(tmp_path: Path) -> None:
 
 def test_the_matrix_shows_them_apart(run: Run, tmp_path: Path) -> None:
     assert run("import", str(made_up(tmp_path / "given"))).code == 0
-    shown = run("matrix-show", "--json").json
-    assert (shown["cells"], [cell["model"] for cell in shown["heard"]]) == (
+    shown = run("matrix", "--json").json
+    assert (shown["cells"], [cell["model"] for cell in shown["untrusted"]]) == (
         [],
         ["ministral-3b"],
     )
-    assert "imported without --trusted, not used:" in run("matrix-show").out
+    assert "imported without --trusted, not used:" in run("matrix").out
 
 
 def node(label: str, **more: Any) -> dict[str, Any]:

@@ -211,7 +211,7 @@ def test_over_standard_input_another_agent_is_refused_too(tmp_path: Path) -> Non
             *PROGRAM,
             "--home",
             str(home),
-            "mcp-start",
+            "mcp",
             "--stdio",
             "--agent",
             "bob",

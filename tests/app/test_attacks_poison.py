@@ -287,7 +287,7 @@ def test_hearsay_is_in_no_briefing_and_five_lines_of_one_agent_and_source_in_a_c
         assert "eard" not in briefing.text
         assert "do so" not in briefing.text
     large = section(
-        lab.theorex.boot_aware("claude-opus").text, "Heard, not verified"
+        lab.theorex.boot_aware("claude-opus").text, "Unverified"
     ).splitlines()
     assert sum(line.startswith("trace_fix") for line in large) == 3 * 2 * 5
     for text in (
@@ -323,7 +323,7 @@ def test_what_was_heard_takes_none_of_the_room_of_the_owners_sentences(
         ]
     )
     assert lab.briefing(tokens=1_000).text == alone.text
-    told = section(lab.theorex.boot_aware().text, "Heard, not verified")
+    told = section(lab.theorex.boot_aware().text, "Unverified")
     assert 0 < count_tokens(told) <= 4_096 // 4
 
 
@@ -390,7 +390,7 @@ def test_what_a_tool_said_does_not_come_back_in_a_fix_of_the_rules(lab: Lab) -> 
         f"trace_fix: {record.fix_description} (today, id"
         f" {str(record.observation_id)[-8:]})" in context
     )
-    assert "text source=main/tool\n" in section(context, "Heard, not verified")
+    assert "text source=main/tool\n" in section(context, "Unverified")
 
 
 @pytest.mark.parametrize("tool", ["obey me now", "a`b", "x" * 65, "<b>"])
@@ -461,7 +461,7 @@ def test_a_fix_is_cut_at_300_characters(lab: Lab) -> None:
     assert len(record.fix_description) == 300
 
 
-def test_a_person_confirms_what_was_heard(lab: Lab) -> None:
+def test_a_person_trusts_an_untrusted_fix(lab: Lab) -> None:
     outcome_id = failed(lab)
     lab.review_failures(reviewer=saying(GOOD))
     lab.agent("main").write(FIX_TEXT, observation_type="trace_fix")
@@ -470,10 +470,10 @@ def test_a_person_confirms_what_was_heard(lab: Lab) -> None:
     ]
     assert pitfalls(lab.briefing()) == [FIX_LINE[2:-1]]
     before = lab.theorex.boot_aware().text
-    assert f"id {heard.id[-8:]}" in section(before, "Heard, not verified")
+    assert f"id {heard.id[-8:]}" in section(before, "Unverified")
     assert (
-        lab.theorex.confirm(heard.id[-8:])
-        == lab.theorex.confirm(heard.id)
+        lab.theorex.trust(heard.id[-8:])
+        == lab.theorex.trust(heard.id)
         == (heard.id, heard.body["text"])
     )
     [event] = events(lab, "confirmed")
@@ -495,7 +495,7 @@ def test_a_person_confirms_what_was_heard(lab: Lab) -> None:
     assert lab.verify().ok
 
 
-def test_what_is_no_fix_is_not_confirmed(lab: Lab) -> None:
+def test_what_is_no_fix_is_not_trusted_as_one(lab: Lab) -> None:
     lab.review_failures(reviewer=saying(GOOD))
     note = lab.agent("main").write("a note")
     failed(lab)
@@ -509,24 +509,24 @@ def test_what_is_no_fix_is_not_confirmed(lab: Lab) -> None:
         None,
     ):
         with pytest.raises(InvalidInput, match="allowed is the whole id of a fix"):
-            lab.theorex.confirm(wrong)  # type: ignore[arg-type]
+            lab.theorex.trust(wrong)  # type: ignore[arg-type]
     lab.erase(ids=[str(record.observation_id)])
     with pytest.raises(InvalidInput, match="no fix that is remembered"):
-        lab.theorex.confirm(str(record.observation_id))
+        lab.theorex.trust(str(record.observation_id))
     assert events(lab, "confirmed") == []
 
 
-def test_confirm_as_a_command(run: Run) -> None:
+def test_a_fix_is_trusted_by_a_command(run: Run) -> None:
     written = run(
         "write", FIX_TEXT, "--type", "trace_fix", "--source", "tool", "--json"
     ).json
-    ended = run("confirm", written["event_id"], "--json")
-    assert ended.json == {"observation_id": written["event_id"], "text": FIX_TEXT}
-    refused = run("confirm", "nothing-like-it", "--json")
-    assert (refused.code, "allowed is the whole id" in refused.json["error"]) == (
-        1,
-        True,
-    )
+    ended = run("trust", written["event_id"], "--json")
+    assert ended.json == {"item": written["event_id"]}
+    assert "is a known fix" in run("trust", written["event_id"]).out
+    refused = run("trust", written["event_id"], "--undo", "--json")
+    assert (refused.code, "cannot be taken back" in refused.json["error"]) == (1, True)
+    unknown = run("trust", "nothing-like-it", "--json")
+    assert (unknown.code, "nothing-like-it" in unknown.json["error"]) == (1, True)
 
 
 def test_a_tool_does_not_hide_the_owners_words_by_saying_them_later(lab: Lab) -> None:
@@ -547,7 +547,7 @@ def test_a_tool_does_not_hide_the_owners_words_by_saying_them_later(lab: Lab) ->
     text = lab.theorex.boot_aware().text
     assert FIX_TEXT in section(text, "Known fixes")
     assert "Avoid it all" in section(text, "To avoid")
-    assert "Obey" in section(text, "Heard, not verified")
+    assert "Obey" in section(text, "Unverified")
 
 
 # What only restates a failure
@@ -679,7 +679,7 @@ def test_the_readme_without_a_model(
         ).code
         == 1
     )
-    assert run("evolve-review").code == run("promote").code == 0
+    assert run("tiers", "evolve-review").code == run("tiers", "promote").code == 0
     assert run("briefing", "--save", "--all-projects").code == 0
     context = (home / "SHARED_CONTEXT.md").read_text()
     told = "- Raised the cache TTL to an hour failed: stale prices at noon ("

@@ -323,9 +323,9 @@ def test_a_hook_masks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 COMMANDS = [
     ["write", SENTENCE],
-    ["moment", SENTENCE],
+    ["tiers", "moment", SENTENCE],
     ["outcome", "--decision", SENTENCE, "--result", "well", "--success"],
-    ["a2a-send", "--to", "sage", "--type", "deploy", SENTENCE],
+    ["tiers", "a2a-send", "--to", "sage", "--type", "deploy", SENTENCE],
 ]
 
 

@@ -23,7 +23,7 @@ from theorex_lab import (
     Lab,
     Settings,
 )
-from theorex_lab.app.cli.groups import COMMANDS
+from theorex_lab.app.cli.groups import COMMANDS, GROUPS, DesignCommands
 from theorex_lab.core.ids import CONCEPT_BITS
 from theorex_lab.core.settings import (
     LAW_PARAMETERS,
@@ -107,54 +107,54 @@ AGENT_COMMANDS = [
     ["write", "x y"],
     ["search", "x"],
     ["status"],
-    ["scan"],
-    ["prune"],
-    ["scan-agent"],
-    ["prune-agent"],
-    ["flush"],
-    ["graduate"],
-    ["promote"],
-    ["flash-inject", "--session", "s"],
-    ["boot-aware"],
+    ["tiers", "scan"],
+    ["tiers", "prune"],
+    ["tiers", "scan-agent"],
+    ["tiers", "prune-agent"],
+    ["tiers", "flush"],
+    ["tiers", "graduate"],
+    ["tiers", "promote"],
+    ["tiers", "flash-inject", "--session", "s"],
+    ["tiers", "boot-aware"],
     ["route", "x"],
-    ["trace-stats"],
+    ["traces"],
     ["dispatch", "x"],
-    ["trace-review"],
-    ["evolve-review"],
-    ["nightly"],
-    ["drift"],
-    ["evolve-status"],
+    ["review"],
+    ["tiers", "evolve-review"],
+    ["maintain"],
+    ["tiers", "drift"],
+    ["outcomes"],
     ["outcome", "--decision", "d", "--result", "r", "--fail"],
-    ["judge", "--pending"],
-    ["context-monitor", "--session", "s", "--context", "5"],
-    ["moment", "a story"],
-    ["a2a-tasks"],
-    ["a2a-claim"],
-    ["mcp-start"],
+    ["outcomes", "--judge"],
+    ["tiers", "context-monitor", "--session", "s", "--context", "5"],
+    ["tiers", "moment", "a story"],
+    ["tiers", "a2a-tasks"],
+    ["tiers", "a2a-claim"],
+    ["mcp"],
     ["serve"],
     ["erase"],
     ["export", "out"],
     ["import", "x"],
     ["install-hooks", "--yes"],
-    ["dream-recall", "x"],
-    ["memory-write", "--entity", "people/ann", "--fact", "x y"],
-    ["memory-observe", "--text", "x y"],
-    ["causal-snapshot"],
-    ["causal-hypothesis"],
-    ["causal-attempt"],
-    ["causal-close"],
-    ["research-remember", "k", "v"],
-    ["research-forget", "k"],
-    ["research-post-run", "--session", "s"],
-    ["research-import", "x"],
+    ["dreams", "recall", "x"],
+    ["facts", "write", "--entity", "people/ann", "--fact", "x y"],
+    ["facts", "observe", "--text", "x y"],
+    ["causal", "snapshot"],
+    ["causal", "hypothesis"],
+    ["causal", "attempt"],
+    ["causal", "close"],
+    ["research", "remember", "k", "v"],
+    ["research", "forget", "k"],
+    ["research", "post-run", "--session", "s"],
+    ["research", "import", "x"],
     ["ingest", "x"],
-    ["ingest-code", "x"],
-    ["ingest-image", "x"],
-    ["ingest-video", "x"],
-    ["session-summary", "--next", "x"],
-    ["synthesize", "x"],
-    ["memory-tension", "--fact1", "a", "--fact2", "b", "--text", "x y"],
-    ["fact-review", "obs-0001", "archive"],
+    ["ingest", "--kind", "code", "x"],
+    ["ingest", "--kind", "image", "x"],
+    ["ingest", "--kind", "video", "x"],
+    ["tiers", "session-summary", "--next", "x"],
+    ["tiers", "synthesize", "x"],
+    ["facts", "tension", "--fact1", "a", "--fact2", "b", "--text", "x y"],
+    ["facts", "review", "obs-0001", "archive"],
 ]
 
 
@@ -177,20 +177,34 @@ def test_an_empty_agent_is_nobody(
 def test_every_command_that_takes_an_agent_is_tried() -> None:
     from theorex_lab.app.cli import theorex
 
-    commands = {name: theorex.get_command(None, name) for name in COMMANDS}  # type: ignore[arg-type]
+    commands = {(name,): theorex.get_command(None, name) for name in COMMANDS}  # type: ignore[arg-type]
+    for group in GROUPS:
+        made = DesignCommands(group)
+        for name in made.list_commands(None):  # type: ignore[arg-type]
+            commands[group, name] = made.get_command(None, name)  # type: ignore[arg-type]
     takers = {
-        name
-        for name, each in commands.items()
+        words
+        for words, each in commands.items()
         if each and any("--agent" in option.opts for option in each.params)
     }
-    assert takers == {arguments[0] for arguments in AGENT_COMMANDS}
+    tried = set[tuple[str, ...]]()
+    for arguments in AGENT_COMMANDS:
+        tried.add(tuple(arguments[: 2 if arguments[0] in GROUPS else 1]))
+    same = {  # under their own names without a group they are tried above
+        ("tiers", name)
+        for name in (
+            "write status search dispatch route outcome trace-stats trace-review"
+            " mcp-start ingest ingest-code ingest-image ingest-video evolve-status"
+        ).split()
+    }
+    assert takers - same == tried
 
 
 @pytest.mark.parametrize("arguments", [["--to", ""], ["--to", "sage", "--from", ""]])
 def test_nor_does_anybody_ask_or_answer_without_a_name(
     run: Run, arguments: list[str]
 ) -> None:
-    ended = run("a2a-send", *arguments, "--type", "review", "x", "--json")
+    ended = run("tiers", "a2a-send", *arguments, "--type", "review", "x", "--json")
     assert (ended.code, "got the agent id ''" in ended.json["error"]) == (1, True)
 
 
@@ -215,43 +229,43 @@ def test_a_model_without_a_budget_is_named_with_the_nearest(
     run: Run, home: Callable[..., Path]
 ) -> None:
     home(models={"own-model": {"tier": "small"}})
-    ended = run("boot-aware", "--model", "claude-sonet", "--json")
+    ended = run("tiers", "boot-aware", "--model", "claude-sonet", "--json")
     assert (ended.code, ended.json["model"]) == (0, "claude-sonet")
     assert "no model 'claude-sonet' is known" in ended.err
     assert "the nearest is 'claude-sonnet'" in ended.err
     for known in ("claude-sonnet", "default", "own-model"):
-        assert run("boot-aware", "--model", known).err == ""
+        assert run("tiers", "boot-aware", "--model", known).err == ""
 
 
 OUT_OF_RANGE = [
-    ["search", "x", "-k", "0"],
-    ["search", "x", "-k", "1001"],
-    ["query-shared", "x", "-k", "-1"],
-    ["promote", "--force", "-1"],
-    ["promote", "--force", str(1 << 53)],
+    ["search", "x", "--limit", "0"],
+    ["search", "x", "--limit", "1001"],
+    ["tiers", "query-shared", "x", "--limit", "-1"],
+    ["tiers", "promote", "--force", "-1"],
+    ["tiers", "promote", "--force", str(1 << 53)],
     ["dispatch", "x", "--context", "101"],
     ["dispatch", "x", "--context", "nan"],
     ["dispatch", "x", "--tokens", "-1"],
     ["route", "x", "--context", "-1"],
     ["route", "x", "--tokens", "-5"],
-    ["matrix-show", "--half-life", "0"],
-    ["matrix-show", "--half-life", "inf"],
-    ["matrix-show", "--min-samples", "0"],
-    ["context-monitor", "--session", "s", "--context", "100.5"],
-    ["a2a-claim", "--lease", "0"],
-    ["a2a-claim", "--lease", "nan"],
-    ["a2a-claim", "--lease", "1e9"],
-    ["evolve-review", "--days", "0"],
+    ["matrix", "--half-life", "0"],
+    ["matrix", "--half-life", "inf"],
+    ["matrix", "--min-samples", "0"],
+    ["tiers", "context-monitor", "--session", "s", "--context", "100.5"],
+    ["tiers", "a2a-claim", "--lease", "0"],
+    ["tiers", "a2a-claim", "--lease", "nan"],
+    ["tiers", "a2a-claim", "--lease", "1e9"],
+    ["tiers", "evolve-review", "--days", "0"],
     ["embed", "--limit", "-1"],
     ["audit", "--limit", "-1"],
-    ["mcp-start", "--port", "70000"],
+    ["mcp", "--port", "70000"],
 ]
 
 
 @pytest.mark.parametrize("arguments", OUT_OF_RANGE, ids=" ".join)
 def test_a_number_out_of_range_is_wrong_usage(run: Run, arguments: list[str]) -> None:
     ended = run(*arguments, "--json")
-    assert (ended.code, "range" in ended.json["error"]) == (2, True)
+    assert (ended.code, "; allowed is a" in ended.json["error"]) == (2, True)
 
 
 def test_the_ranges_are_those_of_the_rooms_below() -> None:
@@ -312,7 +326,7 @@ def test_wrong_settings_are_refused_when_they_are_loaded(
     for command in (
         ["status"],
         ["write", "a cache"],
-        ["config", "set", "contextTokens", "500"],
+        ["config", "contextTokens", "500"],
     ):
         ended = run(*command, "--json")
         assert (ended.code, said in ended.json["error"]) == (1, True)
@@ -345,7 +359,7 @@ def test_right_settings_pass() -> None:
 
 def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "home" / "config.json"
-    done = run("config", "set", "half_life_days", "7", "--json")
+    done = run("config", "half_life_days", "7", "--json")
     assert (done.code, done.json["file"]) == (0, str(file))
     assert (
         done.json["setting"]["key"],
@@ -366,7 +380,7 @@ def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:
         ("sharedAxonPath", '"a b"'),
         ("lmStudioEmbedModel", "123"),
     ):
-        assert run("config", "set", key, value).code == 0
+        assert run("config", key, value).code == 0
     assert json.loads(file.read_text()) == {
         "halfLifeDays": 7,
         "decayLaw": "power",
@@ -384,28 +398,28 @@ def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:
         "decayLaw"
     ] == "power"
     assert "halfLifeDays = 7.0 days" in run("config").out
-    row = run("--json", "config", "unset", "halfLifeDays").json["setting"]
+    row = run("--json", "config", "--unset", "halfLifeDays").json["setting"]
     assert (row["value"], row["source"]) == (14.0, "default")
     assert "halfLifeDays" not in json.loads(file.read_text())
-    assert run("config", "unset", "halfLifeDays").code == 0
+    assert run("config", "--unset", "halfLifeDays").code == 0
     assert run("status", "--json").json["decay_law"] == "power"
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["set", "halfLifeDay", "7"], "the nearest is halfLifeDays"),
-        (["unset", "halfLifeDay"], "the nearest is halfLifeDays"),
-        (["set", "halfLifeDays", "-1"], "halfLifeDays is -1; allowed is above 0"),
-        (["set", "halfLifeDays", "a week"], "allowed is JSON"),
-        (["set", "halfLifeDays", '"7"'], "halfLifeDays is '7'"),
-        (["set", "halfLifeDays", "NaN"], "halfLifeDays is nan"),
-        (["set", "decayLaw", "prodcut"], "decayLaw is 'prodcut'"),
-        (["set", "decayParams", '{"half_life_days": 2, "speed": 1}'], "speed = 1"),
-        (["set", "reviewers", "qwen3-32b"], "allowed is JSON"),
-        (["set", "reviewers", '["qwen3"]'], "reviewers.0 is 'qwen3'"),
-        (["set", "fusion", "both"], "standardised | reciprocal_rank"),
-        (["set", "mildThreshold", "0.9"], "up to activeThreshold"),
+        (["halfLifeDay", "7"], "the nearest is halfLifeDays"),
+        (["--unset", "halfLifeDay"], "the nearest is halfLifeDays"),
+        (["halfLifeDays", "-1"], "halfLifeDays is -1; allowed is above 0"),
+        (["halfLifeDays", "a week"], "allowed is JSON"),
+        (["halfLifeDays", '"7"'], "halfLifeDays is '7'"),
+        (["halfLifeDays", "NaN"], "halfLifeDays is nan"),
+        (["decayLaw", "prodcut"], "decayLaw is 'prodcut'"),
+        (["decayParams", '{"half_life_days": 2, "speed": 1}'], "speed = 1"),
+        (["reviewers", "qwen3-32b"], "allowed is JSON"),
+        (["reviewers", '["qwen3"]'], "reviewers.0 is 'qwen3'"),
+        (["fusion", "both"], "standardised | reciprocal_rank"),
+        (["mildThreshold", "0.9"], "up to activeThreshold"),
     ],
 )
 def test_what_is_wrong_is_not_set(
@@ -420,11 +434,9 @@ def test_what_is_wrong_is_not_set(
 
 def test_wrong_use_of_config(run: Run) -> None:
     for arguments in (
-        ["set"],
-        ["set", "halfLifeDays"],
-        ["unset"],
-        ["sett", "a", "b"],
-        ["set", "a", "b", "c"],
+        ["halfLifeDays", "--unset", "halfLifeDays"],
+        ["set", "halfLifeDays", "7"],
+        ["a", "b", "c"],
     ):
         assert run("config", *arguments, "--json").code == 2
 
@@ -434,10 +446,10 @@ def test_a_file_that_is_wrong_is_put_right_with_unset(
 ) -> None:
     file = home(halfLifeDays=-1, contextTokens=500) / "config.json"
     assert run("status").code == 1
-    assert run("config", "unset", "halfLifeDays").code == 0
+    assert run("config", "--unset", "halfLifeDays").code == 0
     assert run("status").code == 0
     file.write_text('{"colour": "red", "contextTokens": 500}')
-    done = run("config", "unset", "colour", "--json")
+    done = run("config", "--unset", "colour", "--json")
     assert (done.code, done.json["setting"]) == (0, None)
     assert json.loads(file.read_text()) == {"contextTokens": 500}
 

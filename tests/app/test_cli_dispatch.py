@@ -73,14 +73,14 @@ def test_a_task_is_answered_and_its_trace_shown(
     assert server.requests[0].body["messages"] == [
         {"role": "user", "content": " ".join(TASK)}
     ]
-    trace = run("trace-show", ended.json["trace_id"], "--json").json
+    trace = run("traces", ended.json["trace_id"], "--json").json
     assert (trace["agent_id"], trace["outcome_id"], trace["tags"]) == (
         "sage",
         "o-1",
         ["code", "billing"],
     )
     assert trace["latency_ms"] == ended.json["latency_ms"]
-    shown = run("trace-show", ended.json["trace_id"])
+    shown = run("traces", ended.json["trace_id"])
     assert shown.code == 0
     lines = shown.out.splitlines()
     assert lines[0] == f"id: {ended.json['trace_id']}"
@@ -102,7 +102,7 @@ def test_people_are_shown_the_answer_and_no_control_characters(
     assert ended.out.startswith("one\n?[2Jtwo\n(only, ")
     assert "kept, trace " in ended.out
     trace_id = ended.out.rstrip(")\n").rpartition(" ")[2]
-    assert "\x1b" not in run("trace-show", trace_id).out
+    assert "\x1b" not in run("traces", trace_id).out
 
 
 def test_a_failure_ends_with_1_and_is_printed_and_traced(
@@ -119,9 +119,9 @@ def test_a_failure_ends_with_1_and_is_printed_and_traced(
     ) == (False, None, "")
     assert "401" in ended.json["error"]
     assert ended.json["error"] in ended.err
-    trace = run("trace-show", ended.json["trace_id"], "--json").json
+    trace = run("traces", ended.json["trace_id"], "--json").json
     assert (trace["success"], trace["outcome_id"]) == (False, "o-1")
-    shown = run("trace-show", ended.json["trace_id"]).out
+    shown = run("traces", ended.json["trace_id"]).out
     assert "success: False\n" in shown
     assert "error: only: " in shown
     assert dispatch(*TASK).code == 1
@@ -160,7 +160,7 @@ def test_what_is_outside_the_rules_ends_with_1(
         in dispatch(*TASK, "--outcome-id", "../x", "--json").json["error"]
     )
     for trace_id in ("no-such-trace", "../etc/passwd", ""):
-        ended = run("trace-show", trace_id, "--json")
+        ended = run("traces", trace_id, "--json")
         assert (ended.code, ended.json.keys()) == (1, {"error"})
     assert dispatch("--json").code == 2
     for arguments in (
@@ -178,7 +178,7 @@ def test_the_agent_of_the_environment_is_asked_for(
 ) -> None:
     monkeypatch.setenv("THEOREX_AGENT", "sage")
     trace_id = dispatch(*TASK, "--json").json["trace_id"]
-    assert run("trace-show", trace_id, "--json").json["agent_id"] == "sage"
+    assert run("traces", trace_id, "--json").json["agent_id"] == "sage"
 
 
 @pytest.mark.parametrize("outcome_first", [True, False])
@@ -226,7 +226,7 @@ def test_a_model_that_answers_wrongly_loses_its_cell_to_one_that_answers_rightly
             else ["--trace-id", called["trace_id"], "--result", "as seen"]
         )
         given.append((agent, what))
-    cells = run("matrix-show", "--json").json["cells"]
+    cells = run("matrix", "--json").json["cells"]
     assert [(cell["model"], cell["n"], cell["success_rate"]) for cell in cells] == [
         ("glib", 5, 1),
         ("sound", 5, 1),
@@ -239,7 +239,7 @@ def test_a_model_that_answers_wrongly_loses_its_cell_to_one_that_answers_rightly
             run("outcome", *what, "--success" if agent == "sound" else "--fail").code
             == 0
         )
-    cells = run("matrix-show", "--json").json["cells"]
+    cells = run("matrix", "--json").json["cells"]
     assert [(cell["model"], cell["n"], cell["success_rate"]) for cell in cells] == [
         ("glib", 5, 0),
         ("sound", 5, 1),
@@ -249,7 +249,7 @@ def test_a_model_that_answers_wrongly_loses_its_cell_to_one_that_answers_rightly
         json.dumps({**settings, "roles": [], "recallCalls": 0})
     )
     assert run("route", *TASK, "--json").json["model"] == "sound"
-    assert run("trace-stats", "--json").json["stats"][0]["success_rate"] == 1, (
+    assert run("traces", "--json").json["stats"][0]["success_rate"] == 1, (
         "the calls themselves went well"
     )
     assert run("verify", "--json").json["ok"]

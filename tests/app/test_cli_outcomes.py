@@ -55,7 +55,7 @@ def test_an_outcome_is_recorded_and_corrected(run: Run) -> None:
     )
     name = made.json["outcome_id"]
     assert made.json["id"] == name
-    recorded = run("evolve-status", "--json").json["recent"][0]
+    recorded = run("outcomes", "--json").json["recent"][0]
     assert recorded["id"] == recorded["outcome_id"] == name
     assert (recorded["agent_id"], recorded["success"], recorded["tags"]) == (
         "sage",
@@ -70,7 +70,7 @@ def test_an_outcome_is_recorded_and_corrected(run: Run) -> None:
         == 0.533333
     )
     assert run("outcome", "--id", name, "--success", "--json").json["score"] == 0.533333
-    (now,) = run("evolve-status", "--json").json["recent"]
+    (now,) = run("outcomes", "--json").json["recent"]
     assert (now["success"], now["explicit_score"], now["thumbs_up"]) == (
         True,
         0.8,
@@ -88,8 +88,8 @@ def test_the_agent_of_the_environment(
 ) -> None:
     monkeypatch.setenv("THEOREX_AGENT", "sage")
     run("outcome", *DEPLOY, "--fail")
-    assert run("evolve-status", "--agent", "sage", "--json").json["outcomes"] == 1
-    assert run("drift", "--json").json["agent"] == "sage"
+    assert run("outcomes", "--agent", "sage", "--json").json["outcomes"] == 1
+    assert run("tiers", "drift", "--json").json["agent"] == "sage"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_the_agent_of_the_environment(
 def test_wrong_usage_of_outcome_ends_with_2(run: Run, arguments: list[str]) -> None:
     ended = run("outcome", *arguments, "--json")
     assert (ended.code, ended.json.keys()) == (2, {"error"})
-    assert run("evolve-status", "--json").json["outcomes"] == 0
+    assert run("outcomes", "--json").json["outcomes"] == 0
 
 
 def test_refusals_end_with_1(run: Run) -> None:
@@ -133,18 +133,27 @@ def test_refusals_end_with_1(run: Run) -> None:
         (["outcome", *DEPLOY, "--fail", "--tag", "x" * 65], "tag"),
         (["audit", "--kind", "nothing"], "allowed are tier_change"),
         (["audit", "--since", "yesterday"], "ISO 8601"),
-        (["context-monitor", "--session", "", "--context", "50"], "name the session"),
-        (["context-monitor", "--session", "a b", "--context", "50"], "session id"),
-        (["moment", " "], "empty text"),
-        (["drift", "--agent", "No"], "agent id"),
-        (["evolve-status", "--agent", "No"], "agent id"),
-        (["judge", "--pending", "--agent", "No"], "agent id"),
+        (
+            ["tiers", "context-monitor", "--session", "", "--context", "50"],
+            "name the session",
+        ),
+        (
+            ["tiers", "context-monitor", "--session", "a b", "--context", "50"],
+            "session id",
+        ),
+        (["tiers", "moment", " "], "empty text"),
+        (["tiers", "drift", "--agent", "No"], "agent id"),
+        (["outcomes", "--agent", "No"], "agent id"),
+        (["outcomes", "--judge", "--agent", "No"], "agent id"),
     ):
         ended = run(*arguments, "--json")
         assert (ended.code, ended.json.keys()) == (1, {"error"}), arguments
         assert said in ended.json["error"], arguments
     for percent in ("nan", "101", "-1"):
-        assert run("context-monitor", "--session", "s", "--context", percent).code == 2
+        assert (
+            run("tiers", "context-monitor", "--session", "s", "--context", percent).code
+            == 2
+        )
     assert run("verify", "--json").json["events"] == 1
 
 
@@ -160,7 +169,7 @@ def test_judge_pending(run: Run, server: HostileServer) -> None:
         completion("I would say 80"),
         completion('{"score": "80"}'),
     )
-    done = run("judge", "--pending", "--agent", "main", "--json")
+    done = run("outcomes", "--judge", "--agent", "main", "--json")
     assert done.code == 0
     assert done.json["judged"] == [
         {"outcome_id": names[0], "judge_score": 0.25, "score": 0.25}
@@ -181,15 +190,14 @@ def test_judge_pending(run: Run, server: HostileServer) -> None:
     server.then(completion('{"score": 100}'))
     assert [
         each["outcome_id"]
-        for each in run("judge", "--pending", "--json").json["judged"]
+        for each in run("outcomes", "--judge", "--json").json["judged"]
     ] == [*names[1:], other]
-    assert run("judge", "--pending", "--json").json == {
+    assert run("outcomes", "--judge", "--json").json == {
         "judged": [],
         "pending": 0,
         "problems": [],
     }
-    assert run("judge", "--pending").out == "0 pending\n"
-    assert run("judge", "--json").code == 2
+    assert run("outcomes", "--judge").out == "0 pending\n"
 
 
 def test_a_judge_who_is_silent_twice_in_a_row_is_asked_no_more(
@@ -198,11 +206,11 @@ def test_a_judge_who_is_silent_twice_in_a_row_is_asked_no_more(
     server.then(status(429, Retry_After="3600"))
     for _ in range(5):
         run("outcome", *DEPLOY, "--fail")
-    shown = run("judge", "--pending")
+    shown = run("outcomes", "--judge")
     assert (shown.code, len(server.requests)) == (0, 2)
     assert shown.out.count("  not judged: nobody was asked") == 3
     assert shown.out.splitlines()[-1] == "5 pending"
-    assert len(run("judge", "--pending", "--json").json["problems"]) == 5
+    assert len(run("outcomes", "--judge", "--json").json["problems"]) == 5
 
 
 def test_judge_at_once(run: Run, server: HostileServer) -> None:
@@ -245,7 +253,7 @@ def test_judge_at_once(run: Run, server: HostileServer) -> None:
 def test_what_is_no_score_is_none(run: Run, server: HostileServer, text: str) -> None:
     run("outcome", *DEPLOY, "--fail")
     server.then(completion(text))
-    done = run("judge", "--pending", "--json").json
+    done = run("outcomes", "--judge", "--json").json
     assert (done["judged"], done["pending"], len(done["problems"])) == ([], 1, 1)
 
 
@@ -258,7 +266,7 @@ def test_evolve_status(run: Run) -> None:
         "reviewed": 0,
         "recent": [],
     }
-    assert run("evolve-status", "--json").json == empty
+    assert run("outcomes", "--json").json == empty
     for went in ("--fail", "--fail", "--success", "--success"):
         run(
             "outcome",
@@ -270,7 +278,7 @@ def test_evolve_status(run: Run) -> None:
             "--tags",
             "cache",
         )
-    found = run("evolve-status", "--n", "1", "--json").json
+    found = run("outcomes", "--limit", "1", "--json").json
     assert found.keys() == empty.keys()
     assert found["tags"] == [
         {
@@ -289,22 +297,20 @@ def test_evolve_status(run: Run) -> None:
         found["reviewed"],
     ) == (4, 0.5, 2, 0)
     assert [each["decision"] for each in found["recent"]] == ["d--success"]
-    assert run("evolve-status", "--count", "0", "--json").json["recent"] == []
-    lines = run("evolve-status").out.splitlines()
+    assert run("outcomes", "--limit", "0", "--json").json["recent"] == []
+    lines = run("outcomes").out.splitlines()
     assert lines[:2] == [
         "4 outcomes, 50% of them successes; 2 failures wait for a review, 0 were reviewed",
         "  cache: 50% of 4 (15% – 85%), rising",
     ]
-    assert run("evolve-status", "--agent", "sage").out.startswith(
-        "0 outcomes; 0 failures"
-    )
+    assert run("outcomes", "--agent", "sage").out.startswith("0 outcomes; 0 failures")
 
 
 def test_moments_drift_and_audit(run: Run) -> None:
-    told = run("moment", "the", "scheduler", "lost", "tasks", "--json").json
+    told = run("tiers", "moment", "the", "scheduler", "lost", "tasks", "--json").json
     assert told.keys() == {"event_id", "concepts"}
     assert told["concepts"] == ["scheduler", "task"]
-    found = run("drift", "--agent", "main", "--json").json
+    found = run("tiers", "drift", "--agent", "main", "--json").json
     assert found == {
         "agent": "main",
         "coverage": 1.0,
@@ -314,9 +320,12 @@ def test_moments_drift_and_audit(run: Run) -> None:
         "left": [],
     }
     later = ("--now", "2126-03-01T09:00:00Z")
-    assert run("drift", *later).out == "main: drifting, 0 of 2 anchors are ACTIVE\n"
+    assert (
+        run("tiers", "drift", *later).out
+        == "main: drifting, 0 of 2 anchors are ACTIVE\n"
+    )
     run("outcome", *DEPLOY, "--fail")
-    run("scan")
+    run("tiers", "scan")
     entries = run("audit", "--json").json["entries"]
     assert all(
         entry.keys() == {"timestamp", "agent", "kind", "detail"} for entry in entries
@@ -330,7 +339,7 @@ def test_moments_drift_and_audit(run: Run) -> None:
                 "--kind",
                 "tier_change",
                 "--kind",
-                "gate",
+                "policy_test",
                 "--limit",
                 "1",
                 "--json",
@@ -346,7 +355,7 @@ def test_moments_drift_and_audit(run: Run) -> None:
 
 
 def test_people_see_no_control_characters(run: Run) -> None:
-    run("moment", "a \x1b[2J story")
+    run("tiers", "moment", "a \x1b[2J story")
     run(
         "outcome",
         "--decision",
@@ -359,8 +368,8 @@ def test_people_see_no_control_characters(run: Run) -> None:
     )
     for _ in range(3):
         run("outcome", "--decision", "a", "--result", "r", "--fail", "--tags", "t\x1bt")
-    run("policy-snapshot", "--reason", "a\x1b[2J\nb")
-    assert "lost t?t;" in run("evolve-review").out
+    run("policy", "--snapshot", "--reason", "a\x1b[2J\nb")
+    assert "lost t?t;" in run("tiers", "evolve-review").out
     for command in (
         "audit",
         "evolve-status",
@@ -369,7 +378,7 @@ def test_people_see_no_control_characters(run: Run) -> None:
         "nightly",
     ):
         assert run(command).out.replace("\n", "").isprintable()
-    assert run("policy-list").out.splitlines()[0].endswith("a?[2J b")
+    assert run("policy").out.splitlines()[0].endswith("a?[2J b")
 
 
 def test_context_monitor(run: Run, tmp_path: Path) -> None:
@@ -383,7 +392,7 @@ def test_context_monitor(run: Run, tmp_path: Path) -> None:
         lab.journal.append(
             [new_event("tool_used", body, agent="main", session="s", at=NOW)]
         )
-    call = ("context-monitor", "--session", "s", "--context")
+    call = ("tiers", "context-monitor", "--session", "s", "--context")
     first = {
         "fired": False,
         "context_pct": 40.0,
@@ -397,9 +406,9 @@ def test_context_monitor(run: Run, tmp_path: Path) -> None:
     hits = run("search", "session cache", "--agent", "main", "--json").json["hits"]
     assert fired["written"] in [hit["id"] for hit in hits]
     assert run(*call, "60").out == "60 % of the context, 1 calls: not due\n"
-    assert run("context-monitor", "--session", "t", "--context", "50").out.endswith(
-        "nothing to sum up\n"
-    )
+    assert run(
+        "tiers", "context-monitor", "--session", "t", "--context", "50"
+    ).out.endswith("nothing to sum up\n")
 
 
 def test_context_monitor_estimates_what_it_is_not_told(
@@ -414,7 +423,7 @@ def test_context_monitor_estimates_what_it_is_not_told(
             at=NOW,
         )
 
-    call = ("context-monitor", "--session", "s")
+    call = ("tiers", "context-monitor", "--session", "s")
     with Lab(home(contextWindowTokens=1_000), clock=FixedClock(NOW)) as lab:
         tool = {
             "tool": "Bash",
@@ -478,7 +487,7 @@ def test_the_flush_of_a_session_checks_it_where_its_transcript_was_measured(
             ]
         )
         for _ in range(2):
-            assert run("flush", "--session", "s").code == 0
+            assert run("tiers", "flush", "--session", "s").code == 0
         (check,) = lab.journal.tail(0, kinds=["context_checked"])
         assert (
             check.body["context_pct"],
@@ -493,7 +502,9 @@ def test_the_flush_of_a_session_checks_it_where_its_transcript_was_measured(
 
 def test_search_finds_moments_by_their_kind(run: Run) -> None:
     run("write", "the cache was drained before the deploy")
-    told = run("moment", "the day the cache was mended", "--json").json["event_id"]
+    told = run("tiers", "moment", "the day the cache was mended", "--json").json[
+        "event_id"
+    ]
     hits = run("search", "cache", "--kind", "moment", "--json").json["hits"]
     assert [(hit["id"], hit["kind"]) for hit in hits] == [(told, "moment")]
     found = {

@@ -117,7 +117,7 @@ def test_route_refuses(run: Run) -> None:
 
 @pytest.mark.usefixtures("published")
 def test_role_route(run: Run, tmp_path: Path) -> None:
-    assert run("role-route", "debug", "this", "--json").json == {
+    assert run("tiers", "role-route", "debug", "this", "--json").json == {
         "agent": "qwen-sage",
         "role": "operative",
         "model": "qwen3-32b",
@@ -125,19 +125,19 @@ def test_role_route(run: Run, tmp_path: Path) -> None:
         "reason": "operative that takes code, priority 0",
     }
     assert (
-        run("role-route", "a poem").out
+        run("tiers", "role-route", "a poem").out
         == "main (orchestrator, claude-sonnet): no active operative takes creative;"
         " main orchestrates\n"
     )
     (tmp_path / "home" / "config.json").write_text('{"roles": []}')
-    ended = run("role-route", "a poem", "--json")
+    ended = run("tiers", "role-route", "a poem", "--json")
     assert (ended.code, ended.json["agent"]) == (0, None)
     assert "no role is configured" in ended.json["reason"]
 
 
 @pytest.mark.usefixtures("published")
 def test_roles(run: Run, tmp_path: Path) -> None:
-    rows = run("roles", "--json").json["roles"]
+    rows = run("tiers", "roles", "--json").json["roles"]
     assert [row["agent_id"] for row in rows] == ["main", "qwen-sage", "secretarius"]
     assert rows[1] == {
         "agent_id": "qwen-sage",
@@ -148,7 +148,7 @@ def test_roles(run: Run, tmp_path: Path) -> None:
         "active": True,
     }
     assert "qwen-sage operative [retrieval, code, math] qwen3-32b 0 True" in " ".join(
-        run("roles").out.split()
+        run("tiers", "roles").out.split()
     )
     role = {
         "agentId": "x",
@@ -157,14 +157,20 @@ def test_roles(run: Run, tmp_path: Path) -> None:
         "active": False,
     }
     (tmp_path / "home" / "config.json").write_text(json.dumps({"roles": [role]}))
-    assert run("roles").out.splitlines()[1].split()[-3:] == ["None", "0", "False"]
+    assert run("tiers", "roles").out.splitlines()[1].split()[-3:] == [
+        "None",
+        "0",
+        "False",
+    ]
     (tmp_path / "home" / "config.json").write_text('{"roles": []}')
-    assert run("roles").out.startswith("no role is configured; add some under roles")
+    assert run("tiers", "roles").out.startswith(
+        "no role is configured; add some under roles"
+    )
 
 
 @pytest.mark.usefixtures("published")
 def test_energy_check(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run("energy-check", "--json").json == {
+    assert run("tiers", "energy-check", "--json").json == {
         "percent": None,
         "on_battery": False,
         "source": "given",
@@ -172,25 +178,26 @@ def test_energy_check(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         "reason": "mains: every size may run",
     }
     monkeypatch.setattr(energy, "read_power", lambda: energy.Power(50.0, True, "pmset"))
-    assert run("energy-check", "--json").json["allowed"]["large"] is True
-    low = run("energy-check", "--complexity", "low", "--json").json
+    assert run("tiers", "energy-check", "--json").json["allowed"]["large"] is True
+    low = run("tiers", "energy-check", "--complexity", "low", "--json").json
     assert (low["allowed"]["large"], low["reason"]) == (
         False,
         "on battery, and the query is of low complexity",
     )
     monkeypatch.setattr(energy, "read_power", lambda: energy.Power(8.0, True, "pmset"))
     assert (
-        run("energy-check").out
+        run("tiers", "energy-check").out
         == "small, medium  (battery at 8 %, below 20 %; source: pmset)\n"
     )
     assert run("route", "debug this", "--json").json["model"] == "ministral-3b"
-    assert run("energy-check", "--complexity", "some").code == 2
+    assert run("tiers", "energy-check", "--complexity", "some").code == 2
 
 
 def test_the_matrix(run: Run, recorded: None) -> None:
-    assert run("matrix-build", "--json").json == {"records": 13, "cells": 2}
-    assert run("matrix-build").out == "13 runs in 2 cells\n"
-    starved, usable = run("matrix-show", "--json").json["cells"]
+    built = run("tiers", "matrix-build", "--json").json
+    assert built == {"records": 13, "cells": 2}
+    assert run("tiers", "matrix-build").out == "13 runs in 2 cells\n"
+    starved, usable = run("matrix", "--json").json["cells"]
     keys = {
         "query_type",
         "model",
@@ -211,7 +218,7 @@ def test_the_matrix(run: Run, recorded: None) -> None:
     ) == ("qwen3-32b", 10, 0.8, 200)
     assert (usable["score"], usable["usable"]) == (pytest.approx(0.8), True)
     assert (starved["score"], starved["usable"]) == (None, False)
-    head, first, second = (line.split() for line in run("matrix-show").out.splitlines())
+    head, first, second = (line.split() for line in run("matrix").out.splitlines())
     assert [*zip(head, second, strict=True)][:4] == [
         ("query_type", "code"),
         ("model", "qwen3-32b"),
@@ -221,14 +228,14 @@ def test_the_matrix(run: Run, recorded: None) -> None:
     assert (first[1], first[head.index("score")]) == ("ministral-3b", "–")
     assert [
         row["usable"]
-        for row in run("matrix-show", "--min-samples", "3", "--json").json["cells"]
+        for row in run("matrix", "--min-samples", "3", "--json").json["cells"]
     ] == [True, True]
     later = run(
-        "matrix-show", "--half-life", "1", "--now", "2026-03-02T09:00:00Z", "--json"
+        "matrix", "--half-life", "1", "--now", "2026-03-02T09:00:00Z", "--json"
     ).json["cells"]
     assert [row["n"] for row in later] == [1.5, 5.0]
-    assert run("matrix-show", "--half-life", "0").code == 2
-    assert run("matrix-show", "--min-samples", "0").code == 2
+    assert run("matrix", "--half-life", "0").code == 2
+    assert run("matrix", "--min-samples", "0").code == 2
 
 
 def test_a_model_named_by_a_file_does_not_rule_the_terminal(tmp_path: Path) -> None:
@@ -238,7 +245,7 @@ def test_a_model_named_by_a_file_does_not_rule_the_terminal(tmp_path: Path) -> N
         lab.journal.append(
             [started("trace-1"), ended_call(1, model="evil\x1b[2J\x9b31m\u202e")]
         )
-    for name in ("matrix-show", "trace-stats"):
+    for name in ("matrix", "traces"):
         shown = (
             CliRunner()
             .invoke(cli.theorex, [name, "--home", str(tmp_path)], color=True)
@@ -251,23 +258,23 @@ def test_a_model_named_by_a_file_does_not_rule_the_terminal(tmp_path: Path) -> N
 def test_the_matrix_is_kept_for_the_next_start(
     run: Run, recorded: None, tmp_path: Path
 ) -> None:
-    run("matrix-build")
+    run("tiers", "matrix-build")
     assert list((tmp_path / "home" / "views" / "evidence").glob("*/manifest*"))
 
 
 def test_without_evidence(run: Run) -> None:
-    assert run("matrix-build", "--json").json == {"records": 0, "cells": 0}
-    assert run("matrix-show").out == "no evidence yet\n"
-    assert run("matrix-show", "--json").json == {"cells": []}
-    assert run("trace-stats", "--json").json == {"stats": [], "open": 0}
-    assert run("trace-stats").out == "no call has ended\n0 calls are open\n"
+    assert run("tiers", "matrix-build", "--json").json == {"records": 0, "cells": 0}
+    assert run("matrix").out == "no evidence yet\n"
+    assert run("matrix", "--json").json == {"cells": []}
+    assert run("traces", "--json").json == {"stats": [], "open": 0}
+    assert run("traces").out == "no call has ended\n0 calls are open\n"
 
 
 def test_a_preset_holds_for_one_command(run: Run, recorded: None) -> None:
-    assert run("matrix-show", "--preset", "paper", "--json").json["cells"][1][
+    assert run("matrix", "--preset", "paper", "--json").json["cells"][1][
         "score"
     ] == pytest.approx(0.88)
-    assert run("matrix-show", "--json").json["cells"][1]["score"] == pytest.approx(0.8)
+    assert run("matrix", "--json").json["cells"][1]["score"] == pytest.approx(0.8)
     sources = {
         row["key"]: row["source"]
         for row in run("config", "--preset", "paper", "--json").json["settings"]

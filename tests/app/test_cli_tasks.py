@@ -40,6 +40,7 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _send(run: Run, *payload: str) -> str:
     ended = run(
+        "tiers",
         "a2a-send",
         "--from",
         "main",
@@ -58,7 +59,7 @@ def _send(run: Run, *payload: str) -> str:
 
 def test_from_one_agent_to_the_other_and_back(run: Run) -> None:
     task_id = _send(run, '{"file": "a.py"}')
-    (listed,) = run("a2a-tasks", "--agent", "sage", *AT).json["tasks"]
+    (listed,) = run("tiers", "a2a-tasks", "--agent", "sage", *AT).json["tasks"]
     assert list(listed) == KEYS
     assert listed == dict.fromkeys(KEYS) | {
         "id": task_id,
@@ -76,29 +77,34 @@ def test_from_one_agent_to_the_other_and_back(run: Run) -> None:
         "submitted_at": "2026-03-01T09:00:00.000000Z",
     }
     claimed = run(
-        "a2a-claim", "--agent", "sage", "--worker", "w1", "--lease", "60", *AT
+        "tiers", "a2a-claim", "--agent", "sage", "--worker", "w1", "--lease", "60", *AT
     ).json["task"]
     assert (claimed["id"], claimed["worker"], claimed["lease_until"]) == (
         task_id,
         "w1",
         "2026-03-01T09:01:00.000000Z",
     )
-    assert run("a2a-claim", "--agent", "sage", *AT).json == {"task": None}
-    refused = run("a2a-complete", task_id, "--worker", "w2", *AT)
+    assert run("tiers", "a2a-claim", "--agent", "sage", *AT).json == {"task": None}
+    refused = run("tiers", "a2a-complete", task_id, "--worker", "w2", *AT)
     assert (refused.code, list(refused.json)) == (1, ["error"])
-    done = run("a2a-complete", task_id, '["fine"]', "--worker", "w1", *AT).json["task"]
+    done = run(
+        "tiers", "a2a-complete", task_id, '["fine"]', "--worker", "w1", *AT
+    ).json["task"]
     assert (done["state"], done["result"], done["worker"]) == (
         "completed",
         ["fine"],
         "w1",
     )
-    assert run("a2a-tasks", "--agent", "sage", "--state", "completed", *AT).json == {
-        "tasks": [done]
-    }
-    assert run("a2a-tasks", "--agent", "sage", "--state", "working", *AT).json == {
-        "tasks": []
-    }
-    assert run("a2a-fail", task_id, "too", "late", "--worker", "w1", *AT).code == 1
+    assert run(
+        "tiers", "a2a-tasks", "--agent", "sage", "--state", "completed", *AT
+    ).json == {"tasks": [done]}
+    assert run(
+        "tiers", "a2a-tasks", "--agent", "sage", "--state", "working", *AT
+    ).json == {"tasks": []}
+    assert (
+        run("tiers", "a2a-fail", task_id, "too", "late", "--worker", "w1", *AT).code
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +124,10 @@ def test_a_payload_is_json_or_else_a_text(
     run: Run, words: list[str], payload: object
 ) -> None:
     _send(run, *words)
-    assert run("a2a-claim", "--agent", "sage", *AT).json["task"]["payload"] == payload
+    assert (
+        run("tiers", "a2a-claim", "--agent", "sage", *AT).json["task"]["payload"]
+        == payload
+    )
 
 
 def test_who_works_comes_from_the_environment_or_is_the_agent(
@@ -126,44 +135,52 @@ def test_who_works_comes_from_the_environment_or_is_the_agent(
 ) -> None:
     first = _send(run, "one")
     second = _send(run, "two")
-    assert run("a2a-claim", "--agent", "sage", *AT).json["task"]["worker"] == "sage"
-    assert run("a2a-complete", first, *AT).json["task"]["result"] is None
+    assert (
+        run("tiers", "a2a-claim", "--agent", "sage", *AT).json["task"]["worker"]
+        == "sage"
+    )
+    assert run("tiers", "a2a-complete", first, *AT).json["task"]["result"] is None
     monkeypatch.setenv("THEOREX_AGENT", "sage")
     monkeypatch.setenv("THEOREX_WORKER", "w7")
-    assert run("a2a-claim", *AT).json["task"]["worker"] == "w7"
-    failed = run("a2a-fail", second, "no", "such", "file", *AT).json["task"]
+    assert run("tiers", "a2a-claim", *AT).json["task"]["worker"] == "w7"
+    failed = run("tiers", "a2a-fail", second, "no", "such", "file", *AT).json["task"]
     assert (failed["state"], failed["result"], failed["worker"]) == (
         "failed",
         "no such file",
         "w7",
     )
-    assert run("a2a-send", "--to", "main", "--type", "review", "x", *AT).code == 0
-    assert run("a2a-tasks", "--agent", "main", *AT).json["tasks"][0]["from"] == "sage"
+    assert (
+        run("tiers", "a2a-send", "--to", "main", "--type", "review", "x", *AT).code == 0
+    )
+    assert (
+        run("tiers", "a2a-tasks", "--agent", "main", *AT).json["tasks"][0]["from"]
+        == "sage"
+    )
 
 
 def test_a_lease_that_is_over_shows_in_the_list(run: Run) -> None:
     task_id = _send(run, "x")
-    run("a2a-claim", "--agent", "sage", "--worker", "w1", *AT)
+    run("tiers", "a2a-claim", "--agent", "sage", "--worker", "w1", *AT)
     later = ("--now", "2026-03-01T09:05:00Z", "--json")
     assert (
-        run("a2a-tasks", "--agent", "sage", "--state", "submitted", *later).json[
-            "tasks"
-        ][0]["id"]
+        run(
+            "tiers", "a2a-tasks", "--agent", "sage", "--state", "submitted", *later
+        ).json["tasks"][0]["id"]
         == task_id
     )
     assert (
-        run("a2a-claim", "--agent", "sage", "--worker", "w2", *later).json["task"][
-            "attempt"
-        ]
+        run("tiers", "a2a-claim", "--agent", "sage", "--worker", "w2", *later).json[
+            "task"
+        ]["attempt"]
         == 2
     )
 
 
 def test_for_people(run: Run) -> None:
-    assert run("a2a-claim", "--agent", "sage").out == "nothing waits\n"
-    assert run("a2a-tasks", "--agent", "sage").out == "no tasks\n"
+    assert run("tiers", "a2a-claim", "--agent", "sage").out == "nothing waits\n"
+    assert run("tiers", "a2a-tasks", "--agent", "sage").out == "no tasks\n"
     task_id = _send(run, "a\x1b[31m\x9b\u202eb" + "c" * 200)
-    claimed = run("a2a-claim", "--agent", "sage", "--worker", "w1").out
+    claimed = run("tiers", "a2a-claim", "--agent", "sage", "--worker", "w1").out
     assert claimed.startswith(
         f'{task_id}  working by w1  review from main: "a\\u001b[31m?bccc'
     )
@@ -174,20 +191,26 @@ def test_for_people(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("a2a-send", "--to", "sage", "--type", "review"), 2),
-        (("a2a-send", "--to", "sage", "x"), 2),
-        (("a2a-send", "--type", "review", "x"), 2),
-        (("a2a-send", "--to", "a/b", "--type", "review", "x"), 1),
-        (("a2a-send", "--to", "sage", "--type", "Re-View", "x"), 1),
-        (("a2a-send", "--to", "sage", "--type", "review", "1e999"), 1),
-        (("a2a-tasks", "--state", "done"), 2),
-        (("a2a-claim", "--lease", "soon"), 2),
-        (("a2a-claim", "--lease", "0"), 2),
-        (("a2a-claim", "--worker", ""), 1),
-        (("a2a-complete",), 2),
-        (("a2a-complete", "nothing"), 1),
-        (("a2a-fail", "nothing"), 2),
-        (("a2a-fail", "nothing", " "), 1),
+        (("tiers", "a2a-send", "--to", "sage", "--type", "review"), 2),
+        (("tiers", "a2a-send", "--to", "sage", "x"), 2),
+        (("tiers", "a2a-send", "--type", "review", "x"), 2),
+        (("tiers", "a2a-send", "--to", "a/b", "--type", "review", "x"), 1),
+        (("tiers", "a2a-send", "--to", "sage", "--type", "Re-View", "x"), 1),
+        (("tiers", "a2a-send", "--to", "sage", "--type", "review", "1e999"), 1),
+        (("tiers", "a2a-tasks", "--state", "done"), 2),
+        (("tiers", "a2a-claim", "--lease", "soon"), 2),
+        (("tiers", "a2a-claim", "--lease", "0"), 2),
+        (("tiers", "a2a-claim", "--worker", ""), 1),
+        (
+            (
+                "tiers",
+                "a2a-complete",
+            ),
+            2,
+        ),
+        (("tiers", "a2a-complete", "nothing"), 1),
+        (("tiers", "a2a-fail", "nothing"), 2),
+        (("tiers", "a2a-fail", "nothing", " "), 1),
     ],
 )
 def test_wrong_usage_ends_with_two_and_refused_input_with_one(

@@ -226,7 +226,7 @@ def test_a_server_killed_while_it_writes_keeps_what_it_acknowledged(
 
 
 def test_interrupting_the_server_of_a_terminal_ends_it(tmp_path: Path) -> None:
-    command = [*PROGRAM, "--home", str(tmp_path / "home"), "mcp-start", "--stdio"]
+    command = [*PROGRAM, "--home", str(tmp_path / "home"), "mcp", "--stdio"]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

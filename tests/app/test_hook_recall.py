@@ -613,7 +613,7 @@ def test_a_flush_renders_what_the_next_session_is_given(
     at = SystemClock().now() - MINUTE
     say(home, shop, SENTENCE, session="earlier", at=at)
     project = project_of(str(shop))
-    assert run("--home", str(home), "flush", "--agent", "main").code == 0
+    assert run("--home", str(home), "tiers", "flush", "--agent", "main").code == 0
     assert SENTENCE in (home / "contexts" / f"{project}.md").read_text()
     assert SENTENCE in ask(home, shop)
     assert ask(home, tmp_path) == ""
@@ -641,7 +641,7 @@ def test_a_restored_home_gives_what_the_backup_holds(
     for number, file in enumerate(("till.py", "vault.py")):
         said = f"The ledger rounding of the shop moved into `{file}` for good"
         say(home, shop, said, session=f"earlier{number}", at=at + number * MINUTE)
-        assert run("flush").code == 0
+        assert run("tiers", "flush").code == 0
         if file == "till.py":
             run("backup", saved)
     assert "vault.py" in ask(home, shop)

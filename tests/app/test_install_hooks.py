@@ -439,7 +439,7 @@ def test_a_change_while_it_asked_is_not_overwritten(tmp_path: Path) -> None:
     assert file.read_text() == '{"changed": true}'
 
 
-ENTRY = {"command": "theorex", "args": ["mcp-start", "--stdio"]}
+ENTRY = {"command": "theorex", "args": ["mcp", "--stdio"]}
 SERVERS = st.dictionaries(st.sampled_from(["other", "a b", ""]), VALUES, max_size=3)
 
 
@@ -529,7 +529,7 @@ def test_the_server_is_entered_only_when_asked_and_taken_out_again(
     assert entry["args"] == [
         "--home",
         str(tmp_path / "a home"),
-        "mcp-start",
+        "mcp",
         "--stdio",
         "--agent",
         "me",

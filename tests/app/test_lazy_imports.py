@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from theorex_lab import InvalidInput
-from theorex_lab.app.cli import command_table, groups
+from theorex_lab.app.cli import command_table
 from theorex_lab.core.imports import import_string
 from theorex_lab.core.lazy import LazyModule
 
@@ -41,11 +41,14 @@ def test_an_editor_follows_the_table_of_commands_to_the_modules_that_are_importe
     assert stand_ins == {name: repr(LazyModule(editors[name])) for name in stand_ins}
 
 
-def test_every_flat_name_stands_once_in_the_table_of_commands() -> None:
-    names = [entry.name for entry in groups.UNGROUPED]
-    for group in command_table.GROUPS:
-        names += [entry.name for entry in group.commands]
-    assert len(names) == len(set(names))
+def test_every_name_stands_once_in_its_part_of_the_table_of_commands() -> None:
+    product = [entry.name for job in command_table.JOBS for entry in job.commands]
+    product += [group.name for group in command_table.DESIGN_GROUPS]
+    assert len(product) == len(set(product))
+    for group in command_table.DESIGN_GROUPS:
+        names = [entry.name for entry in group.commands]
+        names += [entry.printed for entry in group.commands if entry.printed]
+        assert len(names) == len(set(names))
 
 
 def test_a_stand_in_for_a_module_that_is_not_there_says_so_when_it_is_used() -> None:

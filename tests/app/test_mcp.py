@@ -33,7 +33,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from theorex_lab import Event, FixedClock, InvalidInput, Lab, TheorexError
 from theorex_lab.app.cli import theorex
-from theorex_lab.app.cli.serve import mcp_start
+from theorex_lab.app.cli.serve import mcp as mcp_command
 from theorex_lab.app.server import auth, listening, mcp
 from theorex_lab.app.server.auth import Guard, read_token
 from theorex_lab.app.server.listening import listen, server_settings
@@ -106,7 +106,7 @@ def started(
         *PROGRAM,
         "--home",
         str(home),
-        "mcp-start",
+        "mcp",
         "--port",
         "0",
         "--json",
@@ -429,7 +429,7 @@ def test_a_token_file_of_the_users_own(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == ["token"]
 
 
-def test_of_two_who_make_the_token_the_first_is_heard(tmp_path: Path) -> None:
+def test_of_two_who_make_the_token_the_first_is_untrusted(tmp_path: Path) -> None:
     auth._make_token(tmp_path / "token")
     first = (tmp_path / "token").read_bytes()
     auth._make_token(tmp_path / "token")
@@ -475,7 +475,7 @@ def test_whoever_lets_other_machines_in_is_warned(
     options = [
         "--home",
         str(tmp_path / "home"),
-        "mcp-start",
+        "mcp",
         "--token-file",
         str(tmp_path / "own"),
         "--port",
@@ -561,8 +561,8 @@ def recorded(home: Path) -> list[Event]:
 
 
 def configuration(home: Path) -> list[dict[str, Any]]:
-    """The servers that the help of `mcp start` shows, its placeholders filled in."""
-    blocks = re.findall(r'\{"mcpServers".*?\}{3,}', mcp_start.help or "", re.DOTALL)
+    """The servers that the help of `theorex mcp` shows, its placeholders filled in."""
+    blocks = re.findall(r'\{"mcpServers".*?\}{3,}', mcp_command.help or "", re.DOTALL)
     assert len(blocks) == 2
     values = {
         "HOME_FOLDER": str(home),

@@ -102,7 +102,7 @@ class Week:
         """End the session, and do what the process does that its end starts."""
         self.fire("SessionEnd", reason="prompt_input_exit")
         assert self.flushed[-1] == self._session
-        self.command("flush", "--session", self._session, "--agent", "main")
+        self.command("tiers", "flush", "--session", self._session, "--agent", "main")
         self.told[self._session] = self.briefing()
 
     def command(self, *words: str) -> str:

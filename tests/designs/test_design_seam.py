@@ -353,14 +353,12 @@ def test_the_command_line_finds_its_entry_point(
         hit["kind"] for hit in theorex("search", "--kind", "note", "cache")["hits"]
     ] == ["note"]
     assert theorex("status")["notes"] == 1
-    assert (
-        theorex("config", "set", "notes.sleepAfterDays", "5")["setting"]["value"] == 5.0
-    )
+    assert theorex("config", "notes.sleepAfterDays", "5")["setting"]["value"] == 5.0
     assert {"notes.sleepAfterDays"} <= {
         row["key"] for row in theorex("config")["settings"]
     }
     assert (
-        theorex("config", "unset", "notes.sleepAfterDays")["setting"]["source"]
+        theorex("config", "--unset", "notes.sleepAfterDays")["setting"]["source"]
         == "default"
     )
     assert (
@@ -374,7 +372,7 @@ def test_agents_call_its_tool_over_mcp(theorex: Callable[..., Any]) -> None:
 
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "theorex_lab", "mcp-start", "--stdio"],
+        args=["-m", "theorex_lab", "mcp", "--stdio"],
         env=theorex.environment,  # type: ignore[attr-defined]
     )
 

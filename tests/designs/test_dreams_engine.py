@@ -398,11 +398,11 @@ def test_a_merge_is_undone_the_last_first(lab: Lab) -> None:
         _put(lab, "deploy")
         lab.dreams.dream()
     merges = _events(lab.home, "strategy_merged")
-    with pytest.raises(InvalidInput, match="no later change stands on"):
+    with pytest.raises(InvalidInput, match="no later change rests on"):
         undo_merge(lab.home, merges[0].id)
     assert undo_merge(lab.home, merges[1].id).success == 2
     assert undo_merge(lab.home, first.id).state() == first.state()
-    with pytest.raises(InvalidInput, match="allowed is what was merged"):
+    with pytest.raises(InvalidInput, match="allowed is a strategy that was merged"):
         undo_merge(lab.home, first.id)
     with pytest.raises(InvalidInput, match=first.id):
         undo_merge(lab.home, "st-nothing")

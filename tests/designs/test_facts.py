@@ -379,14 +379,14 @@ def test_what_is_said_in_one_channel_reaches_another_only_as_a_fact(
 
 
 def test_the_command_line(run: Run) -> None:
-    assert run("fact", "signal", "--text", "Actually, I prefer tabs", "--json").json[
+    assert run("facts", "signal", "--text", "Actually, I prefer tabs", "--json").json[
         "categories"
     ] == [
         "correction",
         "preference",
     ]
     first = run(
-        "fact", "write", "--entity", "people/ann", "--fact", "Lives in Bath", "--json"
+        "facts", "write", "--entity", "people/ann", "--fact", "Lives in Bath", "--json"
     ).json
     assert (first["id"], first["action"]) == ("ann-001", "written")
     second = run(
@@ -401,28 +401,28 @@ def test_the_command_line(run: Run) -> None:
         "--json",
     ).json
     assert (second["action"], second["of"]) == ("superseded", ["ann-001"])
-    listed = run("fact", "list", "--json").json["facts"]
+    listed = run("facts", "list", "--json").json["facts"]
     assert [(fact["id"], fact["status"], fact["tier"]) for fact in listed] == [
         ("ann-002", "active", "hot")
     ]
-    assert run("fact", "list", "--as-of", "1999-01-01", "--json").json == {"facts": []}
+    assert run("facts", "list", "--as-of", "1999-01-01", "--json").json == {"facts": []}
     assert [
-        link["id"] for link in run("fact", "show", "ann-001", "--json").json["chain"]
+        link["id"] for link in run("facts", "show", "ann-001", "--json").json["chain"]
     ] == ["ann-001", "ann-002"]
-    undone = run("fact", "supersede", "ann-001", "--undo", "--json").json
+    undone = run("facts", "supersede", "ann-001", "--undo", "--json").json
     assert undone == {"id": "ann-001", "status": "active", "supersededBy": None}
     added = run(
-        "fact", "session", "add", "--platform", "telegram", "--id", "123", "--json"
+        "facts", "add-session", "add", "--platform", "telegram", "--id", "123", "--json"
     ).json
     assert (added["channel"], added["added"]) == ("telegram-123", True)
-    wrong = run("fact", "show", "ann-01")
+    wrong = run("facts", "show", "ann-01")
     assert wrong.code == 1
     assert "nearest is ann-001" in wrong.err
 
 
 def test_status_audit_and_the_briefing_tell_of_facts(run: Run) -> None:
-    run("fact", "write", "--entity", "people/ann", "--fact", "Lives in Bath")
-    run("fact", "write", "--entity", "people/ann", "--fact", "Lives in York")
+    run("facts", "write", "--entity", "people/ann", "--fact", "Lives in Bath")
+    run("facts", "write", "--entity", "people/ann", "--fact", "Lives in York")
     assert run("status", "--json").json["facts"] == {
         "active": 1,
         "superseded": 1,
@@ -435,7 +435,7 @@ def test_status_audit_and_the_briefing_tell_of_facts(run: Run) -> None:
         if row["kind"] == "fact_superseded"
     ]
     assert entry["detail"]["by"] == "ann-002"
-    run("config", "set", "contextDesigns", '["facts"]')
+    run("config", "contextDesigns", '["facts"]')
     shown = run("briefing").out
     assert "\nDecisions:\n" in shown
     assert "Lives in York (" in shown

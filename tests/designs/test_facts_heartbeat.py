@@ -337,7 +337,7 @@ def test_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands.waiting, "wait", waits.append)
     at = ("--now", to_iso(NOW))
     run("write", "I prefer tabs over spaces.", "--source", "user", *at)
-    done = run("fact", "heartbeat", "--once", "--json", *at)
+    done = run("facts", "heartbeat", "--once", "--json", *at)
     assert (done.code, done.json["heartbeat"], done.json["ran"], done.json["ok"]) == (
         0,
         "HEARTBEAT_OK",
@@ -345,18 +345,20 @@ def test_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         True,
     )
     assert [phase["name"] for phase in done.json["phases"]] == ALL
-    text = run("heartbeat", *at).out.splitlines()
+    text = run("facts", "heartbeat", *at).out.splitlines()
     assert text[-1] == "HEARTBEAT_OK"
     assert [line.split()[:2] for line in text[:2]] == [
         ["ok", "state"],
         ["-", "extract"],
     ]
-    several = run("heartbeat", "--every", "45m", "--limit-beats", "3", "--json", *at)
+    several = run(
+        "facts", "heartbeat", "--every", "45m", "--limit-beats", "3", "--json", *at
+    )
     assert [json.loads(line)["heartbeat"] for line in several.out.splitlines()] == [
         "HEARTBEAT_OK"
     ] * 3
     assert waits == [2_700, 2_700]
-    run("heartbeat", "--every", "--limit-beats", "2", *at)
+    run("facts", "heartbeat", "--every", "--limit-beats", "2", *at)
     assert waits[2:] == [1_800]
     for wrong in (
         ["--every", "0m"],
@@ -365,22 +367,22 @@ def test_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         ["--limit-beats", "2"],
         ["--once", "--every", "5m"],
     ):
-        assert run("heartbeat", *wrong).code == 2, wrong
+        assert run("facts", "heartbeat", *wrong).code == 2, wrong
 
     def full(*_: object) -> None:
         raise StorageError("the disk is full")
 
     monkeypatch.setattr(heartbeat, "_state", full)
-    failed = run("heartbeat", *at)
+    failed = run("facts", "heartbeat", *at)
     assert (failed.code, failed.out.splitlines()[-1]) == (1, "HEARTBEAT_ERROR")
     assert "FAILED state      the disk is full" in failed.out
 
 
 def test_the_command_says_who_holds_the_lease(run: Run, tmp_path: Path) -> None:
     with opened(tmp_path / "home") as lab, leased(lab.home, "nightly") as lease:
-        told = run("heartbeat", "--now", to_iso(NOW))
+        told = run("facts", "heartbeat", "--now", to_iso(NOW))
         assert (told.code, "maintenance is under way, held by" in told.out) == (0, True)
-        held = run("heartbeat", "--json", "--now", to_iso(NOW)).json
+        held = run("facts", "heartbeat", "--json", "--now", to_iso(NOW)).json
         assert (held["ran"], held["heartbeat"], held["held_by"]) == (
             False,
             "HEARTBEAT_SKIPPED",

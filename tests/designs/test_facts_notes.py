@@ -291,32 +291,32 @@ def test_the_commands_of_notes(run: Run) -> None:
         "repeats": "",
     }
     assert (
-        run("fact", "observe", "--text", "The build is slow").out
+        run("facts", "observe", "--text", "The build is slow").out
         == "not kept: it repeats obs-0001\n"
     )
     assert (
-        run("fact", "notes", "--json").json["notes"][0]["observation"]
+        run("facts", "notes", "--json").json["notes"][0]["observation"]
         == "The build is slow"
     )
     assert (
-        run("fact", "review", "obs-0001", "promote", "--entity", "projects/shop").out
+        run("facts", "review", "obs-0001", "promote", "--entity", "projects/shop").out
         == "obs-0001 promoted: shop-001\n"
     )
-    run("fact", "write", "--entity", "projects/shop", "--fact", "Lunch is at noon")
+    run("facts", "write", "--entity", "projects/shop", "--fact", "Lunch is at noon")
     assert (
-        run("memory-tension", "--fact1", "shop-001", "--fact2", "shop-002").out
+        run("facts", "memory-tension", "--fact1", "shop-001", "--fact2", "shop-002").out
         == "tension-0001\n"
     )
-    assert "tension-0001  pending" in run("fact", "tension").out
+    assert "tension-0001  pending" in run("facts", "tension").out
     assert (
-        run("fact", "review", "tension-0001", "accept", "--json").json["fact"]
+        run("facts", "review", "tension-0001", "accept", "--json").json["fact"]
         == "shop-002"
     )
-    refused = run("fact", "review", "obs-0009", "archive")
+    refused = run("facts", "review", "obs-0009", "archive")
     assert (refused.code, "obs-0009" in refused.err) == (1, True)
 
 
 def test_the_commands_of_self(run: Run, tmp_path: Path) -> None:
-    run("fact", "self", "add", "--file", "SOUL", "--text", "Be brief")
-    run("fact", "self", "render", str(tmp_path / "out"))
+    run("facts", "self", "add", "--file", "SOUL", "--text", "Be brief")
+    run("facts", "self", "render", str(tmp_path / "out"))
     assert (tmp_path / "out" / "SOUL.md").read_text() == "# SOUL\n\n- Be brief\n"

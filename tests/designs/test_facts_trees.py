@@ -147,5 +147,5 @@ def test_of_the_folders_alone_nothing_is_taken_in_and_that_is_said(
 
 
 def test_the_command_that_checks(run: Run) -> None:
-    run("fact", "write", "--entity", "people/ann", "--fact", "Lives in Bath")
-    assert run("fact", "validate", "--json").json == {"facts": 1, "problems": []}
+    run("facts", "write", "--entity", "people/ann", "--fact", "Lives in Bath")
+    assert run("facts", "validate", "--json").json == {"facts": 1, "problems": []}

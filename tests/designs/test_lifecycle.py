@@ -484,13 +484,21 @@ def test_the_life_cycle_is_legible_in_one_file() -> None:
 def test_the_shared_web_is_listed_without_a_query(run: Run) -> None:
     for text in ("the cache stampede", "the cache stampede again", "a queue backlog"):
         run("write", "--agent", "main", text)
-    run("promote", "--agent", "main")
-    listed = run("query-shared", "--json").json["hits"]
+    run("tiers", "promote", "--agent", "main")
+    listed = run("tiers", "query-shared", "--json").json["hits"]
     assert {"cache stampede", "queue backlog"} <= {hit["text"] for hit in listed}
-    assert run("query-shared", "-k", "1", "--json").json["hits"] == listed[:1]
+    assert (
+        run("tiers", "query-shared", "--limit", "1", "--json").json["hits"]
+        == listed[:1]
+    )
 
 
 def test_the_documents_other_names_of_scan_and_prune_do_the_same(run: Run) -> None:
     run("write", "--agent", "main", "the cache stampede")
-    assert run("scan-agent", "--agent", "main", "--json").json["tiers"]["ACTIVE"] == 1
-    assert run("prune-agent", "--agent", "main", "--json").json == {"pruned": 0}
+    assert (
+        run("tiers", "scan-agent", "--agent", "main", "--json").json["tiers"]["ACTIVE"]
+        == 1
+    )
+    assert run("tiers", "prune-agent", "--agent", "main", "--json").json == {
+        "pruned": 0
+    }

@@ -714,17 +714,17 @@ def test_endpoints_that_hang_cost_their_time_twice_and_the_reason_is_said_once(
         ) as lab:
             for _ in range(6):
                 failed(lab)
-        shown = run("trace-review", "--reviewer", "model")
+        shown = run("review", "--reviewer", "model")
         assert len(server.requests) <= 4, (
             "fewer where the time was up before the request was there"
         )
         assert shown.code == 0
         assert shown.out.count("nobody was asked") == 1
         assert "4 outcomes  by unavailable: not written: nobody was asked" in shown.out
-        night = run("nightly", "--reviewer", "model", "--json").json
+        night = run("maintain", "--reviewer", "model", "--json").json
         assert night["steps"][0]["detail"].count("nobody was asked") == 1
         assert len(server.requests) <= 12, "the judge and the review each find out"
-        reviews = run("trace-review", "--reviewer", "model", "--json").json["reviews"]
+        reviews = run("review", "--reviewer", "model", "--json").json["reviews"]
         assert len(reviews) == 6, "a record for each"
 
 
@@ -776,7 +776,7 @@ def test_an_attack_in_a_fix_cannot_leave_its_fence(lab: Lab, name: str) -> None:
     lab.save_briefing()
     assert lab.context_file.read_text() == lab.briefing().text
     assert lab.briefing().lines == (), "it is unverified, and the failure was reviewed"
-    lab.theorex.confirm(fix.id)
+    lab.theorex.trust(fix.id)
     briefing = lab.briefing()
     n_lines = 0 if name == "no end" else 1  # what is too long is found by search
     assert [line.section for line in briefing.lines] == ["Known pitfalls"] * n_lines
@@ -903,7 +903,7 @@ def test_trace_review_of_one_agent_and_of_all(
         with Lab(home(**models(server.url))) as lab:
             mine = failed(lab)
             theirs = failed(lab, agent="sage")
-        ended = run("trace-review", "--json")
+        ended = run("review", "--json")
         assert ended.code == 0
         assert [each["outcome_id"] for each in ended.json["reviews"]] == [mine]
         assert (
@@ -925,18 +925,16 @@ def test_trace_review_of_one_agent_and_of_all(
         }
         assert [
             each["outcome_id"]
-            for each in run("trace-review", "--agent", "all", "--json").json["reviews"]
+            for each in run("review", "--agent", "all", "--json").json["reviews"]
         ] == [theirs]
-        assert run("trace-review", "--agent", "all", "--json").json["reviews"] == []
-        again = run("trace-review", "--agent", "all", "--again", "--json").json[
-            "reviews"
-        ]
+        assert run("review", "--agent", "all", "--json").json["reviews"] == []
+        again = run("review", "--agent", "all", "--again", "--json").json["reviews"]
         assert [each["outcome_id"] for each in again] == [mine, theirs]
         server.then(completion("no"))
-        shown = run("trace-review", "--again")
+        shown = run("review", "--again")
         assert shown.code == 0
         assert "not written: the reply holds no JSON object" in shown.out
-    shown = run("trace-review")
+    shown = run("review")
     assert shown.out.splitlines()[0].startswith("reviewer: heuristic: ")
     assert "no failure waits for a review" in shown.out
 

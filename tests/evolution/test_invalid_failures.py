@@ -140,11 +140,11 @@ def test_a_reviewer_of_another_kind_is_refused(lab: Lab) -> None:
 
 
 def test_trace_review_refuses_what_is_outside_the_rules(run: Run) -> None:
-    assert run("trace-review", "--agent", "../etc", "--json").code == 1
-    assert run("trace-review", "--reviewer", "oracle", "--json").code == 2
+    assert run("review", "--agent", "../etc", "--json").code == 1
+    assert run("review", "--reviewer", "oracle", "--json").code == 2
     run("outcome", "--decision", "d", "--result", "r", "--fail")
     for days in ("0", "nan", "inf", "-1", "3651"):
-        assert run("evolve-review", "--days", days, "--json").code == 2
+        assert run("tiers", "evolve-review", "--days", days, "--json").code == 2
     assert run("status", "--json").json["events"] == 1, (
         "nothing was reviewed before the days were refused"
     )

@@ -134,26 +134,26 @@ def test_an_agent_or_a_reviewer_outside_the_rule(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("at", ["24:00", "3:00", "03:60", "noon", "03:00:00", ""])
 def test_a_time_that_no_clock_shows(run: Run, at: str) -> None:
-    ended = run("schedule", "--print", "cron", "--at", at)
+    ended = run("maintain", "--schedule", "cron", "--at", at)
     assert ended.code == 2
     assert "allowed are 00:00 to 23:59" in ended.err
 
 
 def test_commands_refuse_what_they_cannot_do(run: Run, tmp_path: Path) -> None:
     for arguments in (
-        ["schedule"],
-        ["schedule", "--print", "launchd"],
-        ["policy-rollback"],
-        ["policy-rollback", "one"],
+        ["maintain", "--schedule", "cron"],
+        ["maintain", "--schedule", "launchd"],
+        ["policy", "--rollback"],
+        ["policy", "--rollback", "one"],
     ):
         assert run(*arguments).code == 2, arguments
     for arguments in (
-        ["policy-rollback", "1"],
-        ["policy-snapshot", "--reason", "x" * 501],
-        ["nightly", "--agent", "../etc"],
-        ["schedule", "--print", "cron", "--home", str(tmp_path / "a\nb")],
+        ["policy", "--rollback", "1"],
+        ["policy", "--snapshot", "--reason", "x" * 501],
+        ["maintain", "--agent", "../etc"],
+        ["maintain", "--schedule", "cron", "--home", str(tmp_path / "a\nb")],
     ):
         ended = run(*arguments, "--json")
         assert ended.code == 1, arguments
         assert "error" in ended.json
-    assert run("policy-list", "--json").json == {"policies": []}
+    assert run("policy", "--json").json == {"policies": []}

@@ -26,7 +26,7 @@ from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.memory.observation import FIX_TYPE
 
 STEPS = (
-    "judge review refine gate digest flush scan graduate promote heartbeat dream"
+    "judge review refine acceptance digest flush scan graduate promote heartbeat dream"
     " attempts genes learn cards embed briefing".split()
 )
 
@@ -87,12 +87,12 @@ def test_the_maintenance_takes_every_step_for_every_agent(tmp_path: Path) -> Non
             "0 fixes written; 1 wait on: no trace was kept"
         )
         assert detail["refine"] == "1 observations written"
-        assert detail["gate"].startswith(
+        assert detail["acceptance"].startswith(
             "memory: refuse (1.000 now, 1.000 proposed, on 5 records): nothing better"
             " found"
         )
         assert detail["graduate"] == "2 concepts graduated"
-        assert "2 fell asleep" in detail["scan"]
+        assert "2 archived" in detail["scan"]
         assert [event["steps"] for event in _events(lab, "nightly")] == [
             [step._asdict() for step in report.steps]
         ]
@@ -264,7 +264,7 @@ def test_a_step_that_fails_stops_no_other(
         report = lab.maintain(reviewer="heuristic")
         # What graduates is scanned at once, so that its step fails with the scan.
         failed = {"lifecycle.scan": {"scan", "graduate"}}.get(
-            broken, {broken.rpartition(".")[2]}
+            broken, {"acceptance" if broken == "gate" else broken.rpartition(".")[2]}
         )
         assert {step.name: step.ok for step in report.steps} == {
             name: name not in failed for name in STEPS
@@ -316,7 +316,7 @@ def test_of_two_runs_at_once_one_runs_and_the_other_says_so(
             report = lab.maintain(reviewer="heuristic")
             assert (report.ran, report.steps) == (False, [])
             ended = run(
-                "nightly", "--reviewer", "heuristic", "--json", "--now", to_iso(NOW)
+                "maintain", "--reviewer", "heuristic", "--json", "--now", to_iso(NOW)
             )
             until = to_iso(NOW + 600_000_000)
             assert (ended.code, ended.json) == (
@@ -329,7 +329,7 @@ def test_of_two_runs_at_once_one_runs_and_the_other_says_so(
                     "until": until,
                 },
             )
-            told = run("nightly", "--now", to_iso(NOW)).out
+            told = run("maintain", "--now", to_iso(NOW)).out
             assert "another maintenance is under way" in told
             assert f"held by {lease.holder.shown_owner} until {until}" in told
             assert lab.journal.last_seq() == seq
@@ -346,7 +346,7 @@ def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(
         before = lab.settings
         report = lab.maintain(reviewer="heuristic")
         assert "memory: accept" in next(
-            step.detail for step in report.steps if step.name == "gate"
+            step.detail for step in report.steps if step.name == "acceptance"
         )
         assert lab.settings == load_settings(lab.config_file)
         assert lab.settings != before
@@ -367,28 +367,35 @@ def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(
 
 
 def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
-    assert run("policy-list").out == "no policy was kept yet\n"
-    kept = run("policy-snapshot", "--reason", "as it began", "--json").json
+    assert (
+        run("policy").out
+        == "no policy is kept yet: keep one with `theorex policy --snapshot`\n"
+    )
+    kept = run("policy", "--snapshot", "--reason", "as it began", "--json").json
     assert {"number", "settings", "metrics", "reason", "parent"} <= kept.keys()
     assert kept["metrics"] == {"memory": {"score": 0.0, "n": 0}}
     (tmp_path / "home/config.json").write_text(
         '{"halfLifeDays": 3, "acceptanceMargin": 0.5}'
     )
-    assert "policy 2 kept" in run("policy-snapshot").out
-    assert [
-        row["in_force"] for row in run("policy-list", "--json").json["policies"]
-    ] == [False, True]
-    assert run("policy-rollback", "1", "--json").json["number"] == 3
+    assert "policy 2 kept" in run("policy", "--snapshot").out
+    assert [row["in_force"] for row in run("policy", "--json").json["policies"]] == [
+        False,
+        True,
+    ]
+    assert run("policy", "--rollback", "1", "--json").json["number"] == 3
     assert json.loads((tmp_path / "home/config.json").read_text()) == {
         "acceptanceMargin": 0.5,
         "halfLifeDays": 14.0,
     }
-    shown = run("policy-list").out.splitlines()
+    shown = run("policy").out.splitlines()
     assert [line[0] for line in shown] == ["*", " ", "*", "*"]
     assert shown[2].endswith("rolled back to 1")
-    said = run("gate", "--json").json["gated"]
+    said = run("policy", "--test", "--json").json["tested"]
     assert [(each["part"], each["decision"]) for each in said] == [("memory", "hold")]
-    assert run("gate").out.splitlines()[0] == "memory: hold, 0 records are too few"
+    assert (
+        run("policy", "--test").out.splitlines()[0]
+        == "memory: hold, 0 records are too few"
+    )
 
 
 def test_the_command_of_the_maintenance(
@@ -397,12 +404,12 @@ def test_the_command_of_the_maintenance(
     with documented(tmp_path / "home") as lab:
         fill(lab)
     at = ("--now", to_iso(NOW))
-    ended = run("nightly", "--reviewer", "heuristic", *at)
+    ended = run("maintain", "--reviewer", "heuristic", *at)
     assert ended.code == 0
     assert [line.split()[:2] for line in ended.out.splitlines()] == [
         ["ok", name] for name in STEPS
     ]
-    assert run("nightly", "--reviewer", "heuristic", "--json", *at).json.keys() == {
+    assert run("maintain", "--reviewer", "heuristic", "--json", *at).json.keys() == {
         "ran",
         "ok",
         "steps",
@@ -413,15 +420,15 @@ def test_the_command_of_the_maintenance(
         raise StorageError("the disk is full")
 
     monkeypatch.setattr(maintenance_module, "refresh", fails)
-    failed = run("nightly", "--reviewer", "heuristic", "--json", *at)
+    failed = run("maintain", "--reviewer", "heuristic", "--json", *at)
     assert failed.code == 1
     assert (failed.json["ok"], failed.json["error"]) == (
         False,
-        "these steps of the night failed: briefing",
+        "these steps of the maintenance failed: briefing",
     )
     assert (
         "FAILED briefing    the disk is full"
-        in run("nightly", "--reviewer", "heuristic", *at).out
+        in run("maintain", "--reviewer", "heuristic", *at).out
     )
 
 
@@ -436,11 +443,11 @@ def awkward(tmp_path: Path) -> str:
 
 def test_a_line_of_a_crontab_runs_the_maintenance(run: Run, awkward: str) -> None:
     line = run(
-        "schedule", "--print", "cron", "--at", "04:05", "--home", awkward, "--json"
+        "maintain", "--schedule", "cron", "--at", "04:05", "--home", awkward, "--json"
     ).json["files"]["crontab"]
     assert (
         line
-        == run("schedule", "--print", "cron", "--at", "04:05", "--home", awkward).out
+        == run("maintain", "--schedule", "cron", "--at", "04:05", "--home", awkward).out
     )
     assert not Path(awkward).exists(), "it only prints"
     minute, hour, *stars, command = line.rstrip("\n").split(" ", 5)

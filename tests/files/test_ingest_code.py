@@ -582,7 +582,9 @@ def test_search_finds_symbols_by_name_and_by_meaning(run: Run, shop: Path) -> No
         ' arithmetic."""\n\ndef greet():\n    """Say hello."""\n'
     )
     assert (
-        run("ingest-code", "--json", str(shop), "--project", str(shop)).json["parts"]
+        run(
+            "ingest", "--kind", "code", "--json", str(shop), "--project", str(shop)
+        ).json["parts"]
         == 3
     )
     for query in ("settle", "banker arithmetic ledger"):

@@ -188,14 +188,20 @@ def test_a_summary_is_one_transaction_and_the_next_briefing_shows_the_last(
 
 def test_only_what_was_given_is_kept(run: Run, lab: Lab) -> None:
     ended = run(
-        "session-summary", "--learned", "the fuse was out", "--next", "", "--json"
+        "tiers",
+        "session-summary",
+        "--learned",
+        "the fuse was out",
+        "--next",
+        "",
+        "--json",
     )
     assert len(ended.json["event_ids"]) == 1
     assert [
         event.body["text"] for event in lab.journal.tail(0, kinds=["observation"])
     ] == ["Learned: the fuse was out"]
     for wrong in ([], ["--learned", ""]):
-        ended = run("session-summary", *wrong)
+        ended = run("tiers", "session-summary", *wrong)
         assert ended.code == 2
         assert (
             "Give at least one of --investigated, --learned, --completed, --next."
@@ -316,17 +322,17 @@ def test_of_a_bad_answer_nothing_is_kept_but_the_text_is(
 def test_without_an_endpoint_the_text_is_kept_alone(
     run: Run, lab: Lab, tmp_path: Path
 ) -> None:
-    ended = run("synthesize", "It was dark.", "The fuse was out.", "--json")
+    ended = run("tiers", "synthesize", "It was dark.", "The fuse was out.", "--json")
     assert (ended.code, ended.json["lessons"], ended.json["model"]) == (0, [], "")
     assert ended.json["problem"]
-    assert "the text is kept alone: " in run("synthesize", "once more").out
+    assert "the text is kept alone: " in run("tiers", "synthesize", "once more").out
     assert [
         event.body["text"] for event in lab.journal.tail(0, kinds=["observation"])
     ] == [
         "It was dark. The fuse was out.",
         "once more",
     ]
-    assert run("synthesize", "x\0y").code != 0
+    assert run("tiers", "synthesize", "x\0y").code != 0
     with (
         HostileServer(*[status(401, "no key")] * 3) as server,
         Lab(tmp_path / "other", settings=only(server.url)) as other,

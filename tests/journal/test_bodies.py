@@ -265,7 +265,7 @@ def test_commands_name_what_is_set_aside_until_it_is_erased(
         "why": "the field 'item' is missing; allowed is a text that is not empty",
         "do": f"theorex erase {with_bad}",
     }
-    for command in (("status",), ("verify",), ("home", "salvage")):
+    for command in (("status",), ("verify",), ("verify", "--salvage")):
         assert run(*command, "--json").json["bad_events"] == [told], command
     assert run("backup", str(tmp_path / "b.db"), "--json").json["bad_events"] == 1
     findings = run("doctor", "--json").json["findings"]

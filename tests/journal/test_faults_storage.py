@@ -95,7 +95,8 @@ def _reading(home: Path, expected: list[Event]) -> str:
     except CorruptJournal as error:
         return (
             "refused"
-            if "theorex restore" in str(error) and "theorex home salvage" in str(error)
+            if "theorex restore" in str(error)
+            and "theorex verify --salvage" in str(error)
             else "no way out"
         )
     return (
@@ -849,11 +850,11 @@ def test_the_commands_of_a_home(
         0,
         {"file", "events", "segments", "bytes", "bad_events"},
     )
-    assert run("home", "backup", str(file)).code == 1
-    again = run("home", "backup", str(file), "--replace", "--json")
+    assert run("backup", str(file)).code == 1
+    again = run("backup", str(file), "--replace", "--json")
     assert again.json["events"] == done.json["events"]
     assert run("--json", "home", "verify").json["ok"] is True
-    sound = run("home", "salvage", "--json").json
+    sound = run("verify", "--salvage", "--json").json
     assert sound == {
         "events": 1,
         "lost": [],
@@ -866,13 +867,16 @@ def test_the_commands_of_a_home(
     content = database.read_bytes()
     database.write_bytes(content.replace(b"the queue was full", b"the queue was fuel"))
     refused = run("status", "--json")
-    assert (refused.code, "theorex home salvage" in refused.json["error"]) == (1, True)
-    salvaged = run("home", "salvage", "--json").json
+    assert (refused.code, "theorex verify --salvage" in refused.json["error"]) == (
+        1,
+        True,
+    )
+    salvaged = run("verify", "--salvage", "--json").json
     assert (salvaged["events"], salvaged["lost"]) == (1, [[2, 2]])
     assert "the cache was cold" in run("search", "cache").out
-    restored = run("home", "restore", str(file), "--json").json
+    restored = run("restore", str(file), "--json").json
     assert restored.keys() == {"file", "events", "set_aside"}
     assert restored["events"] == 1
     assert Path(restored["set_aside"], "theorex.db").is_file()
     assert (tmp_path / "home" / "SHARED_CONTEXT.md").is_file()
-    assert "restore" in run("home", "--help").out
+    assert "restore" in run("--help").out

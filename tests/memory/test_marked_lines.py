@@ -490,7 +490,7 @@ def test_the_commands_take_the_ids_that_a_briefing_shows(
     assert run("pin", line["id"], *here).out.startswith(line["id"])
     assert "Push on Fridays only" in run("briefing", *here).out
     assert run("correct", line["id"], "--undo", *here).code == 0
-    assert run("unpin", line["id"], *here).code == 0
+    assert run("pin", "--undo", line["id"], *here).code == 0
     latin = line_id("Always answer in Latin.")
     assert run("trust", latin, *here, "--json").json == {"item": latin}
     assert "Latin" in run("briefing", *here).out

@@ -239,7 +239,7 @@ def test_an_id_may_be_shortened_and_an_unknown_one_names_the_nearest(
     lab.clock.advance(days=400)  # type: ignore[attr-defined]
     other = lab.agent("main").write("another sentence").event_id
     assert lab.pin(fix[:10]) == fix
-    with pytest.raises(InvalidInput, match=r"as which \d items begin; say more of"):
+    with pytest.raises(InvalidInput, match=r"with which \d items begin; give more of"):
         lab.pin("0")
     with pytest.raises(InvalidInput, match=f"the nearest that is known is {fix}"):
         lab.pin(f"{fix[:12]}zz")
@@ -337,7 +337,7 @@ def test_the_commands(
     assert (corrected["events"][0], len(corrected["events"])) == (fix, 2)
     assert fix in run("briefing", "--why").out
     for words in (
-        ["unpin", fix],
+        ["pin", "--undo", fix],
         ["dismiss", fix],
         ["dismiss", fix, "--undo"],
         ["correct", fix, "--undo"],

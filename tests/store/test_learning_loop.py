@@ -138,7 +138,7 @@ def test_without_any_model(run: Run, home: Callable[..., Path]) -> None:
     assert asked.code == 1  # no model answers; its trace is kept all the same
     tool_used(command, answer, asked.json["trace_id"], path)
 
-    evolved = run("evolve-review", "--json")
+    evolved = run("tiers", "evolve-review", "--json")
     assert evolved.code == 0, evolved.err
     assert evolved.json["reviewer"].startswith(
         "heuristic: of the models that review, none of m0"
@@ -151,13 +151,13 @@ def test_without_any_model(run: Run, home: Callable[..., Path]) -> None:
     assert (review["written_to_axon"], review["model_used"]) == (True, "heuristic")
     text = written_fix(path)
     assert text == f"trace_fix: {review['fix_description']}"
-    assert run("promote", "--json").code == 0
+    assert run("tiers", "promote", "--json").code == 0
     save_briefing(run, path)
     unconfirmed = session_start(path)
     assert review["fix_description"] not in unconfirmed, "it is made of a tool's words"
     assert reading_agent(unconfirmed) == reading_agent("")
     assert text in found_texts(run, "which options does deploy.sh take")
-    assert run("confirm", review["observation_id"][-8:]).code == 0
+    assert run("trust", review["observation_id"][-8:]).code == 0
     save_briefing(run, path)
 
     context = session_start(path)
@@ -167,7 +167,7 @@ def test_without_any_model(run: Run, home: Callable[..., Path]) -> None:
     answer = deployment(reading_agent(context))
     assert answer == "deployed version 2"
     assert record(run, reading_agent(context), answer)["score"] > 0.3
-    assert run("evolve-review", "--json").json["reviews"] == []
+    assert run("tiers", "evolve-review", "--json").json["reviews"] == []
     written_fix(path)
 
 
@@ -220,13 +220,13 @@ def test_with_a_model_behind_http(run: Run, home: Callable[..., Path]) -> None:
         assert answer.startswith("error")
         tool_used(asked["response"], answer, asked["trace_id"], path)
 
-        [review] = run("evolve-review", "--json").json["reviews"]
+        [review] = run("tiers", "evolve-review", "--json").json["reviews"]
         assert (review["written_to_axon"], review["model_used"]) == (False, "m0")
         assert review["problem"] == "the score is 'high'; allowed is a number, 0 to 1"
         assert "next time" not in session_start(path)
 
         server.then(scripted_model)
-        evolved = run("evolve-review", "--json").json
+        evolved = run("tiers", "evolve-review", "--json").json
         assert (
             evolved["reviewer"]
             == "model: m0 accepts connections; asked in turn are m0, m1"
@@ -246,18 +246,18 @@ def test_with_a_model_behind_http(run: Run, home: Callable[..., Path]) -> None:
             == "trace_fix: Run deploy.sh with --replace in place of --force, which it"
             " no longer knows."
         )
-        assert run("promote", "--json").code == 0
+        assert run("tiers", "promote", "--json").code == 0
         save_briefing(run, path)
         said = text.removeprefix("trace_fix: ").removesuffix(".")
         assert said not in session_start(path), "a model's word alone is no pitfall"
         assert text in found_texts(run, "Which option does deploy.sh know?")
-        assert run("confirm", review["observation_id"][-8:]).code == 0
+        assert run("trust", review["observation_id"][-8:]).code == 0
         save_briefing(run, path)
         context = session_start(path)
         assert context.index("Known pitfalls:") < context.index(said)
         asked = run("dispatch", f"{context}{TASK}", "--json").json
         assert deployment(asked["response"]) == "deployed version 2"
-        assert run("evolve-review", "--json").json["reviews"] == []
+        assert run("tiers", "evolve-review", "--json").json["reviews"] == []
 
 
 def test_a_fix_fades_with_a_half_life_of_seven_days(
@@ -267,13 +267,13 @@ def test_a_fix_fades_with_a_half_life_of_seven_days(
     failure = record(run, "./deploy.sh --force", deployment("--force"))
     asked = run("dispatch", TASK, "--outcome-id", failure["outcome_id"], "--json").json
     tool_used("./deploy.sh --force", deployment("--force"), asked["trace_id"], path)
-    [review] = run("evolve-review", "--json").json["reviews"]
-    assert run("confirm", review["observation_id"]).code == 0
+    [review] = run("tiers", "evolve-review", "--json").json["reviews"]
+    assert run("trust", review["observation_id"]).code == 0
     text = written_fix(path)
     said = review["fix_description"].removesuffix(".")
     for days, there in ((6, True), (12, True), (13, False), (30, False)):
         later = (datetime.now(UTC) + timedelta(days=days)).isoformat()
-        run("scan", "--now", later)
+        run("tiers", "scan", "--now", later)
         assert (said in save_briefing(run, path, "--now", later)) == there, days
     assert text in found_texts(run, "help which options")
 
@@ -287,7 +287,9 @@ def test_evolve_review_says_what_each_of_its_steps_did(
     )  # what only a model says of a failure is not promoted
     for _ in range(4):
         record(run, "./deploy.sh --force", deployment("--force"))
-    evolved = run("evolve-review", "--agent", "all", "--days", "2", "--json").json
+    evolved = run(
+        "tiers", "evolve-review", "--agent", "all", "--days", "2", "--json"
+    ).json
     assert evolved.keys() == {"reviews", "reviewer", "refined", "promoted", "briefing"}
     assert len(evolved["reviews"]) == 4
     [refined] = evolved["refined"]
@@ -299,7 +301,7 @@ def test_evolve_review_says_what_each_of_its_steps_did(
     assert evolved["briefing"]["path"] == str(path / "SHARED_CONTEXT.md")
     with Lab(path) as lab:
         before = lab.journal.last_seq()
-    shown = run("evolve-review", "--agent", "all", "--days", "2")
+    shown = run("tiers", "evolve-review", "--agent", "all", "--days", "2")
     assert shown.code == 0
     assert shown.out.splitlines()[1:3] == [
         (

@@ -97,7 +97,7 @@ class LabDoor:
 
 class HookDoor:
     """The steps as a coding agent takes them: by its hook, and the commands that the
-    hook starts; the maintenance by `theorex nightly`.
+    hook starts; the maintenance by `theorex maintain`.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class HookDoor:
         self.take(over(self.shop))
 
     def maintain(self) -> None:
-        self._command("nightly", "--reviewer", "heuristic")
+        self._command("maintain", "--reviewer", "heuristic")
 
     def close(self) -> None:
         """Nothing is open."""
@@ -166,10 +166,10 @@ class CommandDoor(LabDoor):
 
     def end(self) -> None:
         self.lab.take_event(over(self.shop))
-        self._command("flush", "--session", "s")
+        self._command("tiers", "flush", "--session", "s")
 
     def maintain(self) -> None:
-        self._command("nightly", "--reviewer", "heuristic")
+        self._command("maintain", "--reviewer", "heuristic")
 
 
 Door = LabDoor | HookDoor

@@ -562,7 +562,7 @@ def test_commands_take_the_project_of_the_folder_they_are_called_in(
     text = (tmp_path / "home" / "contexts" / f"{project_of(str(mill))}.md").read_text()
     assert "iller" in text
     assert "till" not in text
-    run("nightly", "--project", "shop")
+    run("maintain", "--project", "shop")
     assert (tmp_path / "home" / "contexts" / f"{project_of(str(shop))}.md").exists()
     assert len(run("erase", "--json", "--project", "shop").json["erased"]) == 1
     assert found("--all-projects") == {"miller"}
@@ -577,8 +577,8 @@ def test_a_command_notes_what_it_gives_to_an_agent_that_is_named(
     run("search", "--agent", "main", "prices")
     monkeypatch.setenv("THEOREX_AGENT", "main")
     run("search", "prices")
-    run("flash-inject", "--session", "s1")
-    run("boot-aware", "--model", "claude-sonnet")
+    run("tiers", "flash-inject", "--session", "s1")
+    run("tiers", "boot-aware", "--model", "claude-sonnet")
     before = run("status", "--json").json
     with Lab(tmp_path / "home") as lab:
         events = kept(lab, "recalled")
@@ -615,7 +615,7 @@ def test_a_search_for_an_agent_goes_on_where_nothing_can_be_noted(
         ["what was given is not noted: the disk is full"],
     )
     assert ended.json["hits"]
-    ended = run("boot-aware", "--agent", "main")
+    ended = run("tiers", "boot-aware", "--agent", "main")
     assert (ended.code, "not noted: the disk is full" in ended.err) == (0, True)
 
 

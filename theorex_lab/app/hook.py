@@ -164,12 +164,14 @@ def _agent() -> tuple[str, str]:
 
 
 def start_flush(home: str, agent: str, session: str) -> None:
-    """Start `theorex flush` for the session in a process of its own.
+    """Start the end of the session in a process of its own.
 
     That process outlives this one, writes to the log, and takes the last step of the
     session: `designs.theorex.commands.flush` calls `store.lifecycle.end_session`.
     """
-    _start(home, ["flush", "--session", session, "--agent", agent, "--home", home])
+    _start(
+        home, ["tiers", "flush", "--session", session, "--agent", agent, "--home", home]
+    )
 
 
 def start_rendering(home: str, project: str) -> None:

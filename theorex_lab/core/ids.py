@@ -70,7 +70,7 @@ def _with_dashes(digits: str) -> str:
 def drawn_digits() -> str:
     """Return eight hexadecimal digits from the operating system, never all 0.
 
-    Two projects of one name are told apart by them.
+    They distinguish two projects of one name.
     """
     drawn = os.urandom(4)
     while not any(drawn):

@@ -525,7 +525,7 @@ PUBLISHED_REVIEWERS = ["qwen3-32b", "ministral-3b"]
 
 # What a person does about it where the settings name no model, or no role.
 NO_MODEL = (
-    "no model is configured; add one with `theorex config set models"
+    "no model is configured; add one with `theorex config models"
     ' \'{"NAME": {"tier": "large", "url": "http://127.0.0.1:8080"}}\'`'
 )
 NO_ROLE = (
@@ -570,11 +570,11 @@ class Settings(SettingsRecord):
     )
 
     sleep_after_days: float = days(
-        30.0, "a LESS item unseen this long is put to sleep by a scan", ge=0
+        30.0, "a LESS item unseen this long is archived when tiers are updated", ge=0
     )
 
     prune_threshold_days: float = days(
-        30.0, "prune takes LESS items unseen longer than this", ge=0
+        30.0, "LESS items unseen longer than this are removed from the index", ge=0
     )
 
     # What is taken in and given back.
@@ -602,14 +602,14 @@ class Settings(SettingsRecord):
 
     card_model: str | None = setting(
         None,
-        "the model of `models` that words the cards of sessions better in the maintenance; none:"
-        " the extracted lines stay",
+        "the model of `models` that rewords the cards of sessions during maintenance;"
+        " none: the extracted lines stay",
         kind=str,
     )
 
     card_tokens: int = setting(
         0,
-        "what it may spend in a run of the maintenance; 0: it is not asked",
+        "what it may spend in one maintenance; 0: it is not asked",
         "tokens",
         ge=0,
         le=10_000_000,
@@ -640,34 +640,40 @@ class Settings(SettingsRecord):
     )
 
     promotion_threshold: float = share(
-        0.5, "importance above which a concept is promoted"
+        0.5, "importance above which a concept is published to all agents"
     )
 
-    flush_threshold: float = share(0.5, "flash score from which a flush keeps an event")
+    flush_threshold: float = share(
+        0.5, "score from which an event is kept when its session ends"
+    )
 
     graduation_threshold: float = share(
         0.5, "best score of the day that a concept needs on days in a row"
     )
 
     graduation_days: int = setting(
-        2, "different days after which a concept graduates", "days", ge=1, le=14
+        2,
+        "different days after which a concept is promoted to long-term",
+        "days",
+        ge=1,
+        le=14,
     )
 
     graduation_window_days: int = setting(
-        14, "window for graduationDays; if not longer, in a row", "days", ge=1, le=14
+        14,
+        "window for the days of graduationDays; if not longer, days in a row",
+        "days",
+        ge=1,
+        le=14,
     )
 
     flash_echo_weight: float = share(
         0.25,
-        "weight in the flash score of concepts that the session's other events name",
+        "weight of concepts that the session's other events name, in an event's score",
     )
 
     session_idle_hours: float = setting(
-        6.0,
-        "silence after which the maintenance ends a session",
-        "hours",
-        ge=0,
-        le=8_760,
+        6.0, "silence after which maintenance ends a session", "hours", ge=0, le=8_760
     )
 
     keep_messages: bool = setting(
@@ -798,7 +804,7 @@ class Settings(SettingsRecord):
 
     lease_seconds: float = setting(
         600.0,
-        "time that a killed maintenance keeps others out",
+        "time for which a killed maintenance keeps other processes out",
         "seconds",
         ge=10,
         le=86_400,
@@ -822,7 +828,9 @@ class Settings(SettingsRecord):
     )
 
     acceptance_min_samples: int = counted(
-        5, "held-back outcomes below which the gate holds", unit="outcomes"
+        5,
+        "held-out outcomes below which the acceptance test changes nothing",
+        unit="outcomes",
     )
 
     context_alert_pct: float = percent(
@@ -838,7 +846,7 @@ class Settings(SettingsRecord):
     )
 
     drift_window_days: float = days(
-        7.0, "time in which anchors that faded count as drift", gt=0
+        7.0, "time in which anchors that faded count as stale", gt=0
     )
 
     # Where import and export look by default.
@@ -847,7 +855,8 @@ class Settings(SettingsRecord):
     )
 
     shared_axon_path: str = setting(
-        "~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon"
+        "~/.openclaw/workspace/theorex/shared-axon.json",
+        "file of the concepts that all agents share",
     )
 
     outcomes_dir: str = setting("data/outcomes", "folder of outcome files")
@@ -1275,7 +1284,7 @@ def _change(
             nearest = nearest_key(key, kind)
             raise ConfigError(
                 f"got the key {key!r}, but there is no such setting; the nearest is"
-                f" {nearest}"
+                f" {nearest}, and `theorex config` lists all"
             )
         for spelling in spellings:
             values.pop(spelling, None)
@@ -1332,6 +1341,11 @@ def read_object(file: Path) -> dict[str, Any]:
         return {}
     except ConfigError:
         raise
+    except NotADirectoryError as error:
+        raise ConfigError(
+            f"got the home {file.parent}, which is a file; allowed is a folder: name"
+            " one with --home or THEOREX_HOME"
+        ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(
             f"{file} cannot be read: {error}; mend it, or remove it to use the defaults"

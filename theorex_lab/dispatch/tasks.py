@@ -3,7 +3,7 @@
 They are sent, claimed for as long as a lease lasts, completed or failed. The steps of
 one task form a chain: step 0 sends it, and the event of step k has an id made of the
 task's id and k. So whichever process appends step k first has taken it, and every other
-one is told that it came too late.
+one gets the answer that it came too late.
 """
 
 import re
@@ -683,6 +683,6 @@ def _lease_microseconds(seconds: float) -> int:
 
 def _unknown(task_id: object) -> InvalidInput:
     return InvalidInput(
-        f"got the task id {task_id!r}, which is not known; `theorex a2a-tasks` lists an"
+        f"got the task id {task_id!r}, which is not known; `theorex tiers a2a-tasks` lists an"
         " agent's tasks"
     )

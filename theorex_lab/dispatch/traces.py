@@ -179,8 +179,8 @@ class Trace(Report):
         success: None while the call is open.
         lost: The process ended during the call.
         unavailable: No answer came from any model.
-        outcome_id: Of the outcome that it was made for, or that was recorded of it
-            afterwards.
+        outcome_id: The id of the outcome for which it was made, or which was recorded
+            for it afterwards.
         events: Tool events as dicts of tool, input, response, timestamp.
         attempts: The models that were asked in turn, as dicts.
         reasons: Why this model.
@@ -228,7 +228,7 @@ class Trace(Report):
 def trace(views: Views, trace_id: str) -> Trace:
     """Return the trace of this id, with its tool events.
 
-    Of an open one only what its START says is known.
+    An open trace holds only what its START says.
 
     Raises:
         InvalidInput: For an unknown id, naming the nearest of the newest ones, and for
@@ -265,7 +265,7 @@ def _nearest(views: Views, trace_id: str) -> str:
     start = trace_id[:128]
     matches = difflib.get_close_matches(start, newest, n=1, cutoff=0)
     if not matches:
-        return "there are no traces yet"
+        return "there are no traces yet: `theorex dispatch` makes them"
     return f"the nearest is {matches[0]}"
 
 

@@ -56,7 +56,7 @@ class DispatchTask:
         query_tokens: Length of the task, None to estimate it.
         tags: The tag `urgent` asks for a quick answer.
         outcome_id: The outcome that the trace is linked to, however it goes.
-        keep_secrets: Neither what is sent nor what is stored is masked.
+        keep_secrets: Whether secrets are sent and stored unmasked.
         check: Which an answer must pass, as `routing.cascade.checker` has it, None for
             none.
         cascade: A cheap model is asked first, and the strong one where its answer does
@@ -83,7 +83,7 @@ class DispatchResult(Report):
 
     Attributes:
         model_used: '' where no model was called.
-        latency_ms: Of the call that answered, None where none did.
+        latency_ms: The latency of the call that answered; None where none did.
         written_to_axon: Whether the answer is remembered.
         trace_id: None where no model was called.
     """
@@ -217,7 +217,7 @@ class Dispatcher:
             )
 
     def _run(self, task: DispatchTask) -> DispatchResult:
-        """Route a checked task, ask the models, and keep what comes of it."""
+        """Route a checked task, ask the models, and keep the trace and the answer."""
         settings = self.home.settings
         least_pct = settings.dispatch_context_pct
         if task.context_pct < least_pct:
@@ -382,7 +382,7 @@ class Dispatcher:
     def _observed(self, start: CallStart, end: CallEnd) -> tuple[Event, ...]:
         """Return the answer as an observation, derived from its trace.
 
-        There is none where it says nothing.
+        An answer that says nothing gives none.
         """
         most_bytes = self.home.settings.max_text_bytes
         text = end.response.strip().encode()[:most_bytes].decode("utf-8", "ignore")
@@ -533,7 +533,7 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
     - The lock is of another machine or container, or the system has no such locks: the
       call is lost once `lost_after_seconds` have passed since its START. The START
       states them: ten times what the call may take at most, and an hour at least, since
-      clocks differ and machines sleep.
+      clocks differ and machines are suspended.
     - Nobody is named, as in a trace that was imported: the call is lost.
 
     Args:

@@ -503,7 +503,7 @@ def _figures(
         ] = replayed.plot
     if tuning is not None:
         caption = (
-            "How well each law foretells the known files touched next (mean reciprocal"
+            "How well each law predicts the known files touched next (mean reciprocal"
             " rank, 95 % interval)."
         )
         pictures[caption] = tuning.plot

@@ -1,1 +1,1 @@
-"""Outcomes, review, gate, policy, the audit log and maintenance."""
+"""Outcomes, review, acceptance test, policy, audit log and maintenance."""

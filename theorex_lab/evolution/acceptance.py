@@ -1,4 +1,4 @@
-"""The offline acceptance test of policies, called the gate.
+"""The offline acceptance test of policies.
 
 A policy that is proposed from earlier outcomes replaces the one in force only if it did
 better on later ones. Proposals come from a fixed set and are compared on the earlier
@@ -299,7 +299,7 @@ def _policy_of_number(kept_policies: Sequence[KeptPolicy], number: int) -> KeptP
         if policy.number == number:
             return policy
     numbers = ", ".join(str(policy.number) for policy in kept_policies)
-    allowed = numbers or "none yet: `theorex policy-snapshot` keeps one"
+    allowed = numbers or "none yet: `theorex policy --snapshot` keeps one"
     raise InvalidInput(f"got the policy number {number!r}; allowed are {allowed}")
 
 
@@ -383,7 +383,7 @@ def candidates_of(
 def best_of(scores: NDArray[np.float64], candidates: Sequence[Candidate]) -> int:
     """Return the index of the best candidate.
 
-    Of equals it is the one that changes least, then the first.
+    Among equals it is the one that changes least, then the first.
     """
     rounded = scores.round(9).tolist()
 
@@ -479,7 +479,7 @@ def decide(
     }
     if wrong:
         raise InvalidInput(
-            f"the gate got {wrong}; allowed are finite numbers from 0, and min_samples"
+            f"the acceptance test got {wrong}; allowed are finite numbers from 0, and min_samples"
             " from 1"
         )
     if n < min_samples:
@@ -492,7 +492,7 @@ def decide(
 
 @dataclass(frozen=True)
 class AcceptanceResult:
-    """The gate's decision on one part of the policy.
+    """The decision of the acceptance test on one part of the policy.
 
     Attributes:
         part: The name of the part.
@@ -525,10 +525,10 @@ def gate(home: Home) -> list[AcceptanceResult]:
     """Judge a proposal for each part, and put what is accepted in force.
 
     The home has the settings as they are then. The same records and the same policy are
-    judged once: repeating it changes nothing. Accepting keeps the policy in force,
-    appends the gate's decision, replaces config.json, and keeps the new policy. A gate
-    that was killed on the way is finished by the next one. What a rollback undid is not
-    proposed again.
+    judged once: repeating it changes nothing. Accepting keeps a copy of the policy in
+    force, appends the decision, replaces config.json, and keeps the new policy. The next
+    test finishes one that was killed on the way. What a rollback undid is not proposed
+    again.
 
     Raises:
         ConfigError: Where a proposal does not fit the settings.
@@ -547,7 +547,7 @@ def score_policy(home: Home) -> dict[str, dict[str, float | int]]:
 
 
 def parts_of(home: Home) -> dict[str, PolicyPart]:
-    """Return what the gate judges: the parts of each design.
+    """Return what the acceptance test judges: the parts of each design.
 
     Raises:
         InvalidInput: Where two parts have one name, or a part has settings that no
@@ -574,7 +574,7 @@ def parts_of(home: Home) -> dict[str, PolicyPart]:
 
 
 class _Gate:
-    """One part of the policy before the gate."""
+    """One part of the policy in an acceptance test."""
 
     def __init__(self, home: Home, name: str, part: PolicyPart) -> None:
         self.home = home
@@ -702,7 +702,7 @@ class _Gate:
             self.journal,
             self.home.settings,
             at=self.home.clock.now(),
-            reason=f"in force before gate {self.number}",
+            reason=f"in force before acceptance test {self.number}",
             metrics={self.name: {"score": proposal.before, "n": proposal.n}},
         )
 
@@ -719,7 +719,7 @@ class _Gate:
             self.journal,
             policy_settings(changed),
             at=self.home.clock.now(),
-            reason=f"accepted by gate {event.body['number']}",
+            reason=f"accepted by acceptance test {event.body['number']}",
             metrics={self.name: metrics},
             lineage=[event.id],
         )

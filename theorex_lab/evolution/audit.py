@@ -2,8 +2,8 @@
 
 They are read from the journal, which is their only record.
 
-Each design lists its own decisions. What every home has (outcomes, reviews, gates,
-erasures) is listed here.
+Each design lists its own decisions. What every home has (outcomes, reviews, acceptance
+tests, erasures) is listed here.
 """
 
 from collections import deque
@@ -67,8 +67,8 @@ def audit(
     """Return what happened, in the journal's order.
 
     Detail names the event it was read from in `event_id`. Concept ids are texts, since
-    they exceed what some readers keep exact. Of what was erased only the erasure is
-    listed.
+    they exceed what some readers keep exact. For erased events only
+    the erasure is listed.
 
     Args:
         home: The home whose journal is read.
@@ -224,7 +224,7 @@ _RECORDS: dict[str, tuple[str, str]] = {
         "review",
         "outcome_id score confidence failure_class model_used fix_description",
     ),
-    "gated": ("gate", "decision before after n policy"),
+    "gated": ("policy_test", "decision before after n policy"),
     "erasure": ("erasure", ""),
     "salvaged": ("salvage", "events lost set_aside"),
     "pinned": ("pin", "item undo text"),

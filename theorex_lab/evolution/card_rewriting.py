@@ -1,9 +1,9 @@
-"""Let a model word the cards of the latest sessions better, within a budget.
+"""Let a model reword the cards of the latest sessions during maintenance, within a budget.
 
 A model is asked once about a line, with one question a card. Its answer is checked line
 by line against the lines that it was shown; what fails is dropped and counted, and the
 extracted line stays. Each answer is on disk before the next question is asked, so that
-a run that was cut off asks nothing twice.
+a maintenance that was cut off asks nothing twice.
 """
 
 from __future__ import annotations
@@ -110,16 +110,16 @@ def rewrite_cards(home: Home) -> str:
 
 @dataclass
 class CardRewriter:
-    """Asks one model about the cards of a home, for one run of the maintenance.
+    """Asks one model about the cards of a home, in one maintenance.
 
     Attributes:
         home: The home.
         complete: Takes a prompt to the model's completion.
-        tokens: What was spent in this run, those before a cut among them.
+        tokens: What this maintenance spent, before an interruption too.
         n_cards: How many cards got a new wording.
         n_lines: How many lines have a new wording.
         refused: Why wordings were refused, with how often.
-        waiting: Why cards wait for another run, with how many.
+        waiting: Why cards wait for another maintenance, with how many.
     """
 
     home: Home

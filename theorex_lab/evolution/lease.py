@@ -1,4 +1,4 @@
-"""The lease: one process at a time tends a home, be it the maintenance or a heartbeat.
+"""The lease: one process at a time maintains a home.
 
 Taking, renewing and giving back are events, numbered 1, 2, 3, … by their ids: whichever
 process appends number n holds the lease or has given it back, and the newest is found
@@ -47,9 +47,8 @@ class LeaseHolder(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Return what is under way: maintenance or heartbeat."""
-        what, _, _ = self.shown_owner.partition("/")
-        return what
+        """Return which work is under way, such as maintenance."""
+        return self.shown_owner.partition("/")[0]
 
     @property
     def shown_owner(self) -> str:

@@ -1,11 +1,11 @@
-"""Maintenance: what is done once a day for all sessions together.
+"""Maintenance: the steps that run once a day or on demand.
 
 Outcomes are judged, failures are reviewed and the policy is put to the offline
 acceptance test. Then come each design's own steps, the wording of cards, vectors and
 the next context.
 
-Each step leaves whole transactions and may be repeated, so that a run that
-was cut off is made good by the next one.
+Each step leaves whole transactions and may be repeated, so that a maintenance that was
+cut off is completed by running it again.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ ReviewFailures = Callable[..., Sequence[TraceReviewRecord]]
 
 
 class StepReport(NamedTuple):
-    """How one step of the maintenance ended: `detail` says what it did, or what was wrong."""
+    """How one step of maintenance ended: `detail` says what it did, or what was wrong."""
 
     name: str
     ok: bool
@@ -47,7 +47,7 @@ class StepReport(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class MaintenanceReport:
-    """How a run of the maintenance ended.
+    """The report of one maintenance.
 
     Attributes:
         ran: Whether this process tended the home. It is False when another process did,
@@ -114,8 +114,8 @@ def run_maintenance(
 ) -> MaintenanceReport:
     """Run the steps for every agent, or for one.
 
-    A step that fails is reported and does not stop those after it. Repeating it at
-    once changes nothing but the lease. The report is appended, unless nothing has
+    A step that fails is reported and does not stop those after it. Repeating
+    maintenance at once changes nothing but the lease. The report is appended, unless nothing has
     happened since the last one.
 
     Args:
@@ -172,18 +172,20 @@ class _Maintenance:
 
     def _steps(self) -> dict[str, Callable[[], str]]:
         """Return the steps by name, in their order, those of the designs among them."""
-        before_gate: dict[str, Callable[[], str]] = {}
-        after_gate: dict[str, Callable[[], str]] = {}
+        before_policy_test: dict[str, Callable[[], str]] = {}
+        after_policy_test: dict[str, Callable[[], str]] = {}
         for design in self.home.designs:
             for step in design.steps:
-                steps = before_gate if step.before_gate else after_gate
+                steps = (
+                    before_policy_test if step.before_policy_test else after_policy_test
+                )
                 steps[step.name] = partial(step.run, self.home, self.agent)
         return {
             "judge": self.judge,
             "review": self.review,
-            **before_gate,
-            "gate": self.gate,
-            **after_gate,
+            **before_policy_test,
+            "acceptance": self.test_policy,
+            **after_policy_test,
             "cards": self.cards,
             "embed": self.embed,
             "briefing": self.save_briefings,
@@ -214,7 +216,7 @@ class _Maintenance:
             report += f"; {n_failures} wait on: {problem}"
         return report
 
-    def gate(self) -> str:
+    def test_policy(self) -> str:
         """Judge the policy that is proposed for each part."""
         self.gated = gate(self.home)
         return "; ".join(describe_acceptance(result) for result in self.gated)
@@ -239,8 +241,8 @@ class _Maintenance:
     def save_briefings(self) -> str:
         """Bring up to date what hooks give.
 
-        It is of the projects that were active last, or of the one that it is run
-        for.
+        This is done for the projects that were active last, or for the one project that
+        is maintained.
         """
         briefing, n_projects = refresh(self.home, _MOST_PROJECTS)
         report = f"{len(briefing.lines)} lines in {briefing.tokens} tokens"
@@ -303,7 +305,7 @@ def agents_of(home: Home) -> list[str]:
 
 
 def describe_acceptance(result: AcceptanceResult) -> str:
-    """Return the gate's decision on one part, for people."""
+    """Return the acceptance test's decision on one part, for people."""
     if result.before is None or result.after is None:
         return f"{result.part}: {result.decision}, {result.n} records are too few"
     scores = (

@@ -94,8 +94,8 @@ class Outcome(Report):
 
     Attributes:
         thumbs_up: None where nobody raised or lowered one.
-        trace_id: Of the last call that was made for it, else of the call that it is
-            about.
+        trace_id: The id of the last call that was made for it, else of the call that it
+            is about.
         reviewed: Whether its failure was reviewed.
         decided_at: When its success was stated last.
     """
@@ -217,7 +217,7 @@ class Outcomes(View):
         about the task, and is left out.
 
         Args:
-            agent: Whose outcomes count, None for all.
+            agent: The agent whose outcomes count; None for all.
             threshold: The highest score of a failure that waits.
             again: Take those in that were reviewed.
         """
@@ -554,7 +554,7 @@ class OutcomeLog:
         """Return outcomes, oldest first.
 
         Args:
-            agent: Whose outcomes, None for all.
+            agent: The agent whose outcomes are taken; None for all.
             since: A time (µs) from which on they count, None for all.
             limit: How many of the newest are returned, None for all.
         """

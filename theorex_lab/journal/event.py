@@ -209,7 +209,7 @@ def _erasure_of_anything(body: Body) -> Body:
 
 
 def _maintenance_in_words(body: Body) -> Body:
-    """Leave open what a run of the maintenance said of fixes and of the gate.
+    """Leave open what maintenance said of fixes and of the acceptance test.
 
     It stands in the words of its steps alone.
     """

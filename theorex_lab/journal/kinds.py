@@ -143,7 +143,7 @@ KINDS = {
     ),
     "session_ended": Kind(
         2,
-        "the session is over; its tool events may be flushed",
+        "the session is over; its tool events may be processed",
         {"project?": PROJECT, "source?": SOURCE},
     ),
     "recalled": Kind(
@@ -434,7 +434,7 @@ KINDS = {
     "nightly": Kind(
         2,
         "the steps of one maintenance and how each ended, how many fixes it wrote, what"
-        " the gate said",
+        " the acceptance test decided",
         {
             "steps": [{"name": str, "ok": bool, "seconds": AMOUNT, "detail": str}],
             "fixes": (COUNT, None),

@@ -66,7 +66,7 @@ class ContextLine(NamedTuple):
         kind: concept, failure, or an observation type.
         owner: Whose it is shown as.
         text: The text.
-        heard_from: Agent and trust of what is trusted less than an agent; None for what
+        untrusted_source: Agent and trust of what is trusted less than an agent; None for what
             is trusted.
         items: Ids of what it shows, as search gives them.
         events: Ids of the events that it rests on, where those are others than the
@@ -76,7 +76,7 @@ class ContextLine(NamedTuple):
             and age; '' where it is no statement, as a label.
         at: When that was last said or done (µs UTC); 0 where it is not known.
         automatic: Whether the design made it of recorded sessions by itself.
-        confirmed: Whether a person vouched for it.
+        confirmed: Whether a person trusted it expressly.
 
     >>> line = ContextLine("note", "main", "Rounds half up", items=("note-1",))
     >>> line.trusted, line.items
@@ -86,7 +86,7 @@ class ContextLine(NamedTuple):
     kind: str
     owner: str
     text: str
-    heard_from: tuple[str, int] | None = None
+    untrusted_source: tuple[str, int] | None = None
     items: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     why: str = ""
@@ -98,7 +98,7 @@ class ContextLine(NamedTuple):
     @property
     def trusted(self) -> bool:
         """Whether it is an agent's or a person's own word."""
-        return self.heard_from is None
+        return self.untrusted_source is None
 
 
 class ContextRequest(NamedTuple):
@@ -160,12 +160,12 @@ class MaintenanceStep:
     Attributes:
         name: Its name.
         run: Runs it for one agent, or for all where that is None, and says what it did.
-        before_gate: Whether it runs before the policy is judged.
+        before_policy_test: Whether it runs before the policy is judged.
     """
 
     name: str
     run: Callable[[Home, str | None], str]
-    before_gate: bool = False
+    before_policy_test: bool = False
 
 
 class Proposal(NamedTuple):
@@ -277,7 +277,7 @@ class EventsPart:
 
 
 class FlushResult(NamedTuple):
-    """What a flush did with a session.
+    """What the end of a session did with its captures.
 
     Attributes:
         kept: How many captured events were kept.
@@ -306,13 +306,13 @@ class SessionsEnd(NamedTuple):
 
 @dataclass(frozen=True)
 class CapturesPart:
-    """What a design does with sessions whose captures it holds until a flush.
+    """What a design does with captures that it holds until their session ends.
 
     Attributes:
-        waiting: Gives the agent's sessions with captures that wait for a flush. The
-            design is flushed before those without this.
+        waiting: Gives the agent's sessions with captures that wait for their end. The
+            design takes them in before designs without this.
         check: Checks a session that is named as ended or about to be summarized, before
-            any design is flushed.
+            any design takes it in.
     """
 
     waiting: Callable[[Home, str], Iterable[str]] | None = None
@@ -536,7 +536,7 @@ class Design:
         sections: Its sections of a briefing.
         reads_sessions: Whether what it gives is what a briefing makes of recorded
             sessions.
-        captures: What it does with captures before a flush.
+        captures: What it does with captures before the end of their session.
         flush: What is done for an agent's session that ended or is about to be
             summarized. Where it gives a `FlushResult`, that is reported.
         retrieve: (home, its search, query, now, tokens) → what a query gets, where that
@@ -644,8 +644,8 @@ class Home:
 
     Attributes:
         folder: The folder.
-        project: What is written is of this project, and only what is of it or of none
-            is given back. '' is none, to which all is given.
+        project: The project that is written to. Only its memory and memory without a
+            project is returned. With '', for none, all memory is returned.
         clock: The clock.
         settings: The settings. They are replaced as a whole where a policy is changed,
             so they are read here each time.
@@ -802,7 +802,7 @@ class Home:
     def agents(self) -> list[str]:
         """Return the names of the agents who have something in a design.
 
-        They come in the order of their first.
+        They are in the order in which they first appear.
         """
         names: dict[str, None] = {}
         for design in self.designs:
@@ -811,7 +811,7 @@ class Home:
         return list(names)
 
     def waiting_sessions(self, agent: str) -> list[str]:
-        """Return the agent's sessions that wait in a design for a flush, each once."""
+        """Return the agent's sessions that wait in a design for their end, each once."""
         sessions: dict[str, None] = {}
         for design in self.designs:
             if design.captures.waiting is not None:
@@ -819,7 +819,7 @@ class Home:
         return list(sessions)
 
     def check_session(self, agent: str, session: str) -> None:
-        """Let each design that wishes it check a session before it is flushed.
+        """Let each design that wishes it check a session before its end is processed.
 
         Args:
             agent: The agent.

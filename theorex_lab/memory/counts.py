@@ -1,4 +1,4 @@
-"""Counts of uses over time: the one kernel under the axon, the replays and the fits.
+"""Counts of uses over time: the one kernel of concepts, replays and fits.
 
 An item was used so often, first and last at these times (µs), and its uses add up to so
 much where each fades by one of six half-lives. That is all a decay law reads of an item

@@ -37,7 +37,8 @@ UNREADABLE_RAW = -1e300  # finite, so that sums and sorts over raw scores stay f
 class Tier(IntEnum):
     """How present an item is.
 
-    NEUTRAL was never scored, SLEEPING is set by the life cycle alone.
+    `NEUTRAL` was never scored. `SLEEPING`, shown as archived, is set by the life cycle
+    alone.
     """
 
     NEUTRAL = 0

@@ -96,7 +96,7 @@ class ItemIndex(View):
             `item_number`. session: number in sessions, -1 without one. speaker: number
             in speakers of who is named before a text's first colon, -1 for nobody.
             asked: whether a person said it to an agent. echo: the item that it
-            duplicates, 0 for none. hidden, asleep. dismissed and corrected: by a
+            duplicates, 0 for none. hidden, `asleep` (archived). dismissed and corrected: by a
             person. key: two 64-bit halves of the text's hash, for the vectors.
         tagged: Pairs of document and tag.
         located: Pairs of document and project, each once: the projects in which the

@@ -50,7 +50,7 @@ IdReader = Callable[[Event], Iterable[str]]
 class ItemKind:
     """Texts of one kind, which search finds.
 
-    An event hides items before its own texts come in, so that a new text can stand for
+    An event hides items before its own texts come in, so that a new text can replace
     an old one under the same id. It archives, then restores after them.
 
     Attributes:
@@ -97,7 +97,7 @@ class ItemKind:
 
     @property
     def has_flags(self) -> bool:
-        """Whether events hide its items, put them to sleep or wake them."""
+        """Whether events hide its items, archive them or restore them."""
         return bool(self.hides or self.sleeps or self.wakes)
 
 

@@ -111,10 +111,10 @@ class Lab:
             embedder: Makes vectors of texts; None for the best that there is.
             journal: Takes the place of the one in the folder.
             designs: Take the place of those that are installed.
-            project: The project, see `core.project.project_of`. What is written is of it; given
-                back is what is of it or of none; scan, prune, promote and graduate act on what
-                is of it alone, and status counts it. '' is none: to such a lab all projects are
-                open.
+            project: The project, see `core.project.project_of`. The lab writes into it, and
+                returns its memory and memory without a project. Tiers are updated and items
+                published in it alone, and status counts it. '' is none: such a lab reads all
+                projects.
 
         Raises:
             InvalidInput: An object is no clock, settings or embedder, or a design's kinds of
@@ -300,14 +300,15 @@ class Lab:
 
     @property
     def facts(self) -> FactsMemory:
-        """The design of facts: written, replaced, believed when; channels, a heartbeat."""
+        """The design Engram: facts with their history, channels, notes and summaries."""
         return cast("FactsMemory", self.design("facts"))
 
     @property
     def dreams(self) -> Dreams:
-        """The design of dreams.
+        """The design Evolving Memory: procedures made of recorded work.
 
-        Trajectories are captured, strategies made of them, recalled and followed step by step.
+        It captures trajectories and makes procedures of them, which are recalled and
+        followed step by step.
         """
         return cast("Dreams", self.design("dreams"))
 
@@ -331,7 +332,7 @@ class Lab:
     def theorex(self) -> Theorex:
         """The design Theorex.
 
-        It has flush, graduate, promote, scan, prune, and what an agent knows now.
+        It has the tiers of concepts, their life cycle, and what an agent knows now.
         """
         return cast("Theorex", self.design("theorex"))
 
@@ -420,9 +421,8 @@ class Lab:
         Args:
             query: A prompt; None is the start of a session.
             tokens: The budget, from 20.
-            folder: A folder of the project, whose git history is told as long as no
-                session of it is recorded; None is the last one that the home knows, ''
-                is none.
+            folder: A folder of the project. Its git history is shown as long as no session
+                is recorded. None is the last folder that the home knows, '' is none.
 
         Returns:
             The briefing, with `.text` and `.lines`.
@@ -440,10 +440,10 @@ class Lab:
         )
 
     def pin(self, item: str, *, undo: bool = False) -> str:
-        """Let an item, or a line of a briefing, come first.
+        """Put an item, or a line of a briefing, first.
 
         Args:
-            item: Its id, or the beginning that it alone has. `briefing().lines` has the
+            item: Its id, or a prefix that no other id has. `briefing().lines` has the
                 ids of lines, `search` those of items.
             undo: Take the pin back.
 
@@ -481,18 +481,29 @@ class Lab:
         return self._mark("corrected", item, text=text, undo=undo)
 
     def trust(self, item: str, *, undo: bool = False) -> str:
-        """Make what an item or a line says a standing rule of the user; as `pin`.
+        """Make a statement a standing rule of the user, or trust a fix; as `pin`.
 
-        So a wish that was pasted or imported becomes a rule because the user says so.
+        A pasted or imported statement becomes a rule, a fix that a review wrote becomes
+        a known fix.
 
         Args:
-            item: Its id, or the beginning that it alone has.
-            undo: Take that back.
+            item: Its id, or a prefix that no other id has. For a fix also the end of
+                the id that a rendered context shows.
+            undo: Take the trust in a statement back.
 
         Raises:
-            InvalidInput: It is no statement, or too long for a line; or as `pin`.
+            InvalidInput: It is no statement, or too long for a line; it is a fix and
+                `undo` is given; or as `pin`.
         """
-        return self._mark("trusted", item, undo=undo)
+        fix_id = self.theorex.fix_id(item)
+        if not fix_id:
+            return self._mark("trusted", item, undo=undo)
+        if undo:
+            raise InvalidInput(
+                f"got the fix {fix_id}, whose trust cannot be taken back; `theorex"
+                f" dismiss {fix_id}` shows it no more"
+            )
+        return self.theorex.trust(fix_id).observation_id
 
     def start_session(
         self,
@@ -509,7 +520,8 @@ class Lab:
         Args:
             session: The session.
             agent: The agent.
-            folder: Where the agent works, by which the project is known; '' is none.
+            folder: The folder in which the agent works, which names the project; '' for
+                none.
             is_resumed: Whether what the session was given before still counts.
 
         Returns:
@@ -548,7 +560,8 @@ class Lab:
             text: The prompt.
             session: The session.
             agent: The agent.
-            folder: Where the agent works, by which the project is known; '' is none.
+            folder: The folder in which the agent works, which names the project; '' for
+                none.
 
         Returns:
             What fits, '' where nothing does; it counts as given.
@@ -656,13 +669,13 @@ class Lab:
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
         """Return the state of the home.
 
-        That is the home, how many events it has, the embedder in use, and what each design
-        tells of itself; see `Design.status`. bad_events are as the method of this name gives
-        them. In a lab of a project it is what is of the project or of none, and the events that
-        were captured in it.
+        The state is the home, the number of its events, the embedder in use, and the state
+        of each design (see `Design.status`). `bad_events` are those that the method of
+        this name returns. In a lab of a project it counts memory of the project and memory
+        without one, and the events that were captured in it.
 
         Args:
-            agent: Whose state the designs tell; None for that of all.
+            agent: The agent whose state the designs report; None for all.
 
         Raises:
             InvalidInput: The agent is outside the rule.
@@ -745,7 +758,7 @@ class Lab:
         *,
         half_life_days: float | None = None,
         min_samples: int | None = None,
-        heard: bool = False,
+        untrusted: bool = False,
     ) -> MatrixResult:
         """Return how well each model did on each type of query.
 
@@ -755,7 +768,7 @@ class Lab:
             half_life_days: After how many days a run counts half; None as the settings
                 say.
             min_samples: From how many runs a cell is usable; None as the settings say.
-            heard: Whether the untrusted evidence is taken instead. No route goes by
+            untrusted: Whether the untrusted evidence is taken instead. No route uses
                 that.
         """
         from theorex_lab.routing.confidence import matrix_of
@@ -764,7 +777,7 @@ class Lab:
             self.home,
             half_life_days=half_life_days,
             min_samples=min_samples,
-            heard=heard,
+            untrusted=untrusted,
         )
 
     def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:
@@ -829,9 +842,10 @@ class Lab:
     def maintain(
         self, *, agent: str | None = None, reviewer: str | Reviewer = "auto"
     ) -> MaintenanceReport:
-        """Run the maintenance's steps for an agent, or for all.
+        """Run the steps of maintenance for an agent, or for all.
 
-        See `store.lifecycle.maintain`. What the gate accepts is in force in this lab too.
+        See `store.lifecycle.maintain`. What the acceptance test accepts is in force in
+        this lab too.
 
         Args:
             agent: The agent, None for all.
@@ -998,7 +1012,7 @@ class Lab:
         return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:
-        """Move the bodies of old raw events out of the journal's file.
+        """Move the bodies of earlier raw events out of the journal's file.
 
         See `journal.sqlite.archive`.
 
@@ -1080,7 +1094,8 @@ class Lab:
             path: The folder or the file; None: the original system's places that the
                 settings name.
             agent: The agent whose the memory is where the files do not say so.
-            trusted: Whether it counts as the user's own word, and not as hearsay.
+            trusted: Whether it counts as the user's own words; without it, it is
+                untrusted.
             keep_secrets: Whether what looks like a secret is kept unmasked.
 
         Raises:
@@ -1117,7 +1132,8 @@ class Lab:
             project: The project of sessions that name no absolute folder; '' for their
                 file's name.
             since: What is earlier is left out; None: nothing is.
-            trusted: Whether prompts are the user's word, and not hearsay.
+            trusted: Whether prompts count as the user's own words; without it they are
+                untrusted.
             dry_run: Whether nothing is written.
             agent: The agent whose sessions they are.
             progress: Whether a bar is shown; None: in a terminal or notebook.
@@ -1158,7 +1174,8 @@ class Lab:
             reader: `files.ingest.code.CODE`, or `images(home)` and `videos(home)` of
                 `files.ingest.media`; None reads documents.
             agent: The agent whose they are.
-            trusted: Whether they are the user's own words, and not hearsay.
+            trusted: Whether they count as the user's own words; without it they are
+                untrusted.
             sync: Whether what was taken in from these folders, and is there no more, is
                 hidden.
             dry_run: Whether nothing is written.

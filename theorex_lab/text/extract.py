@@ -16,8 +16,8 @@ How a text becomes concepts:
    from the head, which is the last word.
 4. A single word is kept where it looks technical (acronym, CamelCase, digits), is a
    name, or is a noun whose singular has at least four letters. The last rule costs
-   precision and is meant: links between texts and the graduation of concepts depend on
-   the recall of words such as "cache" or "deployment".
+   precision on purpose: links between texts, and which concepts are kept for long,
+   depend on the recall of words such as "cache" or "deployment".
 5. The canonical form is NFKC, lower case, with the last word in the singular; names
    keep a final s. Abbreviations and what they stand for share one form
    (`lexicon_tables.ALIASES`) and stand alone: "ML model" is machine learning and model.

@@ -222,7 +222,7 @@ def _journal(lab: Lab) -> Iterator[Found]:
 
 def _last_night(lab: Lab, last_seq: int) -> Found:
     """Return how the last night went, and whether the next is late."""
-    schedule = "theorex schedule --print cron"
+    schedule = "theorex maintain --schedule cron"
     nights = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
     if not nights:
         return _finding("night", "none was ever run", schedule, warning=True)
@@ -233,7 +233,7 @@ def _last_night(lab: Lab, last_seq: int) -> Found:
     if failed:
         text += f"; failed: {', '.join(failed)}"
     is_late = days > _STALE_DAYS and last_seq > night.seq
-    do = schedule if is_late else "theorex nightly"
+    do = schedule if is_late else "theorex maintain"
     return _finding("night", text, do, warning=is_late or bool(failed))
 
 

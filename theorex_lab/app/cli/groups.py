@@ -1,4 +1,7 @@
-"""The groups of commands, which import a command's module when it is called."""
+"""The root of the command line and the groups of the designs.
+
+They import a command's module when it is called.
+"""
 
 from __future__ import annotations
 
@@ -8,100 +11,76 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.app.cli.command_table import GROUPS as COMMAND_GROUPS
-from theorex_lab.app.cli.command_table import CommandEntry
+from theorex_lab.app.cli.command_table import DESIGN_GROUPS, JOBS, CommandEntry
+from theorex_lab.app.cli.former_names import KEPT, new_name
 from theorex_lab.files import command_line
 from theorex_lab.files.command_line import COMMON_OPTIONS, command, emit
 
 if TYPE_CHECKING:
     from theorex_lab.memory.contract import Design
 
-# What `theorex --help` shows beside the groups.
-EVERYDAY = (
-    "write search briefing status route outcome nightly backup tune"
-    " tour lab install-hooks commands"
-).split()
-
 
 def _list_of_commands() -> click.Command:
     return commands
 
 
-# The command that stands in no group, since it lists them all.
-UNGROUPED = (
-    CommandEntry(
-        "commands",
-        "commands",
-        _list_of_commands,
-        "List every command: its names, what it does, its JSON keys.",
-    ),
+# The command that belongs to no job, since it lists them all.
+_LISTING = CommandEntry(
+    "commands",
+    _list_of_commands,
+    "List every command: its options, what it does, its JSON fields.",
 )
 
 
-def members(group: str) -> dict[str, str]:
-    """Return the flat names of a group's commands by their names in it.
+def _product_commands() -> dict[str, CommandEntry]:
+    """Return the commands of the toolkit by their names, in the table's order."""
+    entries = {}
+    for job in JOBS:
+        for entry in job.commands:
+            entries[entry.name] = entry
+    entries[_LISTING.name] = _LISTING
+    return entries
 
-    Where two have the same name, it is the first.
+
+COMMANDS = _product_commands()
+GROUPS = {group.name: group for group in DESIGN_GROUPS}
+
+
+def load(entry: CommandEntry, name: str = "") -> click.Command:
+    """Import a command; its help begins with the table's line.
+
+    Args:
+        entry: The command.
+        name: The name that it is called by; default: that of the table.
     """
-    flat_names: dict[str, str] = {}
-    for flat, entry in COMMANDS.items():
-        if entry.group == group and entry.short:
-            flat_names.setdefault(entry.short, flat)
-    return flat_names
-
-
-def _commands() -> dict[str, CommandEntry]:
-    """Return the commands by their flat names, each with its group.
-
-    They stand in the order of the table.
-    """
-    commands = {entry.name: entry for entry in UNGROUPED}
-    for group in COMMAND_GROUPS:
-        for entry in group.commands:
-            commands[entry.name] = entry._replace(group=group.name)
-    return commands
-
-
-GROUPS = {group.name: group.about for group in COMMAND_GROUPS}
-COMMANDS = _commands()
-
-
-def load(flat: str) -> click.Command:
-    """Import the command of that flat name; its help begins with the table's line."""
-    entry = COMMANDS[flat]
     loaded = copy(entry.load())
-    loaded.name = flat
+    loaded.name = name or entry.name
     loaded.short_help = entry.about
     loaded.help = f"{entry.about}\n\n{loaded.help}"
     return loaded
 
 
-class Group(command_line.CommandGroup):
-    """A group of the table, such as `theorex memory`."""
+class DesignCommands(command_line.CommandGroup):
+    """The commands of a published design, such as `theorex facts`.
+
+    The names that its document prints are accepted too.
+    """
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, help=GROUPS[name], params=[*command_line.COMMON_OPTIONS])
-        self._members = members(name)
+        group = GROUPS[name]
+        super().__init__(name, help=group.about, params=[*COMMON_OPTIONS])
+        self._entries = {entry.name: entry for entry in group.commands}
+        self._printed = {entry.printed: entry for entry in group.commands}
+        self._printed.pop("", None)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Their names in the group, in the order of the table."""
-        return [*self._members]
+        """Return the names, in the order of the table."""
+        return [*self._entries]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the command's module and return the command."""
-        return load(self._members[cmd_name]) if cmd_name in self._members else None
-
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the group's help.
-
-        Of the command that has the group's own name it is that command's, with the
-        others below.
-        """
-        if self.name not in COMMANDS:
-            super().format_help(ctx, formatter)
-            return
-        load(self.name).format_help(ctx, formatter)
-        self.format_commands(ctx, formatter)
+        entry = self._entries.get(cmd_name) or self._printed.get(cmd_name)
+        return None if entry is None else load(entry, cmd_name)
 
     def format_commands(
         self,
@@ -109,44 +88,47 @@ class Group(command_line.CommandGroup):
         formatter: click.HelpFormatter,
     ) -> None:
         """List the commands from the table, without importing any of them."""
+        rows = [(name, entry.about) for name, entry in self._entries.items()]
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, COMMANDS[flat].about) for name, flat in self._members.items()]
-            )
+            formatter.write_dl(rows)
+        if self._printed:
+            names = ", ".join(self._printed)
+            with formatter.section("The document's names are accepted too"):
+                formatter.write_text(names)
 
 
 class Root(command_line.CommandGroup):
     """The `theorex` command.
 
-    It has its groups, every command under its flat name, and the designs that bring
-    commands.
+    It has the commands of the toolkit, a group for each published design, and one for
+    each other design that brings commands.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the groups, the flat names, the designs."""
-        return [*dict.fromkeys([*GROUPS, *COMMANDS, *designs()])]
+        """Return the names of the commands and of the groups."""
+        return [*COMMANDS, *GROUPS, *designs()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return the command of this flat name, else the group."""
+        """Return the command or the group of this name."""
         if cmd_name in COMMANDS:
-            return load(cmd_name)
-        return Group(cmd_name) if cmd_name in GROUPS else design_group(cmd_name)
+            return load(COMMANDS[cmd_name])
+        if cmd_name in GROUPS:
+            return DesignCommands(cmd_name)
+        return design_group(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> command_line.Resolved:
-        """Resolve a name as click does.
+        """Find the command; say the new name of one that was renamed.
 
-        A name of both a group and a command is the group when one of its commands
-        follows.
+        A name that programs have written into other programs' files still runs.
         """
         name, *arguments = args
-        if (
-            name in GROUPS
-            and name in COMMANDS
-            and _first_word(arguments) in (*members(name), *ctx.help_option_names)
-        ):
-            return name, Group(name), arguments
+        if name in KEPT:
+            return super().resolve_command(ctx, [KEPT[name], *arguments])
+        renamed = new_name(args)
+        if renamed and not ctx.resilient_parsing:
+            ctx.fail(f"`theorex {renamed.former}` is now `theorex {renamed.present}`.")
         return super().resolve_command(ctx, args)
 
     def format_commands(
@@ -154,37 +136,23 @@ class Root(command_line.CommandGroup):
         ctx: click.Context,  # noqa: ARG002
         formatter: click.HelpFormatter,
     ) -> None:
-        """List the groups and what is used every day."""
-        with formatter.section("Groups (theorex GROUP --help lists its commands)"):
+        """List the first day's commands, the names by job, and the designs' groups."""
+        first_day, *jobs = JOBS
+        with formatter.section(first_day.name):
             formatter.write_dl(
-                [
-                    *GROUPS.items(),
-                    *((name, f"Commands of the design {name}.") for name in designs()),
-                ]
+                [(entry.name, entry.about) for entry in first_day.commands]
             )
-        with formatter.section(
-            "Every day (each command works without its group's name too)"
-        ):
-            formatter.write_dl([(name, COMMANDS[name].about) for name in EVERYDAY])
-
-
-def _first_word(arguments: list[str]) -> str:
-    """Return the first word that is neither a common option nor the value of one.
-
-    Where there is none, it is ''.
-    """
-    is_flag = {}
-    for option in command_line.COMMON_OPTIONS:
-        for name in option.opts:
-            is_flag[name] = option.is_flag
-    words = iter(arguments)
-    for word in words:
-        name, equals, _ = word.partition("=")
-        if name not in is_flag:
-            return word
-        if not is_flag[name] and not equals:
-            next(words, None)  # its value
-    return ""
+        names_by_job = []
+        for job in jobs:
+            names = ", ".join(entry.name for entry in job.commands)
+            names_by_job.append((job.name, names))
+        names_by_job.append(("List all commands", _LISTING.name))
+        with formatter.section("By job (theorex COMMAND --help)"):
+            formatter.write_dl(names_by_job)
+        rows = [(group.name, group.about) for group in DESIGN_GROUPS]
+        rows += [(name, f"Commands of the design {name}.") for name in designs()]
+        with formatter.section("Published designs (theorex GROUP --help)"):
+            formatter.write_dl(rows)
 
 
 def designs() -> dict[str, Design]:
@@ -221,26 +189,30 @@ _KEYS = "\n\nJSON: "
 
 @command("commands")
 def commands() -> None:
-    """Without a group's name each works too, under its flat name.
+    """Settings are listed by `theorex config`.
 
-    Settings are listed by `theorex config`.
+    Each command takes --json, --home, --now and --preset, before its name or after it.
+    Exit code 0 is ok, 1 failed, 2 wrong usage. Commands that read the memory read that
+    of this folder's project (--project P, --all-projects); commands that look after it
+    take all projects.
 
-    Each takes --json, --home and --now, before its name or after it. Exit code 0 is ok,
-    1 failed, 2 wrong usage. What gives memory back gives that of this folder's project
-    (--project P, --all-projects); what tends it takes all projects.
-
-    JSON: {commands: [{name, path, usage, about, details, keys}]}
+    JSON: {commands: [{path, job, usage, about, details, keys}]}
     """
     rows = list[dict[str, Any]]()
-    for name, entry in COMMANDS.items():
-        rows += _rows(load(name), name, entry.path)
+    for job in JOBS:
+        for entry in job.commands:
+            rows += _rows(load(entry), entry.name, job.name)
+    rows += _rows(load(_LISTING), _LISTING.name, "")
+    for group in DESIGN_GROUPS:
+        for entry in group.commands:
+            rows += _rows(load(entry), f"{group.name} {entry.name}", group.name)
     for name in designs():
-        rows += _rows(design_group(name), "", name)
+        rows += _rows(design_group(name), name, name)
     emit({"commands": rows}, "\n\n".join(map(_text, rows)))
 
 
 def _rows(
-    declared: click.Command | None, name: str, path: str
+    declared: click.Command | None, path: str, job: str
 ) -> Iterator[dict[str, Any]]:
     """Yield the row of a command, then those of the commands below it.
 
@@ -253,17 +225,15 @@ def _rows(
         about, _, details = text.partition("\n\n")
         usage = " ".join(filter(None, map(_usage, declared.params)))
         yield {
-            "name": name,
             "path": path,
+            "job": job,
             "usage": usage,
             "about": about,
             "details": details,
             "keys": " ".join(keys.split()),
         }
-    for short, subcommand in below.items():
-        yield from _rows(
-            subcommand, f"{name} {short}" if name else "", f"{path} {short}"
-        )
+    for name, subcommand in below.items():
+        yield from _rows(subcommand, f"{path} {name}", job)
 
 
 def _usage(parameter: click.Parameter) -> str:
@@ -293,14 +263,9 @@ def _usage(parameter: click.Parameter) -> str:
 
 
 def _text(row: dict[str, Any]) -> str:
-    flat = (
-        f"   (also: theorex {row['name']})"
-        if row["name"] not in ("", row["path"])
-        else ""
-    )
     words = f"{row['about']} {row['details']}".split()
     lines = [
-        f"theorex {row['path']} {row['usage']}".rstrip() + flat,
+        f"theorex {row['path']} {row['usage']}".rstrip(),
         f"    {' '.join(words)}",
     ]
     return "\n".join([*lines, *([f"    --json: {row['keys']}"] if row["keys"] else [])])

@@ -1,7 +1,4 @@
-"""Commands of the home.
-
-They are verify, backup, restore, salvage, erase, export, import, archive and config.
-"""
+"""Commands of the home: verify, backup, restore, erase, export, import, config."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import json
 import re
 import secrets
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,7 +16,7 @@ import click
 
 from theorex_lab.app.cli.context import open_lab
 from theorex_lab.core.clock import to_iso, to_microseconds
-from theorex_lab.core.errors import FilesThere
+from theorex_lab.core.errors import FilesThere, InvalidInput
 from theorex_lab.core.settings import (
     Settings,
     describe_settings,
@@ -27,7 +25,6 @@ from theorex_lab.core.settings import (
     to_camel,
     to_snake,
 )
-from theorex_lab.files import command_line
 from theorex_lab.files.command_line import (
     command,
     emit,
@@ -37,7 +34,12 @@ from theorex_lab.files.command_line import (
     named_home,
     tends_project,
 )
-from theorex_lab.files.command_line.options import agent_option, note, printable
+from theorex_lab.files.command_line.options import (
+    agent_option,
+    nearest,
+    note,
+    printable,
+)
 from theorex_lab.text.redact.redaction_scope import current
 
 if TYPE_CHECKING:
@@ -53,14 +55,33 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @command("verify")
 @tends_project
-def verify() -> None:
-    """Exit code 1 where anything is wrong.
+@click.option(
+    "--salvage",
+    "salvages",
+    is_flag=True,
+    help="Make a damaged home usable again without a backup.",
+)
+def verify(salvages: bool) -> None:
+    """It reads the whole journal, computes every view again and compares.
 
-    An event whose body is not what its kind says is set aside: nothing is read from it,
-    and `theorex erase ID` erases it.
+    The exit code is 1 where anything is wrong. An event whose body does not fit its
+    kind is set aside: nothing is read from it, and `theorex erase ID` erases it.
 
-    JSON: {ok, events, views, kinds, bad_events: [{seq, id, kind, why, do}], vectors}
+    --salvage keeps what is sound, and lists the lost events here and in the journal.
+    The damaged files, snapshots and vectors are moved into a folder of the home, and
+    not deleted. It changes nothing where the home is sound.
+
+    JSON: {ok, events, views, kinds, bad_events: [{seq, id, kind, why, do}], vectors};
+    with --salvage {events, lost, set_aside, problems, bad_events}
     """
+    if salvages:
+        _salvage()
+    else:
+        _verify()
+
+
+def _verify() -> None:
+    """Check the journal and the views."""
     lab = open_lab()
     report = lab.verify()
     views = {name: not columns for name, columns in report.views.items()}
@@ -76,8 +97,8 @@ def verify() -> None:
     result["vectors"] = lab.searcher.vectors.coverage()
     emit(
         result,
-        f"ok: {report.events} events; views {', '.join(views)} equal the fold of the"
-        " journal",
+        f"ok: {report.events} events; the journal gives the views {', '.join(views)}"
+        " as they are",
     )
 
 
@@ -130,20 +151,8 @@ def restore(file: Path) -> None:
     )
 
 
-@command("salvage")
-def salvage() -> None:
-    """Where the home is sound, nothing is changed.
-
-    Lost events are listed, here and in the journal.
-
-    The damaged files, snapshots and vectors are set aside in a folder of the home, and
-    not deleted.
-
-    Events whose bodies are not what their kinds say are kept and listed, each with the
-    command that erases it.
-
-    JSON: {events, lost, set_aside, problems, bad_events: [{seq, id, kind, why, do}]}
-    """
+def _salvage() -> None:
+    """Keep what is sound of a damaged home."""
     from theorex_lab.journal.sqlite.salvage import salvage as keep_sound
 
     report = keep_sound(_home(), aside=_aside(), at=named_clock().now())
@@ -469,36 +478,39 @@ def _moment(moment: str) -> str:
     return f"{moment}T00:00:00Z" if _DAY.fullmatch(moment) else moment
 
 
-@command("set", "Change a setting in config.json.")
-@click.argument("key", metavar="KEY")
-@click.argument("value", metavar="VALUE", type=click.UNPROCESSED)
-def set_(key: str, value: str) -> None:
-    """KEY is camelCase or snake_case.
+@command("config")
+@click.argument("key", metavar="[KEY]", required=False)
+@click.argument("value", metavar="[VALUE]", required=False, type=click.UNPROCESSED)
+@click.option(
+    "--unset",
+    metavar="KEY",
+    help="Take a setting out of config.json, so that its default holds again.",
+)
+def config(key: str | None, value: str | None, unset: str | None) -> None:
+    """Without KEY every setting is shown with its value, default, range and unit.
 
-    VALUE is a number or a text, lists and objects as JSON. What is wrong is not
-    written.
+    With KEY that setting is shown; with KEY and VALUE it is set. KEY is camelCase or
+    snake_case, for a design's setting DESIGN.KEY. VALUE is a number or a text; lists
+    and objects are JSON. A wrong value is not written.
 
-    The file is replaced as a whole; what else is in it stays. A design's own setting is
-    DESIGN.KEY.
+    Settings are in config.json in the home. The file is replaced as a whole; what else
+    is in it stays. --unset also takes out a KEY that is no setting.
 
-    JSON: {file, setting}
+    JSON: {file, settings: [{key, value, default, range, unit, source, description}]};
+    with VALUE or --unset {file, setting}
     """
-    _change(key, value)
+    if unset is not None and key is not None:
+        raise click.UsageError("Give one of KEY and --unset.")
+    if unset is not None:
+        _change(unset, None)
+    elif key is not None and value is not None:
+        _change(key, value)
+    else:
+        _show_settings(key)
 
 
-@command("unset", "Take a setting out of config.json, so that its default holds again.")
-@click.argument("key", metavar="KEY")
-def unset(key: str) -> None:
-    """Also a KEY that is no setting, where config.json holds it by mistake.
-
-    JSON: {file, setting}
-    """
-    _change(key, None)
-
-
-def _show() -> None:
-    if click.get_current_context().invoked_subcommand is not None:
-        return
+def _show_settings(key: str | None) -> None:
+    """Show every setting with its value, default, range and unit, or one of them."""
     lab = open_lab()
     rows = describe_settings(lab.settings)
     for design in (
@@ -507,10 +519,34 @@ def _show() -> None:
         rows += describe_settings(
             lab.home.settings_of(design), before=f"{design.name}."
         )
+    if key is not None:
+        rows = [_row_of(key, rows)]
     lines = [f"# {lab.config_file}"]
     for row in rows:
         lines += [_line(row), f"    {row['description']}"]
     emit({"file": str(lab.config_file), "settings": rows}, "\n".join(lines))
+
+
+def _row_of(key: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the row of a setting.
+
+    Raises:
+        InvalidInput: There is no setting of that name.
+    """
+    rows_by_key = {row["key"]: row for row in rows}
+    row = rows_by_key.get(_camel(key))
+    if row is None:
+        raise InvalidInput(
+            f"got the setting {key!r}; the nearest is"
+            f" {nearest(_camel(key), rows_by_key)!r}, and `theorex config` lists all"
+        )
+    return row
+
+
+def _camel(key: str) -> str:
+    """Return the name of a setting in camelCase; a design's has its name ahead."""
+    design, dot, member = key.rpartition(".")
+    return f"{design}{dot}{to_camel(to_snake(member))}"
 
 
 def _file() -> Path:
@@ -569,17 +605,4 @@ def _line(row: dict[str, Any]) -> str:
 
 
 # A value such as -1 is a value, and refused as one, not taken for an option.
-set_.context_settings["ignore_unknown_options"] = True
-_KEYS = (
-    "\n\nJSON: {file, settings: [{key, value, default, range, unit, source,"
-    " description}]}"
-)
-_ABOUT = f"Settings stand in config.json in the home, camelCase or snake_case.{_KEYS}"
-_how: dict[str, Any] = {
-    "help": _ABOUT,
-    "params": [*command_line.COMMON_OPTIONS],
-    "invoke_without_command": True,
-}
-config = command_line.CommandGroup(
-    "config", {"set": set_, "unset": unset}, callback=_show, **_how
-)
+config.context_settings["ignore_unknown_options"] = True

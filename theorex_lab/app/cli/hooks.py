@@ -222,9 +222,9 @@ def server_entry(home: str | None, agent: str | None) -> JsonObject:
     """Return how an agent starts the MCP server over standard input and output.
 
     >>> server_entry(None, "qwen-sage")["args"]
-    ['mcp-start', '--stdio', '--agent', 'qwen-sage']
+    ['mcp', '--stdio', '--agent', 'qwen-sage']
     """
-    arguments = ["mcp-start", "--stdio"]
+    arguments = ["mcp", "--stdio"]
     if home is not None:
         arguments = ["--home", _absolute(home), *arguments]
     if agent is not None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from theorex_lab.app.cli.context import open_lab
 from theorex_lab.files.command_line import (
-    Command,
     command,
     emit,
     fail,
@@ -26,91 +25,111 @@ if TYPE_CHECKING:
     from theorex_lab.files.ingest.documents import FileReader, Ingested
     from theorex_lab.memory.contract import Home
 
-_PATHS = click.argument(
-    "paths", nargs=-1, required=True, metavar="PATHS", type=click.Path(path_type=Path)
-)
-_SYNC = click.option(
-    "--sync", is_flag=True, help="Hide what is in these folders no more."
-)
-_DRY_RUN = click.option(
-    "--dry-run", is_flag=True, help="Say what would come in; nothing is kept."
-)
+_MOST_PROBLEMS = 10
+
 _TRUSTED = click.option(
-    "--trusted", is_flag=True, help="You wrote them: take them for your own word."
+    "--trusted",
+    is_flag=True,
+    help="Take documents for your own word; only for what you wrote yourself.",
+)
+_EVERY = click.option(
+    "--every",
+    "every_seconds",
+    type=click.FloatRange(1, 3_600),
+    default=30.0,
+    help="Of videos: a frame at least every so many seconds.",
 )
 
 
-def _taking(
-    reader: Callable[..., FileReader], *options: Callable[[Any], Any]
-) -> Callable[[Callable[[], None]], Command]:
-    """Make a command of a function's name and help.
+class IngestRequest(NamedTuple):
+    """Which files come in, and how.
 
-    It takes in the files that a reader reads.
+    Attributes:
+        paths: Files and folders.
+        agent: Whose they are; None for the default.
+        sync: Whether what is gone from the folders is hidden.
+        dry_run: Whether nothing is kept.
     """
 
-    def declare(function: Callable[[], None]) -> Command:
-        def run(
-            paths: tuple[Path, ...],
-            agent: str | None,
-            every_seconds: float | None = None,
-            **settings: bool,
-        ) -> None:
-            from theorex_lab.files.ingest.documents import ingest
-
-            home = open_lab().home
-            chosen = (
-                reader(home) if every_seconds is None else reader(home, every_seconds)
-            )
-            _tell(
-                ingest(home, paths, chosen, agent=own_agent(agent), **settings),
-                settings["dry_run"],
-            )
-
-        run.__doc__ = function.__doc__
-        for option in (*options, _DRY_RUN, _SYNC, OWN_AGENT, _PATHS):
-            run = option(run)
-        return command(function.__name__.replace("_", "-"))(
-            reads_project(keeps_secrets(run))
-        )
-
-    return declare
+    paths: tuple[Path, ...]
+    agent: str | None
+    sync: bool
+    dry_run: bool
 
 
-def _tell(report: Ingested, dry_run: bool) -> None:
-    """What came in and what did not; exit code 1 where nothing did."""
-    counts = ("new", "changed", "moved", "gone", "unchanged")
+def _takes_files(function: Callable[..., None]) -> Callable[..., Any]:
+    """Give a command the options of reading files."""
+    options: list[Callable[[Any], Any]] = [
+        reads_project,
+        keeps_secrets,
+        click.argument(
+            "paths",
+            nargs=-1,
+            required=True,
+            metavar="PATHS",
+            type=click.Path(path_type=Path),
+        ),
+        OWN_AGENT,
+        click.option(
+            "--sync", is_flag=True, help="Hide what is no longer in these folders."
+        ),
+        click.option(
+            "--dry-run", is_flag=True, help="Say what would come in; nothing is kept."
+        ),
+    ]
+    decorated: Callable[..., Any] = function
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
+
+
+def _take_in(
+    request: IngestRequest, reader: FileReader, home: Home, *, trusted: bool = False
+) -> None:
+    """Take in files, and show what came in."""
+    from theorex_lab.files.ingest.documents import ingest as take_in
+
+    options = {"sync": request.sync, "dry_run": request.dry_run}
+    if trusted:
+        options["trusted"] = True
+    report = take_in(
+        home, request.paths, reader, agent=own_agent(request.agent), **options
+    )
+    _show_report(report, dry_run=request.dry_run)
+
+
+def _show_report(report: Ingested, *, dry_run: bool) -> None:
+    """Show what came in and what did not; exit code 1 where nothing did."""
     count_texts = []
-    for count_name in counts:
+    for count_name in ("new", "changed", "moved", "gone", "unchanged"):
         count = getattr(report, count_name)
         if count:
             count_texts.append(f"{count} {count_name}")
+    if report.problems and not count_texts:
+        fail("; ".join(report.problems[:_MOST_PROBLEMS]), **asdict(report))
     summary = ", ".join(count_texts) or "nothing came in"
     lines = [
         f"{report.files} files: {summary}; {report.parts} parts, {report.links} links"
     ]
-    lines += ["(a dry run: nothing was kept)"] * dry_run + [
-        one_row(problem) for problem in report.problems
-    ]
-    if report.problems and not any(
-        getattr(report, count_name) for count_name in counts
-    ):
-        fail("; ".join(report.problems[:10]), **asdict(report))
+    if dry_run:
+        lines.append("(a dry run: nothing was kept)")
+    lines += map(one_row, report.problems)
     emit(asdict(report), "\n".join(lines))
 
 
-def _documents(_home: Home) -> FileReader:
+def _documents(_home: Home, _every_seconds: float) -> FileReader:
     from theorex_lab.files.ingest.text import DOCUMENTS
 
     return DOCUMENTS
 
 
-def _code(_home: Home) -> FileReader:
+def _code(_home: Home, _every_seconds: float) -> FileReader:
     from theorex_lab.files.ingest.code import CODE
 
     return CODE
 
 
-def _images(home: Home) -> FileReader:
+def _images(home: Home, _every_seconds: float) -> FileReader:
     from theorex_lab.files.ingest.media import images
 
     return images(home)
@@ -122,66 +141,112 @@ def _videos(home: Home, every_seconds: float) -> FileReader:
     return videos(home, every_seconds)
 
 
-@_taking(_documents, _TRUSTED)
-def ingest() -> None:
-    """Markdown, plain text, reStructuredText, HTML, PDF and notebooks.
-
-    Notebooks come without outputs. All are cut by headings, then by size; found by
-    `search --kind section`. Hidden files and what .gitignore leaves out stay out of
-    folders.
-
-    An unchanged file is skipped, a changed one takes the place of what was read of it
-    before. What comes in is hearsay, unless --trusted. Exit code 1 where nothing
-    could be read.
-
-    JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
-    """
+_READERS = {
+    "document": _documents,
+    "code": _code,
+    "image": _images,
+    "video": _videos,
+}
 
 
-@_taking(_code)
-def ingest_code() -> None:
-    """Python, JavaScript, TypeScript, Go and Rust.
-
-    Modules, classes, functions and methods come with signature, comment, calls and
-    imports; found by `search --kind symbol`. A file that was moved keeps its symbols'
-    ids.
-
-    Only what changed is read again. Of a file that does not parse what is readable is
-    kept.
-
-    JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
-    """
-
-
-@_taking(_images)
-def ingest_image() -> None:
-    """What a picture's file says of it, the words in it, and a description.
-
-    Words are read where tesseract is installed; it is described where the setting
-    visionModel names a model and visionTokens allows it. Found by `search --kind
-    section`. All of it is hearsay.
-
-    JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
-    """
-
-
-_EVERY = click.option(
-    "--every",
-    "every_seconds",
-    type=click.FloatRange(1, 3_600),
-    default=30.0,
-    help="A frame at least every so many seconds.",
+@command("ingest")
+@_takes_files
+@click.option(
+    "--kind",
+    type=click.Choice([*_READERS]),
+    default="document",
+    help="What is read: documents, source code, images or videos.",
 )
+@_TRUSTED
+@_EVERY
+@click.pass_context
+def ingest(
+    context: click.Context,
+    paths: tuple[Path, ...],
+    agent: str | None,
+    sync: bool,
+    dry_run: bool,
+    kind: str,
+    trusted: bool,
+    every_seconds: float,
+) -> None:
+    """Hidden files, and files that .gitignore leaves out, stay out of folders.
 
+    Documents are Markdown, plain text, reStructuredText, HTML, PDF and notebooks
+    without their outputs. They are cut by headings, then by size; `search --kind
+    section` finds the parts.
 
-@_taking(_videos, _EVERY)
-def ingest_video() -> None:
-    """A timeline: a frame at each cut and each interval.
+    Code is Python, JavaScript, TypeScript, Go and Rust. Modules, classes, functions and
+    methods come with signature, comment, calls and imports; `search --kind symbol`
+    finds them. A moved file keeps the ids of its symbols. The readable part of a file
+    that does not parse is kept.
 
-    Each is read as `ingest-image` reads a picture.
+    An image gives its metadata, its words (where tesseract is installed) and a
+    description (where the setting visionModel names a model and visionTokens allows
+    it). A video is a timeline of images: one at each cut and each interval.
+
+    An unchanged file is skipped; a changed one replaces what was read of it before.
+    What comes in is untrusted, unless --trusted is given. The exit code is 1 where
+    nothing could be read.
 
     JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
     """
+    if trusted and kind != "document":
+        raise click.UsageError("Give --trusted with --kind document.")
+    given = context.get_parameter_source("every_seconds")
+    if kind != "video" and given is click.core.ParameterSource.COMMANDLINE:
+        raise click.UsageError("Give --every with --kind video.")
+    request = IngestRequest(paths, agent, sync, dry_run)
+    home = open_lab().home
+    reader = _READERS[kind](home, every_seconds)
+    _take_in(request, reader, home, trusted=trusted)
+
+
+@command("ingest-code")
+@_takes_files
+def ingest_code(
+    paths: tuple[Path, ...], agent: str | None, sync: bool, dry_run: bool
+) -> None:
+    """Python, JavaScript, TypeScript, Go and Rust, as `theorex ingest --kind code`.
+
+    JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
+    """
+    home = open_lab().home
+    request = IngestRequest(paths, agent, sync, dry_run)
+    _take_in(request, _code(home, 0), home)
+
+
+@command("ingest-image")
+@_takes_files
+def ingest_image(
+    paths: tuple[Path, ...], agent: str | None, sync: bool, dry_run: bool
+) -> None:
+    """Metadata, words and a description, as `theorex ingest --kind image`.
+
+    JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
+    """
+    home = open_lab().home
+    request = IngestRequest(paths, agent, sync, dry_run)
+    _take_in(request, _images(home, 0), home)
+
+
+@command("ingest-video")
+@_takes_files
+@_EVERY
+def ingest_video(
+    paths: tuple[Path, ...],
+    agent: str | None,
+    sync: bool,
+    dry_run: bool,
+    every_seconds: float,
+) -> None:
+    """A frame at each cut and each interval, as `theorex ingest --kind video`.
+
+    JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
+    """
+    home = open_lab().home
+    request = IngestRequest(paths, agent, sync, dry_run)
+    _take_in(request, _videos(home, every_seconds), home)
 
 
 @command("session-summary")
@@ -195,7 +260,7 @@ def ingest_video() -> None:
 def session_summary(agent: str | None, session: str, **texts: str | None) -> None:
     """At least one of the four; all in one transaction.
 
-    The next context shows them as the last session's summary.
+    The next briefing shows them.
 
     JSON: {event_ids}
     """

@@ -1,7 +1,4 @@
-"""Commands of outcomes, of learning from failure, of policies and of the night.
-
-Audit, which watches the memory, stands here too.
-"""
+"""Commands of outcomes, reviews of failures, policies, maintenance and the audit."""
 
 from __future__ import annotations
 
@@ -206,21 +203,8 @@ def _outcome_report(
     return result, f"{outcome.outcome_id}  score {outcome.score:.2f}{text}"
 
 
-@command("judge")
-@ANY_AGENT
-@click.option("--pending", is_flag=True, help="The outcomes that no judge has scored.")
-def judge(agent: str | None, pending: bool) -> None:
-    """The models of the setting reviewers are asked in their order.
-
-    What they do not answer usably stays pending.
-
-    JSON: {judged: [{outcome_id, judge_score, score}], pending, problems}
-    """
-    if not pending:
-        raise click.UsageError(
-            "Give --pending; one outcome is judged by `theorex outcome --id ID"
-            " --judge`."
-        )
+def _judge_pending(agent: str | None) -> None:
+    """Let a model score the outcomes that no judge has scored."""
     lab = open_lab()
     judgement = _ask_judge(lab, lab.outcomes.pending(agent=agent))
     keys = ("outcome_id", "judge_score", "score")
@@ -246,55 +230,92 @@ def judge(agent: str | None, pending: bool) -> None:
     )
 
 
+@command("outcomes")
+@ANY_AGENT
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=10,
+    help="How many of the latest outcomes are shown.",
+)
+@click.option(
+    "--judge",
+    "judges",
+    is_flag=True,
+    help="Let a model score the outcomes that no judge has scored.",
+)
+def outcomes(agent: str | None, limit: int, judges: bool) -> None:
+    """It shows win rates by tag with 95 % intervals and trends.
+
+    It counts the outcomes, the failures that wait for a review, and those that were
+    reviewed. With --judge the models of the setting reviewers are asked in their order;
+    an outcome without a usable answer stays pending.
+
+    JSON: {outcomes, success_rate, tags: [{tag, n, rate, ci_low, ci_high, trend}], queue,
+    reviewed, recent}; with --judge {judged: [{outcome_id, judge_score, score}],
+    pending, problems}
+    """
+    if judges:
+        _judge_pending(agent)
+    else:
+        _show_outcomes(agent, limit)
+
+
 @command("evolve-status")
 @ANY_AGENT
 @click.option(
     "--n",
-    "--count",
-    "count",
+    "--limit",
+    "limit",
     type=click.IntRange(min=0),
     default=10,
-    help="Show the latest so many.",
+    help="How many of the latest outcomes are shown.",
 )
-def evolve_status(agent: str | None, count: int) -> None:
-    """Win rates by tag with 95 % intervals and trends.
+def evolve_status(agent: str | None, limit: int) -> None:
+    """It shows win rates by tag with 95 % intervals and trends.
 
-    Also outcomes, failures that wait for a review, those reviewed.
+    It counts the outcomes, the failures that wait for a review, and those that were
+    reviewed.
 
     JSON: {outcomes, success_rate, tags: [{tag, n, rate, ci_low, ci_high, trend}], queue,
     reviewed, recent}
     """
+    _show_outcomes(agent, limit)
+
+
+def _show_outcomes(agent: str | None, limit: int) -> None:
+    """Show how outcomes went, by tag, and which failures wait."""
     from dataclasses import asdict
 
     from theorex_lab.evolution.outcomes import Outcomes
     from theorex_lab.evolution.review import look_back
 
     lab = open_lab()
-    recent = lab.outcomes.outcomes(agent=agent, limit=count)[::-1]
+    recent = lab.outcomes.outcomes(agent=agent, limit=limit)[::-1]
     with lab.views.reading(Outcomes) as view:
-        review = look_back(view, agent=agent)
+        summary = look_back(view, agent=agent)
         reviewed = int(view.rows["reviewed"][view.select(agent=agent)].sum())
     queue = len(lab.outcomes.queue(agent=agent))
     result: dict[str, Any] = {
-        "outcomes": review.outcomes,
-        "success_rate": review.success_rate,
+        "outcomes": summary.outcomes,
+        "success_rate": summary.success_rate,
     }
     result |= {
-        "tags": [asdict(tag) for tag in review.tags],
+        "tags": [asdict(tag) for tag in summary.tags],
         "queue": queue,
         "reviewed": reviewed,
     }
     result["recent"] = [outcome.to_dict() for outcome in recent]
     rate = (
         ""
-        if review.success_rate is None
-        else f", {review.success_rate:.0%} of them successes"
+        if summary.success_rate is None
+        else f", {summary.success_rate:.0%} of them successes"
     )
     lines = [
-        f"{review.outcomes} outcomes{rate}; {queue} failures wait for a review,"
+        f"{summary.outcomes} outcomes{rate}; {queue} failures wait for a review,"
         f" {reviewed} were reviewed"
     ]
-    for tag in review.tags:
+    for tag in summary.tags:
         interval = f"{tag.rate:.0%} of {tag.n} ({tag.ci_low:.0%} – {tag.ci_high:.0%})"
         lines.append(
             f"  {one_row(tag.tag)}: {interval}{f', {tag.trend}' if tag.trend else ''}"
@@ -320,10 +341,10 @@ def evolve_status(agent: str | None, count: int) -> None:
     "--limit", type=click.IntRange(min=0), default=100, help="The latest so many."
 )
 def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
-    """Read from the journal, oldest first.
+    """It reads the journal, oldest first.
 
-    Tier changes, flips of sentiment, graduations, prunes, moments, outcomes, reviews,
-    gates, erasures.
+    It shows changes of tiers and sentiment, promotions, removals, outcomes, reviews,
+    tests of policies and erasures.
 
     JSON: {entries: [{timestamp, agent, kind, detail}]}
     """
@@ -365,15 +386,66 @@ ALL = "all"
 _TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 
 
+_REASON = click.option(
+    "--reason", default="", help="Why the policy is kept; up to 500 characters."
+)
+
+
+@command("policy")
+@click.option("--test", "tests", is_flag=True, help="Propose a policy and test it.")
+@click.option("--snapshot", "keeps", is_flag=True, help="Keep the policy in force.")
+@click.option(
+    "--rollback", "number", type=int, metavar="N", help="Put policy N in force again."
+)
+@_REASON
+def policy(tests: bool, keeps: bool, number: int | None, reason: str) -> None:
+    """A policy is the settings that decide what is remembered and which model is asked.
+
+    Without an option the kept policies are listed, in the order in which they were
+    kept.
+
+    --test proposes a policy from the earlier half of what was recorded and judges it on
+    the later half (an offline acceptance test): it is put in force where it gains
+    acceptanceMargin, and held where there are fewer than acceptanceMinSamples records. Repeating
+    changes nothing.
+
+    --snapshot keeps the policy with its scores on the later half of the recorded
+    outcomes and calls. --rollback keeps what was in force first, so that it can be
+    undone; settings that belong to no policy stay as they are.
+
+    JSON: {policies: [{number, timestamp, settings, metrics, reason, parent, in_force,
+    …}]}; with --test {tested: [{part, decision, before, after, n, margin, repeated,
+    proposed, policy}]}; with --snapshot or --rollback {number, timestamp, settings,
+    metrics, reason, parent, …}
+    """
+    if tests + keeps + (number is not None) > 1:
+        raise click.UsageError("Give one of --test, --snapshot and --rollback.")
+    if reason and not keeps:
+        raise click.UsageError("Give --reason with --snapshot.")
+    if tests:
+        _test_policy()
+    elif keeps:
+        _keep_policy(reason)
+    elif number is not None:
+        _roll_back(number)
+    else:
+        _list_policies()
+
+
 @command("policy-snapshot")
-@click.option("--reason", default="", help="Why it is kept; up to 500 characters.")
+@_REASON
 def policy_snapshot(reason: str) -> None:
     """A policy is the settings that decide what is remembered and which model is asked.
 
-    Kept with it is how it scores on the later half of the recorded outcomes and calls.
+    Its scores on the later half of the recorded outcomes and calls are kept with it.
 
     JSON: {number, timestamp, settings, metrics, reason, parent, …}
     """
+    _keep_policy(reason)
+
+
+def _keep_policy(reason: str) -> None:
+    """Keep the policy in force, with its scores."""
     from theorex_lab.evolution.acceptance import policy_settings, score_policy, snapshot
 
     lab = open_lab()
@@ -382,25 +454,19 @@ def policy_snapshot(reason: str) -> None:
         "reason": reason,
         "metrics": score_policy(lab.home),
     }
-    policy = snapshot(lab.journal, policy_settings(lab.settings), **details)
-    emit(policy.to_dict(), f"policy {policy.number} kept: {_metrics(policy.metrics)}")
+    kept = snapshot(lab.journal, policy_settings(lab.settings), **details)
+    emit(kept.to_dict(), f"policy {kept.number} kept: {_metrics(kept.metrics)}")
 
 
-@command("policy-list")
-def policy_list() -> None:
-    """In the order in which they were kept.
-
-    The last one that `policy-rollback` or the gate kept is in force.
-
-    JSON: {policies: [{number, settings, metrics, reason, parent, in_force}]}
-    """
+def _list_policies() -> None:
+    """Show the kept policies in the order in which they were kept."""
     from theorex_lab.evolution.acceptance import policies, policy_settings
 
     lab = open_lab()
     now = policy_settings(lab.settings)
     rows = [
-        {**policy.to_dict(), "in_force": policy.settings == now}
-        for policy in policies(lab.journal)
+        {**kept.to_dict(), "in_force": kept.settings == now}
+        for kept in policies(lab.journal)
     ]
     row_format = "{mark} {number:>4}  {timestamp:.19}  {said}  {why}"
     lines = [
@@ -417,67 +483,80 @@ def policy_list() -> None:
         (
             "\n".join([*lines, "* as the settings are now"])
             if rows
-            else "no policy was kept yet"
+            else "no policy is kept yet: keep one with `theorex policy --snapshot`"
         ),
     )
 
 
-@command("policy-rollback")
-@click.argument("number", type=int, metavar="N")
-def policy_rollback(number: int) -> None:
-    """Settings that do not belong to a policy stay as they are.
-
-    What was in force is kept, so that this can be undone.
-
-    JSON: {number, timestamp, settings, metrics, reason, parent, …}
-    """
+def _roll_back(number: int) -> None:
+    """Put an earlier policy in force again."""
     from theorex_lab.evolution.acceptance import rollback
 
     lab = open_lab()
-    policy, _ = rollback(
+    restored, _ = rollback(
         lab.journal, lab.settings, lab.folder, number, at=lab.clock.now()
     )
     emit(
-        policy.to_dict(),
-        f"policy {number} is in force again, as policy {policy.number}, in"
+        restored.to_dict(),
+        f"policy {number} is in force again, as policy {restored.number}, in"
         f" {lab.config_file}",
     )
 
 
-@command("gate")
-def gate() -> None:
-    """A policy is proposed from the earlier half of what was recorded.
-
-    It is judged on the later half: put in force where it gains acceptanceMargin, held where
-    there are fewer than acceptanceMinSamples records. Repeating changes nothing.
-
-    JSON: {gated: [{part, decision, before, after, n, proposed, policy}]}
-    """
+def _test_policy() -> None:
+    """Propose a policy, and put it in force where it does better."""
     from theorex_lab.evolution.acceptance import gate as judge
     from theorex_lab.evolution.maintenance import describe_acceptance
 
     results = judge(open_lab().home)
     emit(
-        {"gated": [result.to_dict() for result in results]},
+        {"tested": [result.to_dict() for result in results]},
         "\n".join(map(describe_acceptance, results)),
     )
 
 
-@command("nightly")
+@command("maintain")
 @tends_project
 @agent_option("The agent, or all.", default=ALL)
 @REVIEWER
-def nightly(agent: str, reviewer: str) -> None:
-    """A step that fails does not stop the others, and ends the command with 1.
+@click.option(
+    "--schedule",
+    "scheduler",
+    type=click.Choice(["cron"]),
+    help="Print the line that runs it every day; nothing is installed.",
+)
+@click.option(
+    "--at",
+    "time_of_day",
+    metavar="HH:MM",
+    help="With --schedule: when, in the machine's own time; default 03:00.",
+)
+def maintain(
+    agent: str, reviewer: str, scheduler: str | None, time_of_day: str | None
+) -> None:
+    """It reviews failures, tests the policy, brings every design up to date.
 
-    The steps are judge, review, refine, gate, flush, scan, graduate, promote, embed and
-    boot-inject. Repeating changes nothing; where a night or heartbeat is under way
-    already, nothing is done, and it is said who holds the lease until when: one that
-    was killed keeps it for leaseSeconds at most.
+    It also makes missing vectors and writes the briefings. Repeating it changes
+    nothing. A step that fails does not stop the others; it ends the command with exit
+    code 1.
 
-    JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}, and held_by and until where
-    it did not run
+    Where another maintenance runs already, nothing is done, and the message says who
+    holds the lease until when. A process that was killed keeps it for leaseSeconds at
+    most.
+
+    JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}, with held_by and until where
+    it did not run; with --schedule {kind, files}
     """
+    if scheduler is not None:
+        _print_schedule(scheduler, time_of_day or "03:00")
+        return
+    if time_of_day is not None:
+        raise click.UsageError("Give --at with --schedule.")
+    _run_maintenance(agent, reviewer)
+
+
+def _run_maintenance(agent: str, reviewer: str) -> None:
+    """Run the steps of maintenance, and show how each went."""
     lab = open_lab()
     report = lab.maintain(agent=None if agent == ALL else agent, reviewer=reviewer)
     if report.holder is not None:
@@ -495,33 +574,17 @@ def nightly(agent: str, reviewer: str) -> None:
     if report.ok or not given_options().get("as_json"):
         emit(report.to_dict(), "\n".join(lines))
     if not report.ok:
-        fail(f"these steps of the night failed: {failed}", **report.to_dict())
+        fail(f"these steps of the maintenance failed: {failed}", **report.to_dict())
 
 
-@command("schedule")
-@click.option(
-    "--print",
-    "kind",
-    type=click.Choice(["cron"]),
-    required=True,
-    help="For which scheduler.",
-)
-@click.option(
-    "--at", default="03:00", metavar="HH:MM", help="When, in the machine's own time."
-)
-def schedule(kind: str, at: str) -> None:
-    """Prints what runs `nightly` every day, with this environment's command and home.
-
-    It installs nothing.
-
-    JSON: {kind, files}
-    """
+def _print_schedule(kind: str, at: str) -> None:
+    """Print the line that runs the maintenance every day, with this home."""
     if (time_match := _TIME.fullmatch(at)) is None:
         raise click.BadParameter(
             f"got {at!r}; allowed are 00:00 to 23:59", param_hint="--at"
         )
     home = str(Path(named_home()).expanduser().absolute())
-    words = [*theorex_command(), "--home", home, "nightly", "--agent", ALL]
+    words = [*theorex_command(), "--home", home, "maintain", "--agent", ALL]
     if any("\r" in word or "\n" in word for word in words):
         raise InvalidInput(
             f"got the home {home!r}; allowed is a path without line breaks"
@@ -549,17 +612,18 @@ def _named(agent: str | None) -> str | None:
     return None if (name := own_agent(agent)) == ALL else name
 
 
-@command("trace-review")
+@command("review")
 @_AGENT
 @REVIEWER
 @click.option("--again", is_flag=True, help="Also those that were reviewed before.")
-def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
-    """A failure waits where its score is at most reviewThreshold.
+def review(agent: str | None, reviewer: str, again: bool) -> None:
+    """A failure waits for a review where its score is at most reviewThreshold.
 
-    Its fix is written as a trace_fix; where a review fails, nothing is, and the failure
-    waits for another reviewer (--again: for the same too). A model that is silent twice
-    in a row is asked no more in that run. The confidence of rules is how often such a
-    step was the right one where that was measured; a model's is not known.
+    Its fix is written as a trace_fix. Where a review fails, nothing is written, and the
+    failure waits for another reviewer (with --again for the same too). A model that is
+    silent twice in a row is not asked again in that run. The confidence of a rule is
+    how often such a step was the right one where that was measured; that of a model is
+    not known.
 
     JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step,
     failure_class, written_to_axon, model_used, problem, observation_id, confidence}],
@@ -581,11 +645,10 @@ def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
     help="Default: evolveWindowDays.",
 )
 def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
-    """Failures are reviewed.
+    """It reviews failures.
 
-    What won in the last days is said again, what lost is written to avoid; then
-    concepts are promoted and the briefing is written. Doing it twice writes nothing
-    more.
+    It reinforces what won in the last days, and writes what lost as something to avoid.
+    Then it promotes concepts and writes the briefing. Repeating it writes nothing.
 
     JSON: {reviews, reviewer, refined: [{agent, won, lost, observations, …}], promoted:
     {concepts, links}, briefing: {path, lines, tokens}}

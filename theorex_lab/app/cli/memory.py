@@ -105,7 +105,7 @@ def write(
     help="What all agents remember, not only one and the shared web.",
 )
 @LIMIT
-@click.option("--cold", is_flag=True, help="Find sleeping items too.")
+@click.option("--cold", is_flag=True, help="Find archived items too.")
 @click.option("--tag", help="Only what carries this tag.")
 @click.option(
     "--kind",
@@ -114,9 +114,7 @@ def write(
     help="Only items of this kind, such as concept; may be repeated.",
 )
 @click.option(
-    "--spread",
-    is_flag=True,
-    help="Let activation run over links, to what belongs to the finds.",
+    "--spread", is_flag=True, help="Also find what is linked with the best hits."
 )
 @click.option(
     "--vectors",
@@ -137,13 +135,14 @@ def search(
     why: bool,
     query: tuple[str, ...],
 ) -> None:
-    """Several words are one query, which texts answer.
+    """Several words are one query.
 
-    Concepts are found with --kind concept. An agent's own items and the shared web are
-    searched, never what another keeps; of this folder's project, or of none.
+    It finds texts; with --kind concept it finds concepts. It searches the agent's own
+    items and what is shared, in this folder's project.
 
-    JSON: {hits: [{id, kind, text, agent, score, subject, timestamp, signals, why}], notes};
-    why with --why
+    JSON: {hits: [{id, kind, text, agent, score, subject, timestamp, signals}], notes};
+    with --why {hits: [{id, kind, text, agent, score, subject, timestamp, signals,
+    why}], notes}
     """
     if all_agents and agent is not None:
         raise click.UsageError("Give one of --agent and --all-agents.")
@@ -237,7 +236,7 @@ def _line(hit: Hit, query: str, found_by: str = "") -> str:
 @tends_project
 @ANY_AGENT
 def status(agent: str | None) -> None:
-    """Tiers are those of now; a scan writes them down.
+    """The tiers are computed for the present.
 
     Events that were set aside are listed with the command that erases each.
 
@@ -275,9 +274,10 @@ def status(agent: str | None) -> None:
     "--limit", type=click.IntRange(min=0), help="At most so many; default: all."
 )
 def embed(limit: int | None) -> None:
-    """The newest come first.
+    """The newest texts come first.
 
-    The night does it too; a search makes a vector of its query alone.
+    `theorex maintain` does it too. The first search of a small memory makes the vectors
+    that are missing.
 
     JSON: {embedded, covered, queued, note}
     """
@@ -330,13 +330,13 @@ def briefing(
     given: bool,
     limit: int,
 ) -> None:
-    """No maintenance has to have run. Without --save nothing is written.
+    """It needs no maintenance, and without --save it writes nothing.
 
-    As long as no session of the project is recorded, its git history is told.
+    A project without a recorded session gets lines from its git history.
 
-    With --given a line counts as used where the session then touched a file that the
-    line names, or said at least half of its words; --limit says how many times are
-    shown.
+    With --given it shows the latest briefings (--limit of them). A line counts as used
+    where the session then touched a file that the line names, or contained at least
+    half of its words.
 
     JSON: {text, tokens, problem, lines: [{id, section, text, why, timestamp, events}]}; with
     --given {before: [{timestamp, how, agent, session, query, tokens, items, used}], given,
@@ -438,42 +438,35 @@ def _explained(rows: Sequence[dict[str, Any]]) -> str:
 @command("pin")
 @reads_project
 @click.argument("item", metavar="ID")
-def pin(item: str) -> None:
-    """ID is that of a line or an item, or the beginning that it alone has.
+@click.option("--undo", is_flag=True, help="Take the pin back.")
+def pin(item: str, undo: bool) -> None:
+    """ID is the id of a line or an item, or a prefix that no other id has.
 
-    `briefing --why` shows the ids of lines, `search` those of items. So it is for unpin,
-    dismiss, correct and trust. A line is marked in its own project alone.
-
-    JSON: {item}
-    """
-    _emit(open_lab().pin(item), "comes first from now on")
-
-
-@command("unpin")
-@reads_project
-@click.argument("item", metavar="ID")
-def unpin(item: str) -> None:
-    """It stays in the memory.
+    `briefing --why` shows the ids of lines, `search` those of items. The same ids are
+    for dismiss, correct and trust. A line is marked in its own project only.
 
     JSON: {item}
     """
-    _emit(open_lab().pin(item, undo=True), "comes first no more")
+    _emit(
+        open_lab().pin(item, undo=undo),
+        "no longer comes first" if undo else "comes first from now on",
+    )
 
 
 @command("dismiss")
 @reads_project
 @click.argument("item", metavar="ID")
-@click.option("--undo", is_flag=True, help="Let it come back again.")
+@click.option("--undo", is_flag=True, help="Show it again.")
 def dismiss(item: str, undo: bool) -> None:
-    """What says the same in other words stays away from the briefing too.
+    """The briefing leaves out lines that say the same in other words too.
 
-    It stays in the memory, where `search --cold` finds it. `erase` removes it for good.
+    The item stays in the memory, where `search --cold` finds it. `erase` removes it.
 
     JSON: {item}
     """
     _emit(
         open_lab().dismiss(item, undo=undo),
-        "may come back again" if undo else "comes back no more",
+        "is shown again" if undo else "is shown no more",
     )
 
 
@@ -500,18 +493,23 @@ def correct(item: str, text: tuple[str, ...], undo: bool) -> None:
 @command("trust")
 @reads_project
 @click.argument("item", metavar="ID")
-@click.option("--undo", is_flag=True, help="Make it no rule again.")
+@click.option("--undo", is_flag=True, help="Take the trust back.")
 def trust(item: str, undo: bool) -> None:
-    """So a wish that was pasted or imported becomes a rule of the user.
+    """A pasted or imported statement becomes a rule of the user.
 
-    It stands among the standing rules of the briefing from then on.
+    It stands among the standing rules of the briefing from then on. A fix that a review
+    wrote becomes a known fix; its ID is what `theorex review --json` shows.
 
     JSON: {item}
     """
-    _emit(
-        open_lab().trust(item, undo=undo),
-        "is no rule of yours any more" if undo else "is a standing rule from now on",
-    )
+    lab = open_lab()
+    trusted = lab.trust(item, undo=undo)
+    if lab.theorex.fix_id(trusted):
+        _emit(trusted, "is a known fix from now on")
+    elif undo:
+        _emit(trusted, "is no standing rule any more")
+    else:
+        _emit(trusted, "is a standing rule from now on")
 
 
 def _emit(item: str, change: str) -> None:

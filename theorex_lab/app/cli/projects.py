@@ -12,6 +12,7 @@ from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.core.git_repository import GitRepository
 from theorex_lab.core.ids import SCANNER
+from theorex_lab.files import command_line
 from theorex_lab.files.command_line import command, emit, one_row
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.places import ROOTS
@@ -37,17 +38,21 @@ class MergeHint(NamedTuple):
     do: str
 
 
-@command("projects")
-def projects() -> None:
-    """A project keeps its id where its folder is moved.
+_ABOUT = """Each is shown with id, name, folders, number of events and last activity.
 
-    Where a repository was copied over from another disk, or was moved before the memory
-    knew where it was, it has another id: `theorex projects merge OLD NEW` makes the two
-    one.
+A project keeps its id where its folder is moved. A repository that was copied from
+another disk, or moved before the memory knew it, has another id: `theorex projects
+merge OLD NEW` joins the two.
 
-    JSON: {projects: [{project, name, paths, events, last_at, merged}], hints: [{old,
-    new, do}]}
-    """
+JSON: {projects: [{project, name, paths, events, last_at, merged}], hints: [{old, new,
+do}]}
+"""
+
+
+def _list_projects() -> None:
+    """Show the projects, unless a command below was called."""
+    if click.get_current_context().invoked_subcommand is not None:
+        return
     lab = open_lab(all_projects=True)
     rows = lab.projects()
     hints = _hints(lab, rows)
@@ -64,14 +69,14 @@ def projects() -> None:
     emit({"projects": rows, "hints": hint_rows}, text)
 
 
-@command("projects-merge")
+@command("merge", "Join two projects.")
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 def projects_merge(old: str, new: str) -> None:
-    """All that was and will be captured in OLD is found as NEW's from then on.
+    """Everything that was and will be captured in OLD belongs to NEW from then on.
 
-    OLD and NEW are ids, or names or folders that one project alone has. Nothing takes a
-    merge back; `theorex backup FILE` before it keeps both apart.
+    OLD and NEW are ids, or names or folders that only one project has. A merge cannot
+    be undone; make a backup before it (`theorex backup FILE`).
 
     JSON: {project, from, events}
     """
@@ -81,6 +86,16 @@ def projects_merge(old: str, new: str) -> None:
     project = merged["project"]
     n_events = merged["events"]
     emit(merged, f"{former} is {project} now, with its {n_events} events")
+
+
+_options: dict[str, Any] = {
+    "help": _ABOUT,
+    "params": [*command_line.COMMON_OPTIONS],
+    "invoke_without_command": True,
+}
+projects = command_line.CommandGroup(
+    "projects", {"merge": projects_merge}, callback=_list_projects, **_options
+)
 
 
 def note_roots(lab: Lab) -> None:

@@ -65,8 +65,7 @@ def route(
     """Nothing is called.
 
     Role preference, energy, recall of like queries, confidence matrix, heuristic, in
-    that order; each says what it did. A query whose first word is the name of a command
-    in this group goes after `--`: theorex route -- roles of a cache
+    that order; each says what it did.
 
     JSON: {query_type, tier, model, confidence, reasons, fallbacks, is_measured}
     """
@@ -173,8 +172,34 @@ def energy_check(complexity: Complexity) -> None:
     )
 
 
+_AGENTS_CALLS = agent_option("Only this agent's calls.")
+
+
+@command("traces")
+@_AGENTS_CALLS
+@click.argument("trace_id", metavar="[ID]", required=False)
+def traces(agent: str | None, trace_id: str | None) -> None:
+    """By query type and model: success with its 95 % interval, latency, tokens.
+
+    Lost calls and those that no model answered are counted apart. With ID it shows one
+    call: what was asked, why this model, each attempt and tool call in its order, and
+    how it ended.
+
+    JSON: {stats: [{query_type, model, n, success_rate, ci_low, ci_high, lost, unavailable,
+    …}], open}; with ID {id, agent_id, task, tags, reasons, events, attempts,
+    start_time, end_time, success, response, error, …}
+    """
+    if trace_id is None:
+        _show_statistics(agent)
+        return
+    if agent is not None:
+        raise click.UsageError("Give one of --agent and ID.")
+    trace = open_lab().trace(trace_id).to_dict()
+    emit(trace, "\n".join(one_row(f"{name}: {value}") for name, value in trace.items()))
+
+
 @command("trace-stats")
-@agent_option("Only this agent's calls.")
+@_AGENTS_CALLS
 def trace_stats(agent: str | None) -> None:
     """By query type and model: success with its 95 % interval, latency, tokens.
 
@@ -183,6 +208,11 @@ def trace_stats(agent: str | None) -> None:
     JSON: {stats: [{query_type, model, n, success_rate, ci_low, ci_high, lost, unavailable,
     …}], open}
     """
+    _show_statistics(agent)
+
+
+def _show_statistics(agent: str | None) -> None:
+    """Show how calls of models went."""
     stats = open_lab().trace_stats(agent=agent)
     table = _as_table(rows) if (rows := stats.to_dict()) else "no call has ended"
     emit({"stats": rows, "open": stats.open}, f"{table}\n{stats.open} calls are open")
@@ -209,7 +239,7 @@ def matrix_build() -> None:
     )
 
 
-@command("matrix-show")
+@command("matrix")
 @click.option(
     "--half-life",
     "half_life_days",
@@ -222,7 +252,7 @@ def matrix_build() -> None:
     type=click.IntRange(min=1),
     help="Runs of a usable cell; default matrixMinSamples.",
 )
-def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
+def matrix(half_life_days: float | None, min_samples: int | None) -> None:
     """A call succeeds where a model answered.
 
     It does not where its outcome says later that it went wrong. Cells without enough
@@ -230,24 +260,21 @@ def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
     without --trusted stand below; no query is routed by them.
 
     JSON: {cells: [{query_type, model, n, success_rate, ci_low, ci_high, latency_ms, score,
-    usable, …}], heard}
+    usable, …}], untrusted}
     """
     lab = open_lab()
-    matrix = lab.matrix(half_life_days=half_life_days, min_samples=min_samples)
+    measured = lab.matrix(half_life_days=half_life_days, min_samples=min_samples)
     imported = lab.matrix(
-        half_life_days=half_life_days, min_samples=min_samples, heard=True
+        half_life_days=half_life_days, min_samples=min_samples, untrusted=True
     )
-    rows = matrix.to_dict()
+    rows = measured.to_dict()
     imported_rows = imported.to_dict()
     table = _as_table(rows) if rows else "no evidence yet"
     if imported_rows:
         table += (
             f"\n\nimported without --trusted, not used:\n{_as_table(imported_rows)}"
         )
-    result = {"cells": rows}
-    if imported_rows:
-        result["heard"] = imported_rows
-    emit(result, table)
+    emit({"cells": rows, "untrusted": imported_rows}, table)
 
 
 def _as_table(rows: Sequence[dict[str, Any]]) -> str:
@@ -351,20 +378,6 @@ def dispatch(
         f" {fields['trace_id']})"
     )
     emit(result, error or f"{fields['response']}\n{about}")
-
-
-@command("trace-show")
-@click.argument("trace_id", metavar="ID")
-def trace_show(trace_id: str) -> None:
-    """What was asked, why this model, and how it ended.
-
-    Between them stands each attempt and tool call in its order.
-
-    JSON: {id, agent_id, task, tags, reasons, events, attempts, start_time, end_time,
-    success, response, error, …}
-    """
-    trace = open_lab().trace(trace_id).to_dict()
-    emit(trace, "\n".join(one_row(f"{name}: {value}") for name, value in trace.items()))
 
 
 _STATES = (

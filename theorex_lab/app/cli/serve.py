@@ -55,14 +55,14 @@ def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     )
 
 
-@command("mcp-start")
+@command("mcp")
 @_listens(18_800)
 @click.option(
     "--stdio",
     is_flag=True,
     help="Speak over standard input and output instead of HTTP.",
 )
-def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
+def mcp(agent: str | None, stdio: bool, **where: Any) -> None:
     """Runs until it is stopped; what is under way then is answered first.
 
     Over HTTP every request needs the token, which is made at the first start.
@@ -83,7 +83,7 @@ def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
     \b The entry in a coding agent's list of servers, over stdio (theorex install-hooks
     --mcp FILE writes it), and over HTTP; PROGRAM is what `which theorex` says, TOKEN
     stands in the token's file: {"mcpServers": {"theorex": {"command": "PROGRAM",
-      "args": ["--home", "HOME_FOLDER", "mcp-start", "--stdio", "--agent", "main"]}}}
+      "args": ["--home", "HOME_FOLDER", "mcp", "--stdio", "--agent", "main"]}}}
     {"mcpServers": {"theorex": {"type": "http", "url": "http://127.0.0.1:18800/mcp",
       "headers": {"Authorization": "Bearer TOKEN"}}}}
 
@@ -111,16 +111,14 @@ def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
     help="Requests a second; twice as many at once.",
 )
 def serve(agent: str | None, rate: float, **where: Any) -> None:
-    """Serves what designs bring over HTTP.
+    """It serves JSON at the endpoints that /openapi.json and the page at / list.
 
-    It serves JSON at the endpoints that /openapi.json and the page at / list, and web
-    sockets with what goes on.
-
-    Each request but GET /, /health and /openapi.json needs the agent's token, the same
-    as of mcp-start (Authorization: Bearer TOKEN); a page opens a web socket with the
-    subprotocols `bearer` and TOKEN. What is captured is the agent's; so is what the
-    training export gives. All projects are open unless --project names one. It listens
-    on this machine alone and refuses pages of other origins.
+    Web sockets tell what goes on. Each request but GET /, /health and /openapi.json
+    needs the agent's token, the same as of `theorex mcp` (Authorization: Bearer TOKEN).
+    A page opens a web socket with the subprotocols `bearer` and TOKEN. Captured events
+    and the training export belong to the agent. All projects are open unless --project
+    names one. The server listens on this machine only and refuses pages of other
+    origins.
 
     JSON: {url, agent, token_file}
     """

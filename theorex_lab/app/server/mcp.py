@@ -1,6 +1,6 @@
 """The memory for agents that speak the Model Context Protocol.
 
-It gives tools, and the boot context as resources. The protocol itself is the official
+It gives tools, and the briefing as resources. The protocol itself is the official
 SDK's; here are the tools that every home has, what they refuse, and the two ways in:
 HTTP behind `app.server.auth.Guard`, and standard input and output.
 """
@@ -260,7 +260,7 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
             int, Field(description="How many results at most.", ge=1, le=100)
         ] = 10,
         agent_id: AgentId = None,
-        cold: Annotated[bool, Field(description="Also what was put to sleep.")] = False,
+        cold: Annotated[bool, Field(description="Also what was archived.")] = False,
         kinds: Annotated[list[str] | None, Field(description=_KINDS)] = None,
         project: ProjectName = None,
     ) -> FoundItems:
@@ -342,7 +342,7 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
 
     @server.resource(
         "theorex://context/{agent}/{model}",
-        title="Boot context for a model",
+        title="Briefing for a model",
         mime_type="text/markdown",
     )
     def context_of_model(agent: str, model: str) -> str:
@@ -363,7 +363,7 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
     path = "theorex://project/{project}/context/{agent}/{model}"
 
     @server.resource(
-        path, title="A project's boot context for a model", mime_type="text/markdown"
+        path, title="A project's briefing for a model", mime_type="text/markdown"
     )
     def context_of_project_and_model(project: str, agent: str, model: str) -> str:
         """An agent's context in a project, cut to the budget of a model; `-` stands for

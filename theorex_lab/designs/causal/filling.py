@@ -182,7 +182,7 @@ class FailureRepair(NamedTuple):
 def fill_in_maintenance(home: Home, agent: str | None) -> str:
     """Tell the attempts of sessions without a call for sessionIdleHours.
 
-    It is a step of the maintenance.
+    It is a step of maintenance.
     """
     return f"{fill(home, agent)} attempts"
 

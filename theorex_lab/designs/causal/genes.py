@@ -1,8 +1,8 @@
 """Choose genes for signals, and keep genes and capsules.
 
-They are recorded, marked by what came of them, and distilled from successes. Chosen are
-those whose patterns fit the signals, by what is known of them, or drawn by drift. What
-genes tell to do is data: it is shown, and never done.
+Genes and capsules are recorded, marked by their outcomes, and distilled from successes.
+The choice is among genes whose patterns fit the signals: by evidence, or by chance under
+drift. What a gene says to do is data: it is shown, and never done.
 """
 
 import json
@@ -812,7 +812,7 @@ def _is_word(signal: str) -> bool:
 
 
 def tend_in_maintenance(home: Home, _agent: str | None) -> str:
-    """Mark genes by their outcomes and distill successes; a step of the maintenance."""
+    """Mark genes by their outcomes and distill successes; a step of maintenance."""
     all_projects = home.in_project("")
     with all_projects.views.reading(Graph) as view:
         projects = list(view.projects)

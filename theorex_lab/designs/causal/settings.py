@@ -58,8 +58,8 @@ class CausalSettings(SettingsRecord):
     )
     cheapest: bool = setting(
         True,
-        "whether the cheapest of genes not told from the best is preferred, where costs"
-        " are known",
+        "whether to prefer the cheapest of the genes not significantly worse than the"
+        " best, where costs are known",
     )
     drift: bool = setting(
         False, "whether genes are also drawn at random, bans left aside"

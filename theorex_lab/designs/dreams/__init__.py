@@ -165,7 +165,7 @@ KINDS = {
     ),
     "strategy_compacted": Kind(
         1,
-        "one was told shorter, or with `pruned` put to sleep",
+        "one was shortened, or with `pruned` archived",
         {**_TOLD, "pruned": bool, "undo": bool, "why?": str},
     ),
     "strategy_migrated": Kind(

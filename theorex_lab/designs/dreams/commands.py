@@ -1,4 +1,4 @@
-"""The commands of dreams, and of their files: `theorex dream …`."""
+"""The commands of dreams, and of their files: `theorex dreams …`."""
 
 from __future__ import annotations
 
@@ -108,7 +108,8 @@ def dream_traverse(strategy: str, context: str) -> None:
 
     A jump tells the strategy that it leads to.
 
-    JSON: {node_id, path, reasoning, steps: [{number, reasoning, action, result, why}]}
+    JSON: {node_id, path, reasoning, steps: [{number, reasoning, action, result, why,
+    seen, event, ok}]}
     """
     dreams = open_lab().dreams
     state = dreams.begin_traversal(strategy)
@@ -163,7 +164,7 @@ def dream_strategies(
         "recall_floor": floor_of(dreams.home),
     }
     if not lines:
-        lines = ["no strategies yet: theorex dream run makes them of what was done"]
+        lines = ["no strategies yet: theorex dreams run makes them of what was done"]
     emit(result, "\n".join(lines))
 
 

@@ -72,7 +72,7 @@ class StrategyVectorsOfScope:
         self.rows = Table(vector=("f4", dimensions), awake="?")
 
     def put(self, strategy_id: str, vector: Matrix | None) -> None:
-        """Take in the vector of a strategy; None where it is put to sleep."""
+        """Take in the vector of a strategy; None where it is archived."""
         row = self.row_by_id.setdefault(strategy_id, len(self.row_by_id))
         if row == len(self.rows):
             self.rows.grow(1)
@@ -105,7 +105,7 @@ class StrategyVectorsOfScope:
             checks: What each goal found, and what it must find.
             goals: The vectors of the goals, (n, dimensions).
             changed: The vectors that strategies would have, None for those that would
-                be put to sleep.
+                be archived.
         """
         row_by_id = dict(self.row_by_id)
         for strategy_id in changed:
@@ -445,7 +445,7 @@ class ActiveStrategies:
         self._remove(old)
 
     def _prune(self, strategy: Strategy, pruned: str, append: Append) -> None:
-        """Put a strategy to sleep that another one says too."""
+        """Archive a strategy that repeats another one."""
         old = self.strategies[pruned]
         heir = self._nearest_same(old)
         if heir is None or self._loses_to(strategy, old, heir, heir):
@@ -546,7 +546,7 @@ def _event(
 
 
 def undo_merge(home: Home, target: str) -> Strategy:
-    """Undo the last merge of a strategy, or that it was told shorter or put to sleep.
+    """Undo the last merge, shortening or archiving of a strategy.
 
     Args:
         home: Where it is.
@@ -569,8 +569,8 @@ def undo_merge(home: Home, target: str) -> Strategy:
         can_undo = last.kind in ("strategy_merged", "strategy_compacted")
         if not can_undo or (named and last.id != target):
             raise InvalidInput(
-                f"got {target!r:.100}; allowed is what was merged, told shorter or put"
-                " to sleep, and no later change stands on;"
+                f"got {target!r:.100}; allowed is a strategy that was merged, shortened or"
+                " archived, if no later change rests on it;"
                 f" {strategy.id} ends with {last.kind} {last.id}"
             )
         before = changes[-2]

@@ -348,9 +348,8 @@ def _model_constraints(effects: ProgramEffects) -> list[Lesson]:
 def dreamer_for(home: Home, *, in_maintenance: bool = False) -> HeuristicDreamer:
     """Return the dreamer of a home by its setting dreamingModel.
 
-    In the maintenance a model that costs has nightTokens for all that it does. Any model of
-    `models` does that has an OpenAI-compatible url; Anthropic's are reached by the one
-    of theirs.
+    During maintenance a model that costs may spend nightTokens in all. Any model of
+    `models` with an OpenAI-compatible url can be used, and Anthropic's models by theirs.
 
     Raises:
         ConfigError: The model is unknown.
@@ -498,9 +497,9 @@ def dream(
 
 
 def dream_in_maintenance(home: Home, _agent: str | None) -> str:
-    """Dream inside the maintenance's lease, cycle by cycle.
+    """Dream under the lease of maintenance, cycle by cycle.
 
-    It ends where nothing waits that a cycle can take.
+    It ends when no cycle has anything left to take.
     """
     whole = home.in_project("")
     counts = Counter[str]()

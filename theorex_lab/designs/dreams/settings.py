@@ -70,7 +70,7 @@ class DreamSettings(SettingsRecord):
     )
     night_tokens: int = setting(
         0,
-        "tokens that a run of the maintenance may spend on a dreaming model that costs",
+        "tokens that one maintenance may spend on a dreaming model that costs",
         ge=0,
         le=10**9,
     )

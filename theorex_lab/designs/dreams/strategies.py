@@ -241,7 +241,7 @@ class Strategies(View):
 
     Attributes:
         rows: created_at, updated_at (µs), agent, project, domain (numbers of names),
-            state (number of its last text), accesses, asleep (pruned), absorbed_by
+            state (number of its last text), accesses, `asleep` (pruned), absorbed_by
             (row + 1, 0 for none).
         states: As JSON.
         events: The last of each state.
@@ -376,7 +376,7 @@ class Strategies(View):
         active: bool | None = True,
         projects: Projects = None,
     ) -> list[int]:
-        """Return rows in their order; active: neither pruned nor taken into another."""
+        """Return rows in their order; `active`: neither pruned nor merged into another."""
         mask = np.ones(len(self.rows), np.bool_)
         if active is not None:
             stands_alone = self.rows["absorbed_by"] == 0
@@ -437,8 +437,8 @@ def strategies_of(
     Args:
         home: Whose strategies they are.
         domain: Only of this domain.
-        active: Those that hold, those that were pruned or taken into others, or with
-            None both.
+        active: True for those that hold, False for those that were pruned or merged
+            into others, None for both.
     """
     with home.views.reading(Strategies) as view:
         rows = view.chosen(domain=domain, active=active, projects=home.projects)

@@ -106,7 +106,7 @@ class CuratedTrajectory(NamedTuple):
         whys: What an action is for, by its index.
         source: Whose words the summary is told in, a key of `TRUST`.
         groups: Ids of strategies that are one.
-        prunes: Ids of strategies to be put to sleep.
+        prunes: Ids of strategies to archive.
         program: The answer of a model, of so many `tokens`.
     """
 

@@ -1,4 +1,4 @@
-"""The commands `theorex fact …`.
+"""The commands `theorex facts …`.
 
 They are of facts, their heartbeat, notes of the work, MEMORY.md and SOUL.md, and of
 folders.
@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 Output = tuple[dict[str, Any], str]
 _PATH = click.Path(file_okay=False, path_type=Path)
 _FOLDER = click.argument("folder", metavar="DIR", type=_PATH)
-_TEXT = click.option("--text", required=True, help="What is written.")
+_TEXT = click.option(
+    "--text", "--observation", "text", required=True, help="What is written."
+)
 _FROM = click.option(
     "--trust",
     "source",
@@ -166,7 +168,8 @@ def _tension(
 def _notes(home: Home, status: str | None) -> Output:
     """Tensions too, and an alert where too many are pending.
 
-    JSON: {notes: [{id, observation or tension, category, status, …}], alerts}
+    JSON: {notes: [{id, category, status, …}], alerts}; a note has observation or
+    tension too
     """
     return _listed(home, notes.notes_of(home, status))
 
@@ -249,7 +252,9 @@ fact_tension = _made(
     _FROM,
     click.option("--fact1", metavar="ID", help="A fact."),
     click.option("--fact2", metavar="ID", help="A fact that may not hold beside it."),
-    click.option("--text", default="", help="What is the matter."),
+    click.option(
+        "--text", "--tension", "text", default="", help="What does not fit together."
+    ),
 )
 fact_notes = _made(
     "notes",
@@ -609,7 +614,7 @@ def fact_archive(entity: str) -> None:
     "--cross-entity", is_flag=True, help="Across entities too, people included."
 )
 @click.option(
-    "--limit", "-k", type=click.IntRange(1, 1_000), default=20, help="How many at most."
+    "--limit", type=click.IntRange(1, 1_000), default=20, help="How many at most."
 )
 def fact_contradict(entity: str | None, cross_entity: bool, limit: int) -> None:
     """Active facts that share words, what speaks most for a contradiction first.
@@ -649,7 +654,7 @@ def fact_summary(entity: str) -> None:
     emit({"entity": entity, "text": text, "tokens": count_tokens(text)}, text)
 
 
-@command("add", "Make a chat a channel of its own.")
+@command("add-session")
 @click.option("--platform", required=True, help="Such as telegram.")
 @click.option("--id", "id", required=True, help="The chat's id there.")
 @click.option(
@@ -659,15 +664,12 @@ def fact_summary(entity: str) -> None:
     help="More than two take part: its facts stay in it.",
 )
 def fact_session_add(platform: str, id: str, is_group: bool) -> None:
-    """What is written with `--project PLATFORM-ID` reaches no other project.
+    """What is written with `--project PLATFORM-ID` stays in that project.
 
-    Facts do, unless it is a group's.
+    Facts reach other projects too, unless the chat is a group's.
 
     JSON: {platform, id, channel, group, project, added}
     """
     result = open_lab().facts.add_channel(platform, id, group=is_group)
     channel = result["channel"]
     emit(result, f"{channel}: write and read in it with --project {channel}")
-
-
-fact_session = group("session", "", fact_session_add)

@@ -4,7 +4,7 @@ A phase that fails is reported, and the next runs. The phases are state, extract
 synthesis, validate and report, as Engram has them. How far captures were read is noted
 once all of them were, and forwards alone: a heartbeat that is killed anywhere is made
 good by the next. Extract reads the sentences of people and agents that signal something
-worth keeping; a flush does it too.
+worth keeping; the end of a session does it too.
 """
 
 import re
@@ -115,9 +115,9 @@ def beat(home: Home) -> HeartbeatReport:
 
 
 def maintenance_step(home: Home, _agent: str | None) -> str:
-    """Run the phases as a step of the maintenance.
+    """Run the phases as a step of maintenance.
 
-    The maintenance holds the lease, runs them in its own process and reports them itself.
+    Maintenance holds the lease, runs them in its own process and reports them itself.
 
     Raises:
         TheorexError: A phase failed; all had their turn.
@@ -263,7 +263,7 @@ def _unsummed(home: Home) -> Iterator[Event]:
 def _validate(home: Home, embeds: bool) -> Done:
     """Check whether chains of facts are sound, and whether notes need a review.
 
-    Texts get vectors for two seconds, or from a step of the maintenance.
+    Texts get vectors for two seconds here, or in a step of maintenance.
     """
     check = check_home(home)
     waiting = ""

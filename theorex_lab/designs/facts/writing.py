@@ -173,14 +173,14 @@ def supersede(
     """Let a fact stand in the place of another, or with '' let that one end.
 
     What a model, a tool or an import says never replaces what an agent or a user said,
-    unless someone has vouched for it.
+    unless someone trusts it expressly.
 
     Args:
         home: Where the facts are.
         old: The id of the fact that ends.
         by: The id of the fact in its place; '' for none.
         why: The reason, in words.
-        vouched: Whether someone has vouched for the fact in its place.
+        vouched: Whether someone trusts the fact in its place expressly.
 
     Raises:
         InvalidInput: That cannot be.
@@ -280,8 +280,8 @@ def _replace(
 ) -> None:
     """Append that facts hold no more.
 
-    There is an event for each agent who wrote some of them, since it is theirs that
-    search puts to sleep.
+    There is an event for each agent who wrote some of them, since search archives items
+    agent by agent.
     """
     by_agent: dict[str, list[str]] = {}
     for fact_id in old:

@@ -31,7 +31,7 @@ _OF_DOMAIN = click.option(
 )
 _KEY = click.argument("key", metavar="KEY")
 _AT_MOST = click.option(
-    "-k",
+    "--limit",
     type=click.IntRange(0, 1_000),
     default=None,
     help="How many at most; default: the setting.",
@@ -79,8 +79,8 @@ def _recall(home: Home, key: str | None, tag: str | None, prefix: str | None) ->
     records = _chosen_records(home, key, tag, prefix)
     if key is not None and not records:
         fail(
-            f"nothing is kept under {key!r}; `research recall --prefix ''` lists all"
-            " keys",
+            f"got the key {key!r}, under which nothing is kept; `theorex research"
+            " recall --prefix ''` lists all keys",
             records=[],
         )
     rows = []
@@ -257,7 +257,7 @@ def _closure(
 
 
 def _premises(
-    home: Home, statement: tuple[str, ...], domain: str | None, k: int | None
+    home: Home, statement: tuple[str, ...], domain: str | None, limit: int | None
 ) -> Output:
     """By what statements like it use, by likeness, and by how often each is used.
 
@@ -265,7 +265,7 @@ def _premises(
     """
     from theorex_lab.designs.research.premises import suggest_premises
 
-    most = _MOST_PREMISES if k is None else k
+    most = _MOST_PREMISES if limit is None else limit
     rows = []
     premises = []
     for node, score in suggest_premises(home, " ".join(statement), most, domain=domain):
@@ -338,7 +338,7 @@ def _inject(
     home: Home,
     query: tuple[str, ...],
     domain: str | None,
-    k: int | None,
+    limit: int | None,
     tokens: int,
     session: str,
     agent: str,
@@ -354,7 +354,7 @@ def _inject(
     text = load_for_injection(
         home,
         domain,
-        k,
+        limit,
         " ".join(query),
         tokens=tokens,
         agent=agent,

@@ -1074,7 +1074,7 @@ def learn_of_session(home: Home, agent: str, session: str) -> None:
 def learn_in_maintenance(home: Home, agent: str | None) -> str:
     """Learn from the sessions without a capture for sessionIdleHours.
 
-    It is a step of the maintenance.
+    It is a step of maintenance.
     """
     idle_for = round(home.settings.session_idle_hours * _HOUR)
     idle_since = home.clock.now() - idle_for

@@ -152,7 +152,7 @@ KINDS = {
         {"concepts": [_CONTRIBUTION], "links": [_LINK]},
     ),
     "confirmed": Kind(
-        1, "a person vouches for a fix that was only heard", {"observation_id": str}
+        1, "a person trusts a fix that was untrusted", {"observation_id": str}
     ),
     "refined": Kind(
         1,

@@ -220,19 +220,6 @@ def boot_aware(agent: str | None, model: str) -> None:
     emit({**asdict(context), "model": model}, context.text.rstrip("\n"))
 
 
-@command("confirm")
-@click.argument("observation_id", metavar="ID")
-def confirm(observation_id: str) -> None:
-    """ID is what the context shows of it, or whole.
-
-    From the next context on it stands among the known fixes.
-
-    JSON: {observation_id, text}
-    """
-    fix = open_lab().theorex.confirm(observation_id)
-    emit(fix._asdict(), f"{fix.observation_id}\nconfirmed: {one_row(fix.text)}")
-
-
 @command("moment")
 @OWN_AGENT
 @SESSION

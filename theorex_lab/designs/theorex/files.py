@@ -12,9 +12,9 @@ The files have the original system's layouts, and our own sentences beside them:
                                  fourteen days
     SHARED_CONTEXT.md            the context as it is now; it is not read back
 
-Whatever is imported has the source `import`: no trust rises through a file that anybody
-may have edited. For one's own backups `trusted` keeps the sources that the file
-names. Without it nobody's mentions are told apart either, so that a concept of the
+Whatever is imported has the source `import`: a file that anybody may have edited raises
+no trust. For your own backups `trusted` keeps the sources that the file names. Without
+it mentions are not distinguished by who made them either, so that a concept of the
 shared web weighs by all of them.
 
 An axon states numbers, it does not add: where the home knows a concept or link already,

@@ -1,6 +1,6 @@
-"""Flash: what a running session has done and heard.
+"""Flash: what a running session has done and what it was given.
 
-It is told apart by who said it, and scored against what the agent knows.
+Each event is kept by who said it, and scored against what the agent knows.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from theorex_lab.memory.contract import ContextLine
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
 from theorex_lab.text.line import escape, fence, one_line
 
-HEARD = "Heard, not verified"
+UNVERIFIED = "Unverified"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def sections_of(chosen: ChosenLines) -> list[str]:
     for kind, title in chosen.titles.items():
         of_kind = [line for line in chosen.told if line.kind == kind]
         texts += _fenced(title, of_kind)
-    return texts + _fenced(HEARD, chosen.heard)
+    return texts + _fenced(UNVERIFIED, chosen.heard)
 
 
 def items_of(lines: Iterable[ContextLine]) -> tuple[str, ...]:

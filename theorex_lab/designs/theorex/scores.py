@@ -188,7 +188,7 @@ class TierUpdate(NamedTuple):
     Attributes:
         tiers: How many concepts are in each tier after it.
         changed: How many changed tier.
-        slept: How many fell asleep.
+        slept: How many were archived.
         links_dropped: How many links were dropped.
     """
 

@@ -1,7 +1,6 @@
-"""What comes back to an agent.
+"""What comes back to an agent: contexts and their sentences.
 
-It is contexts, their sentences (fixes and what to avoid), and a person's word for those
-that were only heard.
+The sentences are fixes and what to avoid. A person can trust those that are untrusted.
 """
 
 import math
@@ -135,8 +134,8 @@ def render_for_model(
 
     The first line is `[Boot: name | budget: Bt | concepts: n]`. What is rendered is of
     the home's project or of none. Budgets (tokens, items) are those of BUDGETS; a model
-    that is not in it has the default's. Sentences may take half of the budget. Hearsay
-    is left out first (at most a quarter of the tokens is for it), then the coldest.
+    that is not in it has the default's. Sentences may take half of the budget. Untrusted
+    text may take a quarter of the tokens; it is left out first, then the coldest.
 
     Args:
         home: Whose memory it is.
@@ -281,8 +280,10 @@ def _kept_last(
     lines = []
     for label, item in item_of.items():
         trust = trust_of[label]
-        heard_from = None if trust >= TRUST["agent"] else (agent, trust)
-        lines.append(ContextLine(_RECENT, agent, one_line(label), heard_from, (item,)))
+        untrusted_source = None if trust >= TRUST["agent"] else (agent, trust)
+        lines.append(
+            ContextLine(_RECENT, agent, one_line(label), untrusted_source, (item,))
+        )
     return lines
 
 
@@ -291,7 +292,7 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
 
     They are those ACTIVE or MILD by their own age, of the home's project or of none. Of
     what to avoid the newest of an agent's tag. What is unverified comes last, each with
-    the id by which a person confirms it. No sentence comes twice: what is unverified
+    the id by which a person trusts it. No sentence comes twice: what is unverified
     never stands in the place of the owner's own words, nor beside them.
     """
     now = request.now
@@ -300,7 +301,7 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
         among = axon.observed_within(home.projects)
         for kind in TITLES:
             events += _of_type(axon, home, now, kind, among)
-    unverified_ids = [event.id for event in events if is_heard(event)]
+    unverified_ids = [event.id for event in events if is_untrusted(event)]
     confirmed_ids = confirmed(home.journal, unverified_ids)
     subjects = _subjects(home.journal, events)
     pairs: list[tuple[Event, ContextLine]] = []
@@ -373,19 +374,19 @@ def _of_type(
 def _sentence_line(event: Event, now: int, is_confirmed: bool) -> ContextLine:
     owner = owner_of(event)
     note = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
-    heard_from = None
+    untrusted_source = None
     if is_confirmed:
-        owner = f"{owner},confirmed"
-    elif is_heard(event):
+        owner = f"{owner},trusted"
+    elif is_untrusted(event):
         note = f"{note}, id {event.id[-_SHORT_CHARACTERS:]}"
-        heard_from = (event.agent, TRUST[event.body["source"]])
+        untrusted_source = (event.agent, TRUST[event.body["source"]])
     text = f"{one_line(event.body['text'])} ({note})"
     whole_text = folded(event.body["text"])
     return ContextLine(
         event.body["type"],
         owner,
         text,
-        heard_from,
+        untrusted_source,
         (event.id,),
         statement=without_type(whole_text),
         at=event.at,
@@ -393,7 +394,7 @@ def _sentence_line(event: Event, now: int, is_confirmed: bool) -> ContextLine:
     )
 
 
-def is_heard(event: Event) -> bool:
+def is_untrusted(event: Event) -> bool:
     """Return whether a sentence holds the words of a tool, an import or a model.
 
     What to avoid is put together by a rule from the owner's own outcomes, and says only
@@ -420,7 +421,10 @@ def dedup_key(event: Event, *, is_unverified: bool) -> Hashable:
 def without_type(text: str) -> str:
     """Return a sentence without its type in front.
 
-    By this form two sentences are told to say the same.
+    Two sentences with the same form say the same.
+
+    Args:
+        text: The sentence, with or without its type.
 
     >>> without_type("trace_fix:  shorten the TTL") == without_type("shorten the TTL")
     True
@@ -429,14 +433,19 @@ def without_type(text: str) -> str:
 
 
 class TrustedFix(NamedTuple):
-    """What was confirmed: the observation, and its text."""
+    """A fix that a person trusts.
+
+    Attributes:
+        observation_id: The id of its observation.
+        text: Its text.
+    """
 
     observation_id: str
     text: str
 
 
-def confirm(home: Home, observation_id: str) -> TrustedFix:
-    """Note that a person vouches for a fix, or for what to avoid.
+def trust_fix(home: Home, observation_id: str) -> TrustedFix:
+    """Note that a person trusts a fix, or a sentence on what to avoid.
 
     Repeating it changes nothing.
 
@@ -457,18 +466,23 @@ def confirm(home: Home, observation_id: str) -> TrustedFix:
         lineage=[event.id],
         event_id=derived_event_id("confirmed", event.id),
     )
-    # It may have been confirmed before.
+    # It may have been trusted before.
     with suppress(AlreadyThere), home.journal.exclusive() as append:
         if not home.journal.read(ids=[event.id]):
             raise InvalidInput(
-                f"{event.id} was erased meanwhile; nothing is left to confirm"
+                f"{event.id} was erased meanwhile; nothing is left to trust"
             )
         append(confirmation)
     return TrustedFix(event.id, event.body["text"])
 
 
 def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
-    """Return those of these observations that a person has confirmed."""
+    """Return those of these observations that a person trusts.
+
+    Args:
+        journal: The journal that they are in.
+        observation_ids: The ids of the observations.
+    """
     by_id = {
         derived_event_id("confirmed", observation_id): observation_id
         for observation_id in observation_ids
@@ -476,20 +490,35 @@ def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
     return {by_id[event.id] for event in journal.read(ids=list(by_id))}
 
 
-def _sentence_by_id(views: Views, observation_id: str) -> Event:
-    """Return the fix or what to avoid that an id, or the end of one, names."""
+def fix_id(home: Home, observation_id: str) -> str:
+    """Return the whole id of a fix, or of what to avoid; "" where it is neither.
+
+    Args:
+        home: Where it was written.
+        observation_id: Its id, or the end of it that a context shows.
+    """
+    matches = _sentences_by_id(home.views, observation_id)
+    return matches[0].id if len(matches) == 1 else ""
+
+
+def _sentences_by_id(views: Views, observation_id: str) -> list[Event]:
+    """Return the fixes, and what to avoid, whose ids are this or end so."""
+    is_end = (
+        isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
+    )
+    if not is_end:
+        return []
     with views.reading(Axon) as axon:
         types = axon.types.numbers(FIX_TYPE, AVOID_TYPE)
         is_sentence = np.isin(axon.observations["type"], types)
         seqs = axon.observations["seq"][is_sentence].tolist()
-    is_end = (
-        isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
-    )
-    matches = [
-        event
-        for event in views.journal.read(seqs=seqs)
-        if is_end and event.id.endswith(observation_id)
-    ]
+    events = views.journal.read(seqs=seqs)
+    return [event for event in events if event.id.endswith(observation_id)]
+
+
+def _sentence_by_id(views: Views, observation_id: str) -> Event:
+    """Return the fix or what to avoid that an id, or the end of one, names."""
+    matches = _sentences_by_id(views, observation_id)
     if len(matches) == 1:
         return matches[0]
     problem = "which is no fix that is remembered"
@@ -498,5 +527,5 @@ def _sentence_by_id(views: Views, observation_id: str) -> Event:
     raise InvalidInput(
         f"got the id {observation_id!r:.80}, {problem}; allowed is the whole id of a"
         f" fix, or its last {_SHORT_CHARACTERS} characters, as the context and"
-        " `theorex trace-review --json` show them"
+        " `theorex review --json` show them"
     )

@@ -1,22 +1,22 @@
-"""What watches an agent, and what is learnt from its outcomes.
+"""Watch an agent, and learn from its outcomes.
 
-When its context fills up, what its session was about is written down as one summary.
-Drift is how many of the concepts that its moments anchor are still ACTIVE. What won is
-said again, what lost is written as a thing to avoid.
+When an agent's context fills up, one summary of its session is written. Drift is how
+many of the concepts that its moments anchor are still ACTIVE. What succeeded is
+reinforced; what failed is written as a thing to avoid.
 
 The checks of a session form a chain: the event of check k has an id made of the
-session's name and k. So of processes that check at once each takes another step, and
+session's name and k. So processes that check at the same time take different steps, and
 only one of them finds that a summary is due.
 
-The gate's part for the memory is law, half-life and MILD threshold, judged on recorded
-outcomes, each at its own time. An outcome needs its concepts. At its time, with nothing
-folded but what the journal held before it, `needed_next` says how high the foremost of
-them ranked within the boot context's budget. The score is the mean of that, with (1 +
-score of the outcome) / 2 as weight. A policy that forgets what later outcomes needed
-scores lower, and one that lists everything gains nothing, since the budget is the same
-for all. Not measured: sentences of fixes (they have a part of the budget of their own),
+The memory's part of the acceptance test is law, half-life and MILD threshold. They are
+judged on recorded outcomes, each at its own time. An outcome needs its concepts.
+`needed_next` says how high the first of them ranked within the briefing's budget, by
+what the journal held before the outcome. The score is the mean of that, with (1 + score
+of the outcome) / 2 as weight. A policy that forgets what later outcomes needed scores
+lower, and one that lists everything gains nothing, since the budget is the same for
+all. It does not measure sentences of fixes (they have their own part of the budget),
 what flush and graduation would have taken in under other thresholds (the intake is as
-recorded), ACTIVE against MILD, speed.
+recorded), ACTIVE against MILD, or speed.
 """
 
 from collections import Counter
@@ -720,7 +720,7 @@ def refine(
 
     Of each top tag the best success is written as an observation of type `feature`, whose
     concepts gain by it; of each weak tag the worst failure as one of type `avoid`,
-    which has no concepts, so that none is heard of more often. A tag that nothing was
+    which has no concepts, so that none is mentioned more often. A tag that nothing was
     decided about since it was last written is passed over: repeating changes nothing.
     The evidence of a tag that lost has fallen with each failure.
 
@@ -896,7 +896,7 @@ def scan_all(home: Home, agent: str | None) -> str:
     """Recompute tiers; put faded concepts to sleep."""
     update = lifecycle.scan(home, agents=None if agent is None else [agent])
     return (
-        f"{update.changed} concepts changed tier, {update.slept} fell asleep,"
+        f"{update.changed} concepts changed tier, {update.slept} archived,"
         f" {update.links_dropped} links dropped"
     )
 

@@ -1,6 +1,6 @@
 """Read recorded logs by the name of their data set.
 
-They hold the events that a memory lives through, as they would have been captured live.
+They hold the events that are replayed to a memory, as hooks would have captured them.
 """
 
 from collections import defaultdict

@@ -1,8 +1,8 @@
 """Read access logs from git, files and the journal, and fit a decay law to one.
 
-A log says which items were used when; `tune` finds the law that foretells such a log
-best, and thresholds to it by what keeping costs in tokens and what forgetting costs in
-things asked for again.
+A log says which items were used when; `tune` finds the law that predicts such a log
+best. It chooses the thresholds by the tokens that keeping costs and by the items that
+were forgotten and then asked for again.
 """
 
 from __future__ import annotations
@@ -372,7 +372,7 @@ def tune(
     The law is fitted as `eval.metrics.fitting.fit` does, the thresholds as
     `fitted_thresholds` does.
 
-    Settings are advised only where the held-back events say, with the whole 95 %
+    Settings are advised only where the held-out events say, with the whole 95 %
     interval, that they are better, and the history is at least 14 days and 60 events
     long. For a log of files the advice is the sessions' `agePower`, its gain in MRR;
     else it is the law and thresholds of concepts, its gain in what was absent.
@@ -380,7 +380,7 @@ def tune(
     Args:
         log: The accesses.
         seed: Draws the bootstrap intervals.
-        laws: Laws of one's own, which are scored beside the others.
+        laws: Your own laws, which are scored with the others.
 
     Returns:
         The fitted law and its scores; `advice` is {adopt, config, why, gain, ci_low,

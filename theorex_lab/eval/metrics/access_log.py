@@ -1,4 +1,4 @@
-"""Replay a log of accesses, and measure how well an order foretells its events.
+"""Replay a log of accesses, and measure how well an order predicts its events.
 
 The question asked of a law: before every event of 1 to 20 items, at least one of them
 known, rank every known item that is not deleted. MRR is the mean of `needed_next`, that
@@ -494,9 +494,9 @@ def shares_in_context(
         tokens: The budget of a context.
 
     Returns:
-        Columns at (UTC), `oracle`, then one a law, each 0..1. The oracle knows what
-        comes, and holds all that was ever seen before and finds room; what is missing
-        from it is new, and in no memory.
+        Columns at (UTC), `oracle`, then one a law, each 0..1. The oracle is an
+        upper bound with hindsight: it holds all that was seen before and has room; what
+        it misses is new, and in no memory.
 
     Raises:
         InvalidInput: The log asks fewer than six questions.

@@ -290,7 +290,7 @@ class MethodScore(NamedTuple):
 
 
 class AdviceScore(Rows[MethodScore]):
-    """Figures of what advice is worth on a data set, beside its peers.
+    """Figures of what advice is worth on a data set, compared with its peers.
 
     `advice gains` is by how much advice is better than a method, paired.
 
@@ -405,7 +405,7 @@ class _Figures:
             sign: 1 where more is better, -1 where less is.
 
         Returns:
-            The mean of advice beside its peers, in words.
+            The mean of advice compared with its peers, in words.
         """
         phrases = list[str]()
         for method, values in columns.items():
@@ -576,9 +576,9 @@ def captured(
 
 
 def lab_of(log: EvalLog) -> Lab:
-    """Return a lab that lived through a log.
+    """Return a lab to which a log was replayed.
 
-    It was told its attempts when every session was over. The caller closes it.
+    Its attempts were recorded after the end of every session. The caller closes it.
     """
     lab = Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE))
     lab.journal.append(log.events, allow_future=True)

@@ -1,6 +1,6 @@
-"""Compare memories: designs and baselines live through the same logs.
+"""Compare memories: the same logs are replayed to designs and baselines.
 
-They are asked the same.
+They are asked the same questions.
 
 >>> from theorex_lab.memory.contract import Item
 >>> from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
@@ -130,7 +130,7 @@ def compare(
     executor: Executor | None = None,
     progress: bool | None = None,
 ) -> Comparison:
-    """Let each design live through each log, and score what it gives.
+    """Replay each log to each design, and score what it gives.
 
     It is asked at every session's start and at every probe. Where readers wrote down
     what the sessions of a log needed to know, the systems of `eval.replay.needs_systems`
@@ -142,7 +142,7 @@ def compare(
             `Design`s, or functions that make a `MemoryDesign`; in a mapping, under the
             names that they are to have.
         budgets: The budgets of a context, in tokens.
-        every_days: The days between two runs of the maintenance.
+        every_days: The days between two maintenances.
         seed: Draws the intervals.
         timeout: The seconds that a call may take; a design that takes longer gives
             nothing from there on. None is any time.
@@ -387,11 +387,11 @@ class Comparison:
 
     @property
     def survivors(self) -> pd.DataFrame:
-        """Return the share of probes that are still answered after runs of the maintenance.
+        """Return the share of questions that are still answered after quiet time.
 
-        It is that of a sample of probes for which some evidence still came back after
-        runs without events. There is a row a design, its mean over the logs, and a
-        column a number of runs, 0 first.
+        It is the share of a sample of questions for which some evidence still came
+        back after maintenances without events. A row is a design, with its mean over
+        the logs; a column is a number of maintenances, 0 first.
         """
         rows: list[dict[str | int, Any]] = []
         for trial in self.trials:

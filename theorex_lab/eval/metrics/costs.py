@@ -479,9 +479,9 @@ def set_runs(dataset: RoutingSet) -> ModelRuns:
 def home_runs(home: str | Path) -> ModelRuns:
     """Return every attempt of every call that a home's journal holds.
 
-    Only those that got an answer count; they come with the home's settings. Lost calls
-    are left out, and what is only heard of. An answer that an outcome later calls wrong
-    is no success.
+    Only attempts that got an answer count; they come with the home's settings. Lost
+    calls and untrusted ones are left out. An answer that an outcome later calls wrong is
+    no success.
     """
     with Lab(home) as lab:
         return ModelRuns(

@@ -169,8 +169,8 @@ def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffec
     Environments are paired. Both arms share their first trial, and differ from the
     second on; only environments that it failed can tell, over the trials that both arms
     have. Limits: one run of each arm, so that luck of the model is not averaged out;
-    what a fix says is not told apart from the longer prompt; from the third trial on
-    the fixes add up.
+    the effect of what a fix says and of the longer prompt cannot be separated; from the
+    third trial on the fixes add up.
 
     Raises:
         InvalidInput: The arms differ in their first trial.

@@ -1,4 +1,4 @@
-"""What rules find in messages that people labelled, beside trivial baselines.
+"""What rules find in messages that people labelled, compared with trivial baselines.
 
 The labels name places in recorded sessions and public sets, never their words; the
 Russian messages are self-written. The patterns of signals were chosen on some messages
@@ -201,7 +201,7 @@ def labelled_messages(language: str) -> list[LabelledMessage]:
 
 
 def score_signals(dataset: str = "signals", *, seed: int = 0) -> dict[str, Any]:
-    """Score how signals are told from messages, beside baselines.
+    """Score how signals are recognised in messages, compared with baselines.
 
     Args:
         dataset: signals (both), signals_en or signals_ru.

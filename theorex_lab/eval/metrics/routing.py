@@ -1,7 +1,7 @@
 """Score how well routing does on public sets.
 
-It stands beside trivial baselines and policies fitted on the same training. `route`
-itself is scored, with the settings that ship, after the training was recorded in a
+It is compared with trivial baselines and with policies fitted on the same training.
+`route` itself is scored, with the settings that ship, after the training was recorded in a
 home. Everything that is learned comes from the training queries. Policies have the same
 verbs, `fit(training)`, then `choose(queries)`. Where a test query is also among those,
 as in llmrouter, figures are given twice: with the training as published, and without
@@ -200,7 +200,7 @@ def score_routing(
 ) -> RoutingScore:
     """Ask the router that ships where each test query goes, and score it.
 
-    It stands beside policies fitted on the same training.
+    It is compared with policies fitted on the same training.
 
     Args:
         dataset: A name of ROUTING_SETS, or a set.

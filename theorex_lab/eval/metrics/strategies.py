@@ -1,6 +1,6 @@
 """Score what strategies are worth.
 
-They foretell actions on tau-bench, and name files and commands in coding sessions. A
+They predict actions on tau-bench, and name files and commands in coding sessions. A
 list of actions is scored against the gold one:
 
 * name: F1 of the names, each as often as it stands.
@@ -132,7 +132,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
 def dreaming(
     events: Sequence[Event], embedder: Embedder | None
 ) -> Iterator[ReplayAdapter]:
-    """Yield a home that lived through these events, and the maintenance after them."""
+    """Yield a home after the replay of these events and a maintenance."""
     with closing(_dreams_adapter(embedder)) as memory:
         memory.observe(events)
         memory.consolidate(events[-1].at + LATE)
@@ -481,7 +481,7 @@ def survivors(
     cycles: int = 10,
     embedder: Embedder | None = None,
 ) -> pd.DataFrame:
-    """Replay a log in equal parts, with maintenance after each; return a row a cycle.
+    """Replay a log in equal parts, with a dream after each; return a row a cycle.
 
     dreamt: trajectories so far.  strategies: that hold.  found: share of past goals
     that find their strategy among the first three.  readable: share of past steps, of

@@ -105,7 +105,7 @@ def plot_chain(
 
     Args:
         attempts: A row an attempt, as `attempts_of` makes it.
-        most: How many of the deeds tried most are drawn.
+        most: How many of the actions tried most are drawn.
         ax: Where it is drawn; a new figure by default.
     """
     attempts_drawn = attempts[attempts.did.isin(_most(attempts.did, most))]
@@ -185,9 +185,9 @@ def plot_success(
     most: int = 14,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the success of each deed after each error, with its 95 % interval.
+    """Draw the success of each action after each error, with its 95 % interval.
 
-    Beside it stands what is left of it by the log's end.
+    A second mark shows what is left of the evidence at the log's end.
     """
     pairs = _most(zip(attempts.key, attempts.gene, strict=True), most)
     now = attempts["timestamp"].max()
@@ -268,7 +268,7 @@ def plot_bans(
     most: int = 10,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw errors by deeds: what advice prefers, and what it bans.
+    """Draw errors by actions: what advice prefers, and what it bans.
 
     The cells also say what was tried after such errors, and what is unknown there.
     """
@@ -326,7 +326,7 @@ def draw_advice(
 ) -> Figure:
     """Draw what another half-life would have advised, attempt by attempt.
 
-    It is what was advised after the error met most, and how drift spreads the choice.
+    It shows the advice after the most frequent error, and how drift spreads the choice.
 
     Args:
         attempts: A row an attempt, as `attempts_of` makes it.

@@ -146,8 +146,8 @@ def _draw_designs(
 def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes:
     """Draw the share of the needed files that the context named, session by session.
 
-    It stands beside the share that the files touched last name. A line is the mean of
-    all sessions up to there; a mark is a session.
+    It is compared with the share that the files touched last cover. A line is the mean
+    of all sessions up to there; a mark is a session.
 
     Args:
         replayed: The sessions, as `replay_sessions` makes them.

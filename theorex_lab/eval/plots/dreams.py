@@ -192,8 +192,8 @@ def dreamt(
 ) -> Dreamt:
     """Return strategies, edges and a way, out of traces.
 
-    The traces are dreamt of in a home of its own, one a run of the maintenance. Then
-    the first context's strategy is followed.
+    The traces are dreamt of in a home of its own, one a day; then the strategy for the
+    first context is followed.
 
     Args:
         traces: The traces, by name.

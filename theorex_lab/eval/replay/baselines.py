@@ -78,7 +78,7 @@ class Baseline:
         self.events += events
 
     def consolidate(self, now: int) -> None:
-        """Do nothing: it has no maintenance."""
+        """Do nothing: a baseline has no maintenance."""
 
     def items(
         self,
@@ -310,9 +310,9 @@ class Shuffled(Baseline):
 
 
 class OracleLines(Baseline):
-    """Knows what will be needed, and gives the lines which hold most of it.
+    """Gives the lines that hold most of what is needed later: an upper bound with hindsight.
 
-    They are lines that were said. No memory can pass it by much.
+    They are lines that were said. No memory can exceed it by much.
     """
 
     def __init__(self) -> None:
@@ -424,9 +424,9 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
 class ReplayAdapter:
     """Designs in a home of their own, on a clock that stands where the log does.
 
-    It is a `MemoryDesign`, and remembers what it observes as a home does: the maintenance is
-    the steps of the designs, what it injects are the lines of the context, what it
-    retrieves are the finds of a search. The home is in a temporary folder, which is
+    It is a `MemoryDesign`, and remembers what it observes as a home does. Maintenance
+    runs the steps of the designs; it injects the lines of the context, and retrieves
+    the hits of a search. The home is in a temporary folder, which is
     gone when it is closed.
     """
 

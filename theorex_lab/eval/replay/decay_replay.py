@@ -3,7 +3,7 @@
 The replay says what it would have kept, given back, forgotten and been asked for again.
 The events are read once, into columns. A replay scans at every point of a grid of times
 and fills a context there, in which all concepts are one agent's own words and no
-sentences stand. It graduates and prunes nothing.
+sentences stand. Nothing is promoted to long-term or removed from the index.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from theorex_lab.memory.rows import Rows
 MAX_STEPS = 100_000
 _AGENT = "log"  # whose concepts the items are
 _TOLD = (
-    "Replay({items} items, {sleeping} asleep; {mean_context_tokens:.0f} tokens a"
-    " context; asked again {asked_again}, asleep then {asleep_rate:.1%})"
+    "Replay({items} items, {sleeping} archived; {mean_context_tokens:.0f} tokens a"
+    " context; asked again {asked_again}, archived then {asleep_rate:.1%})"
 )
 _TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
 _COLUMNS = (
@@ -155,7 +155,7 @@ def _grid(
 class _Policy:
     """One setting's memory while the steps pass.
 
-    It knows what sleeps, what the context shows, and what was asked for again.
+    It knows what is archived, what the context shows, and what was asked for again.
     """
 
     def __init__(self, recorded: EventLog, settings: Settings) -> None:
@@ -171,7 +171,7 @@ class _Policy:
     def ask(self, known_items: Integers, mentioned: Integers) -> None:
         """Note that known items are mentioned again since the last scan.
 
-        All that is mentioned wakes.
+        A mention restores what was archived.
         """
         self.asked = [
             len(known_items),
@@ -292,9 +292,10 @@ class Replay(Rows[dict[str, Any]]):
     def summary(self) -> dict[str, float]:
         """Return plain numbers.
 
-        At the last scan: items, active, mild, less, sleeping. Over all scans: means of
-        what was awake and in the context. asked_*: known items mentioned again, those
-        asleep and those absent, and as rates 0..1.
+        At the last scan: `items`, `active`, `mild`, `less`, `sleeping` (archived). Over all
+        scans: means of what was not archived and what was in the context. `asked_*`:
+        known items mentioned again, the archived and the absent ones among them, also
+        as rates 0..1.
         """
         tier_counts = self.steps[-1, :4].tolist()
         context = self.steps[:, 4:6].mean(axis=0).tolist()

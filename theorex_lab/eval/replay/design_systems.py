@@ -1,4 +1,4 @@
-"""Systems of needs that live through a log in a home of their own.
+"""Systems for the measurement of needs, each with a log replayed in a home of its own.
 
 A home remembers what the hooks captured. At the end of each session its designs take it
 in, as `store.lifecycle.end_session` lets them, and before it is asked they do their steps
@@ -27,7 +27,7 @@ ALL_DESIGNS = "all_designs"
 
 
 class LivedHome:
-    """A home that lives through a log.
+    """A home to which a log is replayed.
 
     Attributes:
         lab: The home.
@@ -53,7 +53,7 @@ class LivedHome:
         self._n_observed = 0
 
     def live(self, events: Sequence[Event], now: int) -> bool:
-        """Let the home live through a log up to a time.
+        """Replay a log to the home, up to a time.
 
         Args:
             events: All that happened before, in the order of time. Those of the last

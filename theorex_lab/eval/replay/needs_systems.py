@@ -54,8 +54,8 @@ _SHORTEST_STATEMENT = 8
 class NeedsSystem(Protocol):
     """Gives a context for a session that begins.
 
-    A system that may know what comes, to show what could be reached, has a further
-    method `reveal(row)`, which takes the session's needs before each.
+    A system that gives an upper bound with hindsight has a further method
+    `reveal(row)`, which takes the session's needs before each call.
     """
 
     def __call__(
@@ -389,7 +389,7 @@ def composed_briefing(
 
 
 class BriefingWithVectors:
-    """Composes the briefing of the events; at a prompt meaning counts beside words.
+    """Composes the briefing of the events; at a prompt both words and meaning count.
 
     Raises:
         InvalidInput: No model that knows meaning is installed.

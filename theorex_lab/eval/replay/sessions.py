@@ -139,7 +139,7 @@ class SessionReplay(Rows[ReplayedSession]):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of the needed files that was named, session by session.
 
-        It stands beside the files touched last.
+        It is compared with the files touched last.
 
         Args:
             ax: Where it is drawn; None is a new figure.

@@ -1,4 +1,4 @@
-"""Let one memory live through one log: a trial.
+"""Replay one log to one memory: a trial.
 
 It is asked at every session's start and every probe. Every call has a deadline, and
 what comes back is checked. What a memory gives for a probe is scored without a judge:
@@ -76,10 +76,10 @@ class Trial:
         problems: What was wrong with answers that count as nothing, each with how
             often.
         cpu_seconds: The seconds that its calls took, by method.
-        sizes: (µs UTC, bytes) after some runs of the maintenance, where the memory tells its
-            size.
-        survivors: By runs of the maintenance without events, the share of probes that were still
-            answered.
+        sizes: (µs UTC, bytes) after some of the maintenances, where the memory states
+            its size.
+        survivors: By number of maintenances without events, the share of questions
+            that were still answered.
     """
 
     log: str
@@ -102,7 +102,7 @@ class Plan:
 
     Attributes:
         budgets: The budgets of a context, in tokens.
-        every_days: The days between runs of the maintenance.
+        every_days: The days between maintenances.
         timeout: The seconds that a call may take (None: any).
         seed: Draws the sample of probes.
     """
@@ -116,9 +116,9 @@ class Plan:
 def try_out(
     log: EvalLog, name: str, make: Callable[[], MemoryDesign], plan: Plan
 ) -> Trial:
-    """Let a memory live through a log.
+    """Replay a log to a memory.
 
-    What it does wrong is named in the trial and counts as nothing given.
+    The trial names what the memory does wrong; a wrong answer counts as none.
     """
     trial = Trial(log.name, name)
     try:
@@ -410,7 +410,7 @@ class _Course:
         self.problems = Counter[str]()
 
     def run(self) -> Trial:
-        """Let the memory live through the log, and return its trial."""
+        """Replay the log to the memory, and return its trial."""
         last_run = self.log.events[0].at if self.log.events else 0
         in_time = sorted(_targets(self.log), key=itemgetter(0))
         for at, target in in_time:
@@ -423,9 +423,9 @@ class _Course:
         return self.trial
 
     def _live(self, until: int, last_run: int) -> int:
-        """Observe what happened up to a time, with the maintenance between.
+        """Observe what happened up to a time, with maintenance in between.
 
-        It returns the time of its last run.
+        Return the time of the last maintenance.
         """
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
         while last_run + step < until:
@@ -473,7 +473,7 @@ class _Course:
         return self._try(mode, call) or []
 
     def _survive(self, last_run: int) -> None:
-        """Ask a sample of the probes again after runs of the maintenance without events."""
+        """Ask a sample of the questions again after maintenances without events."""
         probes = []
         for probe in self.log.probes:
             if probe.answers and probe.query.strip():

@@ -1,7 +1,7 @@
 """What an export and an import report.
 
-Names that every system takes for plain files are here too, and how far what comes in is
-trusted.
+The module also has the names that every system takes for plain files, and the trust of
+imported records.
 """
 
 import re
@@ -68,7 +68,7 @@ class Exported(Report):
         Args:
             name: The folder's name.
             documents: The names of the files, and what they hold.
-            pattern: How they are told, '' for the folder's *.json.
+            pattern: How the files are reported; '' for the folder's *.json.
 
         Raises:
             StorageError: Where one cannot be written.
@@ -153,7 +153,7 @@ def read_group(
         journal: Where the events are appended, in one transaction.
         files: The files.
         path: As in `each_file`.
-        name: How the files are told, as `folder/*.json`.
+        name: How the files are reported, such as `folder/*.json`.
         reader: Makes events of their objects, which come with places.
     """
     report = FileReport(name)

@@ -46,10 +46,10 @@ class TimedCapture(NamedTuple):
         size: The bytes of its line.
         guess: '' where the transcript states the time plainly; `number` and
             `leap_second`, as `read_time` says; `backwards`, as stated, though more than
-            a minute before what the session states before it; `neighbour`, of what
-            stands beside it, where it states none; `file`, of the file's last change,
-            where nothing states any; `future`, where a time is not believed: the
-            neighbour's, or the latest that is.
+            a minute before what the session states before it; `neighbour`, the time
+            of the line next to it, where it states none; `file`, the time of the file's
+            last change, where nothing states any; `future`, where a time is not
+            believed: the neighbour's, or the latest that is.
     """
 
     said: Utterance
@@ -201,7 +201,7 @@ def timed_captures(
 ) -> Iterator[TimedCapture]:
     """Yield what a transcript tells, in order.
 
-    A time that is missing is that of what stands beside it, else the file's.
+    A missing time is that of the line next to it, else the file's.
 
     Args:
         transcript: The transcript.
@@ -299,7 +299,7 @@ _SESSIONS = ("sessionId", "session", "session_id")
 
 
 class _Times:
-    """Gives each thing that is told its time.
+    """Gives each line of a transcript its time.
 
     Attributes:
         last: The latest time that was stated, until then that of the file.
@@ -312,9 +312,9 @@ class _Times:
         self._waiting: list[_Line] = []  # until something states a time
 
     def of(self, line: _Line) -> Iterator[TimedCapture]:
-        """Yield what can be told now that this comes.
+        """Yield the captures whose time is known after this line.
 
-        It is the line itself, behind what waited for a time, or nothing yet.
+        They are the line itself, after those that waited for a time, or nothing yet.
         """
         stated = read_time(line.said.at)
         if stated is not None and stated.at <= self._latest:

@@ -73,8 +73,8 @@ class Imported(Report):
             forked from.
         skipped: How many the hook itself had recorded.
         earlier: How many were before `since`.
-        guessed: Of the events, how many have a time that no line states plainly, by how
-            it was guessed (see `TimedCapture`).
+        guessed: How many events have a time that no line states plainly, by the way it
+            was guessed (see `TimedCapture`).
         projects: By name, how many sessions, prompts, tools and messages.
         unread: How many lines could not be read, wholly or from some place on.
         problems: What could not be read, and where.

@@ -41,7 +41,7 @@ def archive(
     at: int,
     project: str | None = None,
 ) -> Archiving:
-    """Move the bodies of old raw events into segments, and note it as an event.
+    """Move the bodies of earlier raw events into segments, and note it as an event.
 
     Moved are events of RAW_KINDS, as tool events, prompts and ends of turns: those of
     sessions that are over, and of others what no design waits for any more. Segments

@@ -108,7 +108,7 @@ def select(
         ids: The ids of events.
         agent: An agent.
         match: A text that stands somewhere in the body or the session's id (exactly,
-            upper and lower case told apart).
+            with the case of letters).
         project: A project.
 
     Raises:
@@ -205,7 +205,8 @@ def _refuse_unknown(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
     for (missing,) in connection.execute(query, [json.dumps(list(ids))]):
         raise InvalidInput(
             f"got the event id {missing!r}, which is not in the journal; nothing was"
-            " erased"
+            " erased: `theorex search` shows ids, and `theorex erase --match TEXT"
+            " --dry-run` shows those of a text"
         )
 
 

@@ -36,7 +36,7 @@ def refuse_unfinished(folder: str) -> None:
     if os.path.exists(os.path.join(folder, UNFINISHED_FILE)):
         what = "a restore or salvage is under way, or was interrupted"
         raise StorageError(
-            f"{folder}: {what}; wait for it, or finish it with `theorex home salvage`"
+            f"{folder}: {what}; wait for it, or finish it with `theorex verify --salvage`"
         )
 
 

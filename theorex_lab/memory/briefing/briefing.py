@@ -122,8 +122,10 @@ def make_briefing(
     A project without a recorded session starts with what its git history tells.
 
     Args:
-        home: The home. One of a project gives what is of it or of none.
-        query: A prompt. With one only what the prompt brings beside the start is given.
+        home: The home. With a project, the briefing holds memory of the project and memory
+            without one.
+        query: A prompt. With one, the briefing holds only what the prompt adds to that
+            of the session's start.
         tokens: The budget, heading included; from 20.
         folder: A folder of the project, whose git history is read; None is the last one
             that the journal knows, '' is none.

@@ -160,7 +160,7 @@ class PromptLine:
         events: The ids of the events that it rests on.
         id: What names it, so that a session is given it once.
         session: The session that it is of.
-        words: Its content words, by which lines that say the same are told.
+        words: Its content words, by which lines that say the same are recognised.
         weight: How much it is worth, 0..1.
     """
 
@@ -423,7 +423,7 @@ def prompt_text(lines: Iterable[PromptLine]) -> str:
 
 
 def words_of_line(text: str) -> Words:
-    """Return the content words of a line, by which lines that say the same are told."""
+    """Return the content words of a line, which show whether two lines say the same."""
     words, _ = words_in(text)
     return frozenset(words)
 
@@ -823,7 +823,7 @@ class _Search:
 
 
 def _recency(age: int) -> float:
-    """Return how much what is so old (µs) is worth beside what is new."""
+    """Return how much something of this age (µs) is worth, compared with something new."""
     age_days = age / _MICROSECONDS_PER_DAY
     long_part = _halved(age_days, TUNING["long_half_life_days"])
     short_part = _halved(age_days, TUNING["short_half_life_days"])

@@ -105,7 +105,7 @@ class RepositoryWork:
     Attributes:
         touches: The commits, newest first.
         newest_at: When the newest one was (µs UTC).
-        areas: The folders that work is told apart by, those of most commits first.
+        areas: The folders by which work is grouped, those of most commits first.
 
     Args:
         history: A history with at least one such commit.
@@ -204,7 +204,7 @@ class RepositoryWork:
     def company_of_areas(self) -> list[Company]:
         """Return the areas that change together, those that nearly always do first.
 
-        An area of tests or texts is told as the company of others.
+        An area of tests or texts is shown as what accompanies others.
         """
         touches_of = self._grouped(self.areas_of)
         companies: list[Company] = []

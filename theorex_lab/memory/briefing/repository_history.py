@@ -288,9 +288,9 @@ def folder_of(path: str) -> str:
 
 
 def areas_in(history: RepositoryHistory) -> list[str]:
-    """Return the folders that work is told apart by, those of most commits first.
+    """Return the folders by which work is grouped, those of most commits first.
 
-    A folder with most of the work stands for nothing: its folders are taken in its
+    A folder with most of the work says nothing: its folders are taken in its
     place, as far as the work is in them.
     """
     counts: Counter[str] = Counter()

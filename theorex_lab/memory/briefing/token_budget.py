@@ -1,6 +1,6 @@
 """Decide which lines a briefing has room for.
 
-The trusted ones come first, and of hearsay a bounded part that crowds nothing out.
+Trusted lines come first. Untrusted ones have a bounded part, and displace nothing.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ CONCEPT_HEADING_TOKENS = 20
 # Hearsay (trust below `agent`): one part in so many of the budget, and lines of one
 # agent and kind of source.
 HEARSAY_PART = 4
-HEARSAY_LINES = 5
+UNTRUSTED_LINES = 5
 _LEAST_BYTES = 40  # of room that is worth filling
 _LIST_BYTES = len("- \n")
 
@@ -84,20 +84,20 @@ def age_in_words(days: float) -> str:
 
 
 def trusted_first(lines: Sequence[ContextLine]) -> list[ContextLine]:
-    """Return the lines in their order, hearsay after the others."""
+    """Return the lines in their order, untrusted ones after the others."""
     return sorted(lines, key=lambda line: not line.trusted)
 
 
 class TokenBudget:
     """What is left of a budget of tokens.
 
-    Hearsay may take a quarter of the whole, whatever else is shown.
+    Untrusted lines may take a quarter of the whole, whatever else is shown.
     """
 
     def __init__(self, tokens: int, *, used: int) -> None:
         self.left = tokens - used
         self._for_hearsay = tokens // HEARSAY_PART
-        self._heard = Counter[object]()  # lines, by who they are from
+        self._n_untrusted = Counter[object]()  # lines, by who they are from
 
     def take(
         self,
@@ -134,8 +134,11 @@ class TokenBudget:
         """
         candidates: list[ContextLine] = []
         for line in lines:
-            if not line.trusted and self._heard[line.heard_from] < HEARSAY_LINES:
-                self._heard[line.heard_from] += 1
+            if (
+                not line.trusted
+                and self._n_untrusted[line.untrusted_source] < UNTRUSTED_LINES
+            ):
+                self._n_untrusted[line.untrusted_source] += 1
                 candidates.append(line)
         candidates = candidates[:most]
         before = self.left

@@ -359,10 +359,9 @@ def record_commits(
 ) -> None:
     """Record commits as they came; session_of: the session that each is of.
 
-    A file has one name throughout, the one that its commits give it. A file that is
-    gone in the end is not recorded: a memory that lives through commits is not told of
-    deletions, and would name it on. What is then asked of every memory is asked of
-    files that are there.
+    A file has one name throughout, the one that its commits give it. A file that does
+    not exist at the end is not recorded: the events hold no deletions, so that a memory
+    would go on naming it. Every memory is then asked about files that exist.
     """
     for commit in sorted(commits, key=lambda commit: commit.at):
         edits = [path for _, path in commit.files if path not in commit.gone]
