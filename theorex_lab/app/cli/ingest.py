@@ -193,8 +193,8 @@ def ingest(
     """
     if trusted and kind != "document":
         raise click.UsageError("Give --trusted with --kind document.")
-    given = context.get_parameter_source("every_seconds")
-    if kind != "video" and given is click.core.ParameterSource.COMMANDLINE:
+    source = context.get_parameter_source("every_seconds")
+    if kind != "video" and source is click.core.ParameterSource.COMMANDLINE:
         raise click.UsageError("Give --every with --kind video.")
     request = IngestRequest(paths, agent, sync, dry_run)
     home = open_lab().home

@@ -454,8 +454,8 @@ def _keep_policy(reason: str) -> None:
         "reason": reason,
         "metrics": score_policy(lab.home),
     }
-    kept = snapshot(lab.journal, policy_settings(lab.settings), **details)
-    emit(kept.to_dict(), f"policy {kept.number} kept: {_metrics(kept.metrics)}")
+    entry = snapshot(lab.journal, policy_settings(lab.settings), **details)
+    emit(entry.to_dict(), f"policy {entry.number} kept: {_metrics(entry.metrics)}")
 
 
 def _list_policies() -> None:
@@ -465,8 +465,8 @@ def _list_policies() -> None:
     lab = open_lab()
     now = policy_settings(lab.settings)
     rows = [
-        {**kept.to_dict(), "in_force": kept.settings == now}
-        for kept in policies(lab.journal)
+        {**entry.to_dict(), "in_force": entry.settings == now}
+        for entry in policies(lab.journal)
     ]
     row_format = "{mark} {number:>4}  {timestamp:.19}  {said}  {why}"
     lines = [

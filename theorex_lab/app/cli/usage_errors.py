@@ -23,7 +23,9 @@ def usage_message(error: click.UsageError) -> str:
 
     It says what was given, what is allowed, and the command that says more.
     """
-    message = " ".join(_message(error).split()).removesuffix(".")
+    words = _message(error).split()
+    message = " ".join(words)
+    message = message.removesuffix(".")
     if error.ctx is None or "`theorex" in message:
         return message
     return f"{message}; `{error.ctx.command_path} --help` says more"
@@ -47,8 +49,10 @@ def _message(error: click.UsageError) -> str:
         return _refused(error)
     if isinstance(error, click.BadOptionUsage):
         return _without_value(error)
-    if extra := _EXTRA.fullmatch(error.message):
-        return f"got {extra['words']!r}, which is more than the command takes"
+    extra = _EXTRA.fullmatch(error.message)
+    if extra:
+        words = extra["words"]
+        return f"got {words!r}, which is more than the command takes"
     return error.format_message()
 
 
@@ -62,7 +66,9 @@ def _no_command(error: click.UsageError) -> str:
 def _no_such_option(error: click.NoSuchOption) -> str:
     """Return which option is not known, with the nearest that is, else with all."""
     name = error.option_name
-    options = [] if error.ctx is None else _options_of(error.ctx)
+    options: list[str] = []
+    if error.ctx is not None:
+        options = _options_of(error.ctx)
     similar = nearest(name, options, likeness=_LIKENESS)
     if similar:
         return f"got the option {name}; the nearest is {similar}"
@@ -73,8 +79,13 @@ def _options_of(ctx: click.Context) -> list[str]:
     """Return the long names of a command's options."""
     names = []
     for parameter in ctx.command.get_params(ctx):
-        names += [name for name in parameter.opts if name.startswith("--")]
+        names += _long_names(parameter)
     return names
+
+
+def _long_names(parameter: click.Parameter) -> list[str]:
+    """Return the names of a parameter that begin with two dashes."""
+    return [name for name in parameter.opts if name.startswith("--")]
 
 
 def _without_value(error: click.BadOptionUsage) -> str:
@@ -97,7 +108,8 @@ def _missing(error: click.MissingParameter) -> str:
     if isinstance(parameter, click.Option):
         value = parameter.metavar or "VALUE"
         return f"{name} is missing; give it as {name} {value}"
-    pieces = error.ctx.command.collect_usage_pieces(error.ctx)
+    command = error.ctx.command
+    pieces = command.collect_usage_pieces(error.ctx)
     usage = " ".join([error.ctx.command_path, *pieces])
     return f"{name} is missing; usage: {usage}"
 
@@ -106,34 +118,42 @@ def _refused(error: click.BadParameter) -> str:
     """Return which value was refused, and what is allowed in its place."""
     parameter = error.param
     if parameter is None:
-        hint = f"{error.param_hint}: " if isinstance(error.param_hint, str) else ""
+        hint = ""
+        if isinstance(error.param_hint, str):
+            hint = f"{error.param_hint}: "
         return f"{hint}{error.message}"
+    name = _name(parameter)
     match = _REFUSED.fullmatch(error.message)
     allowed = _allowed(parameter.type)
     if match is None or not allowed:
-        return f"{_name(parameter)}: {error.message}"
-    return f"{_name(parameter)}: got {match['value']}; allowed {allowed}"
+        return f"{name}: {error.message}"
+    value = match["value"]
+    return f"{name}: got {value}; allowed {allowed}"
 
 
 def _name(parameter: click.Parameter) -> str:
     """Return the name of an option as it is typed, or of an argument in capitals."""
-    long_names = [name for name in parameter.opts if name.startswith("--")]
+    long_names = _long_names(parameter)
     if long_names:
         return long_names[0]
-    return (parameter.metavar or str(parameter.name)).upper()
+    name = parameter.metavar or str(parameter.name)
+    return name.upper()
 
 
 def _allowed(kind: object) -> str:
     """Return what a type of values allows; '' where it takes any text."""
     if isinstance(kind, click.Choice):
-        return f"are {', '.join(str(choice) for choice in kind.choices)}"
+        choices = map(str, kind.choices)
+        return f"are {', '.join(choices)}"
     if isinstance(kind, click.IntRange):
         return f"is a whole number{_range(kind)}"
     if isinstance(kind, click.FloatRange):
         return f"is a number{_range(kind)}"
     if kind is click.INT:
         return "is a whole number"
-    return "is a number" if kind is click.FLOAT else ""
+    if kind is click.FLOAT:
+        return "is a number"
+    return ""
 
 
 def _range(kind: click.IntRange | click.FloatRange) -> str:
@@ -144,13 +164,21 @@ def _range(kind: click.IntRange | click.FloatRange) -> str:
     >>> _range(click.FloatRange(min=0, min_open=True))
     ' above 0'
     """
-    low = "" if kind.min is None else f"{kind.min:g}"
-    high = "" if kind.max is None else f"{kind.max:.15g}"
+    low = ""
+    if kind.min is not None:
+        low = f"{kind.min:g}"
+    high = ""
+    if kind.max is not None:
+        high = f"{kind.max:.15g}"
     if low and high and not kind.min_open:
         return f" from {low} to {high}"
     parts = []
-    if low:
-        parts.append(f"above {low}" if kind.min_open else f"of at least {low}")
+    if low and kind.min_open:
+        parts.append(f"above {low}")
+    elif low:
+        parts.append(f"of at least {low}")
     if high:
         parts.append(f"up to {high}")
-    return f" {' and '.join(parts)}" if parts else ""
+    if not parts:
+        return ""
+    return f" {' and '.join(parts)}"

@@ -58,12 +58,10 @@ class Theorex(DesignApi):
 
         In a project they are those with events of it.
         """
-        return [
-            name
-            for name, _ in self.home.views.get(Flash).waiting(
-                self.home, check_agent(agent)
-            )
-        ]
+        flash = self.home.views.get(Flash)
+        name = check_agent(agent)
+        waiting = flash.waiting(self.home, name)
+        return [session for session, _ in waiting]
 
     def query_shared(self, query: str = "", *, limit: int = 10) -> Any:
         """Return the concepts of the shared web that answer the query best.
