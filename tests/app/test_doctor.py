@@ -61,10 +61,17 @@ def lived(run: Run, tmp_path: Path) -> Path:
 def test_a_sound_home(look: Look, lived: Path, run: Run, hooks: Path) -> None:
     found = look()
     assert {level for level, _, _ in found.values()} == {"ok"}
-    assert {*found} >= {"hooks", "permissions", "disk", "journal", "night", "models"}
+    assert {*found} >= {
+        "hooks",
+        "permissions",
+        "disk",
+        "journal",
+        "maintenance",
+        "models",
+    }
     assert all(do == "" for _, _, do in found.values())
     shown = run("doctor", "--settings", str(hooks)).out
-    assert "ok       hooks: 8 of 8 are in" in shown
+    assert "ok       hooks: 8 of 8 hooks are in" in shown
 
 
 def test_no_home_is_made_by_looking(look: Look, tmp_path: Path) -> None:
@@ -113,7 +120,10 @@ class TestFiles:
     def test_open_to_others(self, look: Look, lived: Path) -> None:
         (lived / "theorex.db").chmod(0o644)
         level, said, do = look()["permissions"]
-        assert (level, said) == ("warning", f"open to others: {lived / 'theorex.db'}")
+        assert (level, said) == (
+            "warning",
+            f"other users can open {lived / 'theorex.db'}",
+        )
         assert do == f"chmod -R go= {lived}"
         lived.chmod(0o755)
         assert look(code=1)["permissions"][0] == "problem"
@@ -152,8 +162,8 @@ class TestFiles:
         assert look(code=1)["home"][0] == "problem"
 
 
-class TestNight:
-    def nights(
+class TestMaintenance:
+    def record_run(
         self, home: Path, *, at: int, ok: bool = True, later: bool = True
     ) -> None:
         with Lab(home) as lab:
@@ -169,29 +179,31 @@ class TestNight:
     def test_none_yet(self, look: Look, tmp_path: Path) -> None:
         with Lab(tmp_path / "home") as lab:
             lab.agent("main").write("a first sentence")
-        assert look()["night"] == (
+        assert look()["maintenance"] == (
             "warning",
-            "none was ever run",
+            "it has never run",
             "theorex maintain --schedule cron",
         )
 
     def test_long_ago(self, look: Look, tmp_path: Path) -> None:
-        self.n_runs(tmp_path / "home", at=SystemClock().now() - 5 * DAY)
-        assert look()["night"] == (
+        self.record_run(tmp_path / "home", at=SystemClock().now() - 5 * DAY)
+        assert look()["maintenance"] == (
             "warning",
-            "the last one was 5.0 days ago",
+            "it last ran 5.0 days ago",
             "theorex maintain --schedule cron",
         )
 
     def test_long_ago_and_nothing_since(self, look: Look, tmp_path: Path) -> None:
-        self.n_runs(tmp_path / "home", at=SystemClock().now() - 5 * DAY, later=False)
-        assert look()["night"][0] == "ok"
+        self.record_run(
+            tmp_path / "home", at=SystemClock().now() - 5 * DAY, later=False
+        )
+        assert look()["maintenance"][0] == "ok"
 
     def test_failed(self, look: Look, tmp_path: Path) -> None:
-        self.n_runs(tmp_path / "home", at=SystemClock().now(), ok=False)
-        assert look()["night"] == (
+        self.record_run(tmp_path / "home", at=SystemClock().now(), ok=False)
+        assert look()["maintenance"] == (
             "warning",
-            "the last one was 0.0 days ago; failed: scan",
+            "it last ran 0.0 days ago; these steps failed: scan",
             "theorex maintain",
         )
 

@@ -46,8 +46,7 @@ _FULL_BYTES = 100 << 20
     "--online", is_flag=True, help="Also try to connect to the endpoints of models."
 )
 def doctor(settings: str, online: bool) -> None:
-    """It checks hooks, files, free space, readers of files, journal, maintenance and
-    models.
+    """It checks hooks, files, disk, readers, journal, maintenance and models.
 
     Each line has a level (ok, warning or problem), what was checked and what was found;
     after → stands the command that helps. The exit code is 1 where there is a problem.
