@@ -46,7 +46,7 @@ class LeaseHolder(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Return which work is under way: maintenance or heartbeat."""
+        """Return which work is under way, such as maintenance."""
         return self.shown_owner.partition("/")[0]
 
     @property

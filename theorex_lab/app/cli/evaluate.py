@@ -176,9 +176,9 @@ def eval(
                         say the same, and from which threshold.
         contradictions  Scores how well sentences that contradict each other
                         are found.
-        strategies      Scores which actions the strategies of `theorex
-                        dreams` predict for a task, what is still found
-                        after ten cycles, and which tasks constraints reach.
+        strategies      Scores which actions strategies predict for a task,
+                        what is still found after ten cycles, and which
+                        tasks are reached by constraints.
         causal          Walks through a log in time order and scores the
                         advice of `theorex causal` after failed calls. It
                         says in words where advice does not help.

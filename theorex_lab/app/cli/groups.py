@@ -198,7 +198,7 @@ def commands() -> None:
     Every command takes --json, --home, --now and --preset, before or after its name.
     The exit code is 0 where it succeeded, 1 where it failed, and 2 for wrong usage.
 
-    Commands that show memory show that of the working folder's project, unless
+    Commands that read the memory read that of the working folder's project, unless
     --project P or --all-projects is given. Commands that maintain the memory take all
     projects.
 

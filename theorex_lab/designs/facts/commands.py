@@ -135,7 +135,8 @@ def _observe(
 ) -> Output:
     """A note is a remark on how the work goes.
 
-    `review` decides later what becomes of it, and `notes` lists all notes. A note that repeats an open one is not kept.
+    `review` decides later what becomes of it, and `notes` lists all notes. A note that
+    repeats an open one is not kept.
 
     JSON: {id, repeats}
     """
@@ -157,7 +158,7 @@ def _tension(
     source: str,
     agent: str,
 ) -> Output:
-    """A tension is a pair of facts of which perhaps only one holds.
+    """A tension is a pair of facts that perhaps do not both hold.
 
     Without --fact1 and --fact2 the tensions that wait for a review are listed. `review`
     accepts or rejects a tension.
@@ -671,7 +672,8 @@ def fact_archive(entity: str) -> None:
 def fact_contradict(entity: str | None, cross_entity: bool, limit: int) -> None:
     """It compares active facts that share words.
 
-    The likeliest contradiction stands first. Next: `tension` records a pair, `supersede` replaces one of it.
+    The likeliest contradiction stands first. Next: `tension` records a pair, and
+    `supersede` replaces a fact of it.
 
     JSON: {candidates: [{facts, texts, shared, jaccard, contradiction}]}
     """

@@ -382,7 +382,8 @@ def _inject(
 def _skills(home: Home, role: str | None, stage: str | None) -> Output:
     """The skills are ranked by their success rate.
 
-    In the rate the last outcome counts most. The rate of a skill that was tried only a few times counts less.
+    In the rate the last outcome counts most. The rate of a skill that was tried only a
+    few times counts less.
 
     JSON: {skills: [{skill_id, name, description, origin, success_rate, usage_count,
     successes, ci_low, ci_high, rank, …}]}

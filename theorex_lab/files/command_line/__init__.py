@@ -71,6 +71,9 @@ class Command(_Merging):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for option in self.params:
+            if isinstance(option, click.Option) and option.default == "":
+                option.show_default = False  # `[default: ""]` tells nobody anything
         self.params += COMMON_OPTIONS
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
