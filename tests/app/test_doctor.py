@@ -93,14 +93,14 @@ class TestHooks:
         hooks.write_text(json.dumps(settings))
         assert look()["hooks"][:2] == (
             "warning",
-            f"7 of 8 are in {hooks}; missing: PreCompact",
+            f"7 of 8 hooks are in {hooks}; missing: PreCompact",
         )
 
     def test_the_program_is_gone(self, look: Look, tmp_path: Path) -> None:
         (tmp_path / "theorex-hook").unlink()
         assert (
             look(code=1)["hooks"][1]
-            == f"the program {tmp_path / 'theorex-hook'} is not there, or may not be run"
+            == f"the program {tmp_path / 'theorex-hook'} is missing or cannot be run"
         )
 
     @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": 1}'])
@@ -224,7 +224,7 @@ class TestModels:
         with socket.create_server(("127.0.0.1", 0)) as server:
             self.url(lived, server.getsockname()[1])
             server.setblocking(False)
-            assert look()["model own"] == ("ok", "has a url; not asked", "")
+            assert look()["model own"] == ("ok", "has a url; --online tries to connect", "")
             with pytest.raises(BlockingIOError):
                 server.accept()
             assert look("--online")["model own"][:2] == ("ok", "accepts connections")
