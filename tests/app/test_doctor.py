@@ -224,7 +224,11 @@ class TestModels:
         with socket.create_server(("127.0.0.1", 0)) as server:
             self.url(lived, server.getsockname()[1])
             server.setblocking(False)
-            assert look()["model own"] == ("ok", "has a url; --online tries to connect", "")
+            assert look()["model own"] == (
+                "ok",
+                "has a url; --online tries to connect",
+                "",
+            )
             with pytest.raises(BlockingIOError):
                 server.accept()
             assert look("--online")["model own"][:2] == ("ok", "accepts connections")

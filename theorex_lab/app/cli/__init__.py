@@ -35,8 +35,7 @@ _SHOWN = {"help_option_names": ["-h", "--help"], "show_default": True}
 def theorex(ctx: click.Context, /, **_: Any) -> None:
     """Memory for LLM agents, and the lab that finds out which memory works.
 
-    Start with `theorex tour`: it shows the memory of a git repository and needs no
-    set-up.
+    Start with `theorex tour`, which needs no set-up.
     """
     command_line.merge_options(ctx)
     ctx.obj["open_lab"] = open_lab

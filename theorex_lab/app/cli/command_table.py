@@ -93,7 +93,7 @@ def _first_day() -> CommandGroupEntry:
             CommandEntry(
                 "tour",
                 lambda: research.tour,
-                "Show what an agent would remember of your repository's history.",
+                "Show what an agent would remember of your git history.",
             ),
             CommandEntry(
                 "write",
@@ -118,7 +118,7 @@ def _first_day() -> CommandGroupEntry:
             CommandEntry(
                 "install-hooks",
                 lambda: hooks.install_hooks,
-                "Connect a coding agent: add its hooks and, if wanted, the MCP server.",
+                "Connect a coding agent: its hooks and, if wanted, MCP.",
             ),
             CommandEntry(
                 "status",
@@ -128,7 +128,7 @@ def _first_day() -> CommandGroupEntry:
             CommandEntry(
                 "doctor",
                 lambda: doctor.doctor,
-                "Check whether the memory works, and say how to mend what does not.",
+                "Check whether the memory works, and say what to mend.",
             ),
         ),
     )
@@ -369,7 +369,7 @@ boot, flash-inject what a session is given at its start, and later
 def _tiers() -> CommandGroupEntry:
     return CommandGroupEntry(
         "tiers",
-        "Theorex: concepts that fade from tier to tier, and texts of sessions.",
+        "Theorex: concepts that fade through tiers, and texts of sessions.",
         (
             CommandEntry(
                 "write",
@@ -605,7 +605,7 @@ channel     a chat whose facts stay in it
 def _facts() -> CommandGroupEntry:
     return CommandGroupEntry(
         "facts",
-        "Engram: dated facts about people and projects, and what replaced them.",
+        "Engram: dated facts about people and projects.",
         (
             CommandEntry(
                 "signal",

@@ -94,9 +94,12 @@ class DesignCommands(command_line.CommandGroup):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
         if self._printed:
-            names = ", ".join(self._printed)
-            with formatter.section("Also accepted, as the document prints them"):
-                formatter.write_text(names)
+            printed_rows = [
+                (printed, f"Do the same as {entry.name}.")
+                for printed, entry in self._printed.items()
+            ]
+            with formatter.section("Names that the document prints"):
+                formatter.write_dl(printed_rows)
 
 
 class Root(command_line.CommandGroup):

@@ -268,12 +268,12 @@ def matrix(half_life_days: float | None, min_samples: int | None) -> None:
     of their own and are not used either.
 
     JSON: {cells: [{query_type, model, n, success_rate, ci_low, ci_high, latency_ms,
-    score, usable, …}], heard}
+    score, usable, …}]}; with runs imported without --trusted {cells, untrusted}
     """
     lab = open_lab()
     measured = lab.matrix(half_life_days=half_life_days, min_samples=min_samples)
     imported = lab.matrix(
-        half_life_days=half_life_days, min_samples=min_samples, heard=True
+        half_life_days=half_life_days, min_samples=min_samples, untrusted=True
     )
     rows = measured.to_dict()
     imported_rows = imported.to_dict()
@@ -284,7 +284,7 @@ def matrix(half_life_days: float | None, min_samples: int | None) -> None:
         )
     result = {"cells": rows}
     if imported_rows:
-        result["heard"] = imported_rows
+        result["untrusted"] = imported_rows
     emit(result, table)
 
 
