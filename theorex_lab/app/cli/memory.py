@@ -538,6 +538,6 @@ def _given_row(row: Mapping[str, Any]) -> str:
     """Return one time that an agent was given something, for people."""
     used = "" if row["used"] is None else f", {row['used']} used"
     return one_row(
-        f"{row['at']:.16}  {row['how']:<13}  {row['agent']} {row['session']} "
+        f"{row['timestamp']:.16}  {row['how']:<13}  {row['agent']} {row['session']} "
         f" {row['tokens']} tokens, {row['items']} lines{used}"
     )
