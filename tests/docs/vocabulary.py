@@ -87,7 +87,10 @@ BANNED = (
         r"\bdream(?:s|ing|t|ed)?\b",
         "maintenance",
         allowed_in=_IN_DREAMS,
-        exceptions={"| `theorex dreams` |": "the name of a group of commands"},
+        exceptions={
+            "| `theorex dreams` |": "the name of a group of commands",
+            "facts, dreams,": "the names of designs",
+        },
     ),
     Banned(r"\bflush(?:es|ed|ing)?\b", "end of session", allowed_in=_IN_THEOREX),
     Banned(

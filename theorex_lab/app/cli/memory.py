@@ -240,7 +240,7 @@ def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
 def status(agent: str | None) -> None:
     """It counts the events, observations and concepts, and the concepts in each tier.
 
-    An observation is a text that was written or captured; a concept is a name that
+    An observation is a text that was written into the memory; a concept is a name that
     texts share. A tier says how present a concept is: ACTIVE is the highest. The output
     also names the law of decay and the model that computes vectors.
 

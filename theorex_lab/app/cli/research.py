@@ -359,8 +359,9 @@ def compare(
     says how much of that the briefing, each published design and the baselines cover.
     `theorex eval needs` says more about it.
 
-    --design takes the name of a published design (such as tiers or facts), of a
-    baseline, or your own class. A wrong name prints all that are allowed.
+    --design takes the name of a published design (theorex, facts, dreams, causal,
+    research), of a baseline, or your own class. A wrong name prints all that are
+    allowed.
 
     JSON: {needs, logs, designs, paired, trials}
     """
