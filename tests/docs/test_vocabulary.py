@@ -18,7 +18,6 @@ from shown_texts import (
 )
 from vocabulary import (
     BANNED,
-    EDITED_ELSEWHERE,
     HELP_TABLES,
     WORDS_OF_USERS,
     Banned,
@@ -48,11 +47,9 @@ def _hidden():
 
 def is_passed_over(shown: ShownText) -> bool:
     """Return whether no word is looked for in a text."""
-    if shown.role is Role.MESSAGE and shown.path.startswith(
+    return shown.role is Role.MESSAGE and shown.path.startswith(
         (*HELP_TABLES, *WORDS_OF_USERS)
-    ):
-        return True
-    return shown.path.startswith(EDITED_ELSEWHERE)
+    )
 
 
 def uses(row: Banned, texts: list[ShownText]) -> list[str]:
@@ -88,7 +85,7 @@ def test_every_role_has_texts() -> None:
 
 def test_what_is_passed_over_exists() -> None:
     paths = {shown.path for shown in TEXTS}
-    for prefix in (*EDITED_ELSEWHERE, *HELP_TABLES, *WORDS_OF_USERS):
+    for prefix in (*HELP_TABLES, *WORDS_OF_USERS):
         assert any(path.startswith(prefix) for path in paths), prefix
 
 

@@ -28,7 +28,7 @@ def _list_of_commands() -> click.Command:
 _LISTING = CommandEntry(
     "commands",
     _list_of_commands,
-    "List every command: its options, what it does, its JSON fields.",
+    "List all commands with their options and the keys of their JSON.",
 )
 
 
@@ -68,7 +68,9 @@ class DesignCommands(command_line.CommandGroup):
 
     def __init__(self, name: str) -> None:
         group = GROUPS[name]
-        super().__init__(name, help=group.about, params=[*COMMON_OPTIONS])
+        super().__init__(
+            name, help=f"{group.about}\n\n{group.words}", params=[*COMMON_OPTIONS]
+        )
         self._entries = {entry.name: entry for entry in group.commands}
         self._printed = {entry.printed: entry for entry in group.commands}
         self._printed.pop("", None)
@@ -92,9 +94,12 @@ class DesignCommands(command_line.CommandGroup):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
         if self._printed:
-            names = ", ".join(self._printed)
-            with formatter.section("The document's names are accepted too"):
-                formatter.write_text(names)
+            printed_rows = [
+                (printed, f"Do the same as {entry.name}.")
+                for printed, entry in self._printed.items()
+            ]
+            with formatter.section("Names that the document prints"):
+                formatter.write_dl(printed_rows)
 
 
 class Root(command_line.CommandGroup):
@@ -185,16 +190,23 @@ def design_group(name: str) -> command_line.CommandGroup | None:
 
 
 _KEYS = "\n\nJSON: "
+# What click takes for the sign of a paragraph whose lines stay as they are.
+_AS_IT_IS = "\b\n"
 
 
 @command("commands")
 def commands() -> None:
-    """Settings are listed by `theorex config`.
+    """Each command is shown with its options, what it does, and the keys of its JSON.
 
-    Each command takes --json, --home, --now and --preset, before its name or after it.
-    Exit code 0 is ok, 1 failed, 2 wrong usage. Commands that read the memory read that
-    of this folder's project (--project P, --all-projects); commands that look after it
-    take all projects.
+    Every command takes --json, --home, --now and --preset, before or after its name.
+    The exit code is 0 where it succeeded, 1 where it failed, and 2 for wrong usage.
+
+    Commands that read the memory read that of the working folder's project, unless
+    --project P or --all-projects is given. Commands that maintain the memory take all
+    projects.
+
+    Next: `theorex COMMAND --help` explains one command, `theorex config` lists the
+    settings.
 
     JSON: {commands: [{path, job, usage, about, details, keys}]}
     """
@@ -222,6 +234,7 @@ def _rows(
     below = declared.commands if isinstance(declared, click.Group) else {}
     if not below or declared.callback is not None:
         text, _, keys = (declared.help or "").partition(_KEYS)
+        text = text.replace(_AS_IT_IS, "")
         about, _, details = text.partition("\n\n")
         usage = " ".join(filter(None, map(_usage, declared.params)))
         yield {
