@@ -612,7 +612,7 @@ def test_a_flush_renders_what_the_next_session_is_given(
     at = SystemClock().now() - MINUTE
     say(home, shop, SENTENCE, session="earlier", at=at)
     project = project_of(str(shop))
-    assert run("--home", str(home), "flush", "--agent", "main").code == 0
+    assert run("--home", str(home), "tiers", "flush", "--agent", "main").code == 0
     assert SENTENCE in (home / "contexts" / f"{project}.md").read_text()
     assert SENTENCE in ask(home, shop)
     assert ask(home, tmp_path) == ""

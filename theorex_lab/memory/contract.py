@@ -66,7 +66,7 @@ class ContextLine(NamedTuple):
         kind: concept, failure, or an observation type.
         owner: Whose it is shown as.
         text: The text.
-        heard_from: Agent and trust of what is trusted less than an agent; None for what
+        untrusted_source: Agent and trust of what is trusted less than an agent; None for what
             is trusted.
         items: Ids of what it shows, as search gives them.
         events: Ids of the events that it rests on, where those are others than the
@@ -82,7 +82,7 @@ class ContextLine(NamedTuple):
     kind: str
     owner: str
     text: str
-    heard_from: tuple[str, int] | None = None
+    untrusted_source: tuple[str, int] | None = None
     items: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     why: str = ""
@@ -94,7 +94,7 @@ class ContextLine(NamedTuple):
     @property
     def trusted(self) -> bool:
         """Whether it is an agent's or a person's own word."""
-        return self.heard_from is None
+        return self.untrusted_source is None
 
 
 class ContextRequest(NamedTuple):

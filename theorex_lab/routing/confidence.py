@@ -14,8 +14,8 @@ from theorex_lab.core.settings import WORSE_AT, Settings
 from theorex_lab.memory import evidence as counted
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.evidence import (
-    HEARD_PREFIX,
     QUERY_TYPE_PREFIX,
+    UNTRUSTED_PREFIX,
     Cells,
     counted_type,
     evidence_view,
@@ -90,7 +90,7 @@ def matrix_of(
     *,
     half_life_days: float | None = None,
     min_samples: int | None = None,
-    heard: bool = False,
+    untrusted: bool = False,
 ) -> MatrixResult:
     """Return the matrix of a home's evidence as it weighs now; see `matrix`.
 
@@ -98,14 +98,14 @@ def matrix_of(
         home: The home whose evidence counts.
         half_life_days: After how long a run counts half, None as the settings say.
         min_samples: From how many runs a cell is usable, None as the settings say.
-        heard: Take the untrusted evidence instead. No route uses it.
+        untrusted: Take the untrusted evidence instead. No route uses it.
     """
     settings = home.settings
     if half_life_days is None:
         half_life_days = settings.matrix_half_life_days
     if min_samples is None:
         min_samples = settings.matrix_min_samples
-    prefix = HEARD_PREFIX if heard else ""
+    prefix = UNTRUSTED_PREFIX if untrusted else ""
     with home.views.reading(evidence_view(home)) as evidence:
         cells = evidence.table.cells(
             prefix + QUERY_TYPE_PREFIX,

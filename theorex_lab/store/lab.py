@@ -758,7 +758,7 @@ class Lab:
         *,
         half_life_days: float | None = None,
         min_samples: int | None = None,
-        heard: bool = False,
+        untrusted: bool = False,
     ) -> MatrixResult:
         """Return how well each model did on each type of query.
 
@@ -768,8 +768,7 @@ class Lab:
             half_life_days: After how many days a run counts half; None as the settings
                 say.
             min_samples: From how many runs a cell is usable; None as the settings say.
-            heard: Whether the untrusted evidence is taken instead. No route uses
-                that.
+            untrusted: Whether the untrusted evidence is taken instead. No route uses it.
         """
         from theorex_lab.routing.confidence import matrix_of
 
@@ -777,7 +776,7 @@ class Lab:
             self.home,
             half_life_days=half_life_days,
             min_samples=min_samples,
-            heard=heard,
+            untrusted=untrusted,
         )
 
     def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:

@@ -260,12 +260,12 @@ def matrix(half_life_days: float | None, min_samples: int | None) -> None:
     without --trusted stand below; no query is routed by them.
 
     JSON: {cells: [{query_type, model, n, success_rate, ci_low, ci_high, latency_ms, score,
-    usable, …}], heard}
+    usable, …}]}; where runs were imported without --trusted {cells, untrusted}
     """
     lab = open_lab()
     measured = lab.matrix(half_life_days=half_life_days, min_samples=min_samples)
     imported = lab.matrix(
-        half_life_days=half_life_days, min_samples=min_samples, heard=True
+        half_life_days=half_life_days, min_samples=min_samples, untrusted=True
     )
     rows = measured.to_dict()
     imported_rows = imported.to_dict()
@@ -276,7 +276,7 @@ def matrix(half_life_days: float | None, min_samples: int | None) -> None:
         )
     result = {"cells": rows}
     if imported_rows:
-        result["heard"] = imported_rows
+        result["untrusted"] = imported_rows
     emit(result, table)
 
 

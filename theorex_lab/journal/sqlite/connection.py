@@ -25,7 +25,7 @@ COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
 LOG_HEADER_BYTES = 32  # of a write-ahead log, before its first frame
 WAYS_OUT = (
     "put a backup back with `theorex restore FILE`, or keep what is sound with `theorex"
-    " home salvage`"
+    " verify --salvage`"
 )
 _SWITCH_WAIT_SECONDS = 0.005
 _UNKNOWN_OUTCOME = "the commit failed"
