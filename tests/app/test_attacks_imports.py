@@ -80,7 +80,7 @@ def test_a_file_does_not_trust_itself(tmp_path: Path) -> None:
 def test_the_matrix_shows_them_apart(run: Run, tmp_path: Path) -> None:
     assert run("import", str(made_up(tmp_path / "given"))).code == 0
     shown = run("matrix", "--json").json
-    assert (shown["cells"], [cell["model"] for cell in shown["heard"]]) == (
+    assert (shown["cells"], [cell["model"] for cell in shown["untrusted"]]) == (
         [],
         ["ministral-3b"],
     )

@@ -15,8 +15,9 @@ from types import SimpleNamespace
 import pytest
 from conftest import Run
 
-from theorex_lab import Lab, SystemClock, new_event
+from theorex_lab import Lab, new_event
 from theorex_lab.app.cli.hooks import install
+from theorex_lab.core.clock import SystemClock
 
 DAY = 86_400_000_000
 Look = Callable[..., dict[str, tuple[str, str, str]]]

@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 from conftest import DAY, NOW, Run
 
-from theorex_lab import Event, FixedClock, Lab, Settings, StorageError, SystemClock
+from theorex_lab import Event, FixedClock, Lab, Settings, StorageError
 from theorex_lab.app import hook
+from theorex_lab.core.clock import SystemClock
 from theorex_lab.core.project import project_of
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory.briefing.index_file import (

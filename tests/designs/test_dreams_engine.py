@@ -14,7 +14,8 @@ import pytest
 from conftest import NOW, Meanings
 from scripted_model import ScriptedModel
 
-from theorex_lab import Event, FixedClock, Home, InvalidInput, Lab, UnusableAnswer
+from theorex_lab import Event, FixedClock, Home, InvalidInput, Lab
+from theorex_lab.core.errors import UnusableAnswer
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.consolidate import (

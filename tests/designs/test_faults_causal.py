@@ -192,7 +192,7 @@ def test_an_outcome_before_its_attempt_is_refused_and_says_so(tmp_path: Path) ->
         ):
             with pytest.raises(
                 InvalidInput,
-                match="got the action .*; allowed is one that `attempt` gave",
+                match="got the action .*; allowed is one that `theorex causal attempt` gave",
             ):
                 lab.causal.close(wrong, "success")
         assert lab.causal.record_outcome_from_state([]) is None, "another agent's"

@@ -239,7 +239,7 @@ def test_an_id_may_be_shortened_and_an_unknown_one_names_the_nearest(
     lab.clock.advance(days=400)  # type: ignore[attr-defined]
     other = lab.agent("main").write("another sentence").event_id
     assert lab.pin(fix[:10]) == fix
-    with pytest.raises(InvalidInput, match=r"as which \d items begin; say more of"):
+    with pytest.raises(InvalidInput, match=r"with which \d items begin; give more of"):
         lab.pin("0")
     with pytest.raises(InvalidInput, match=f"the nearest that is known is {fix}"):
         lab.pin(f"{fix[:12]}zz")

@@ -398,7 +398,7 @@ def client_for(name: str, settings: Settings) -> ModelClient:
         ModelUnavailable: Where the model has no url or its key is not set or unusable.
         ConfigError: For an unknown model.
 
-    >>> published = Settings(preset="document")
+    >>> published = Settings(preset="paper")
     >>> client_for("claude-sonnet", published)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     theorex_lab.core.errors.ModelUnavailable: claude-sonnet has no url; set ...

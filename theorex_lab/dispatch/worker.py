@@ -21,6 +21,7 @@ from typing import TypeGuard
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.files import exclusive, told
 from theorex_lab.core.ids import derived_event_id, new_event_id
+from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import NO_MODEL, Settings
 from theorex_lab.dispatch.bus import CallEnd, CallStart, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, ModelClient, ask
@@ -76,8 +77,8 @@ class DispatchTask:
     cascade: bool = False
 
 
-@dataclass(frozen=True)
-class DispatchResult:
+@dataclass(frozen=True, repr=False)
+class DispatchResult(Report):
     """The result of a task.
 
     Attributes:
@@ -96,6 +97,10 @@ class DispatchResult:
     trace_id: str | None
     error: str | None
     reasons: tuple[str, ...] = ()
+
+    def _facts(self) -> tuple[str, ...]:
+        outcome = "answered" if self.success else f"failed: {self.error}"
+        return (self.model_used or "no model", outcome, self.trace_id or "")
 
 
 class Dispatcher:

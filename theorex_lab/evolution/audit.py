@@ -13,6 +13,7 @@ from typing import Any
 
 from theorex_lab.core.clock import EARLIEST, to_iso
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.readable import Report
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import (
     AuditMatch,
@@ -26,8 +27,8 @@ from theorex_lab.text.line import one_line
 _WORDS_CHARACTERS = 200
 
 
-@dataclass(frozen=True)
-class AuditEntry:
+@dataclass(frozen=True, repr=False)
+class AuditEntry(Report):
     """One thing that happened.
 
     Attributes:
@@ -43,6 +44,9 @@ class AuditEntry:
     detail: Mapping[str, Any]
 
     to_dict = asdict  # as JSON holds it
+
+    def _facts(self) -> tuple[str, ...]:
+        return (self.timestamp[:19], self.agent, self.kind)
 
 
 def kinds_of(home: Home) -> tuple[str, ...]:
@@ -220,7 +224,7 @@ _RECORDS: dict[str, tuple[str, str]] = {
         "review",
         "outcome_id score confidence failure_class model_used fix_description",
     ),
-    "gated": ("gate", "decision before after n policy"),
+    "gated": ("policy_test", "decision before after n policy"),
     "erasure": ("erasure", ""),
     "salvaged": ("salvage", "events lost set_aside"),
     "pinned": ("pin", "item undo text"),

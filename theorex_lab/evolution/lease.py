@@ -31,7 +31,8 @@ _SHOWN = {"nightly": "maintenance"}
 def _shown(owner: str) -> str:
     """Return an owner with the word that people read in place of the stored one."""
     what, slash, process = owner.partition("/")
-    return _SHOWN.get(what, what) + slash + process
+    shown = _SHOWN.get(what, what)
+    return f"{shown}{slash}{process}"
 
 
 class LeaseLost(TheorexError):

@@ -15,6 +15,7 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import AlreadyThere, InvalidInput
 from theorex_lab.core.ids import check_agent, check_session, derived_event_id
 from theorex_lab.core.project import check_project
+from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import Settings
 from theorex_lab.dispatch.traces import Trace, outcome_id_of, trace
 from theorex_lab.journal.columns import Names, Table
@@ -85,8 +86,8 @@ def _composite_scores(
     return scores
 
 
-@dataclass(frozen=True)
-class Outcome:
+@dataclass(frozen=True, repr=False)
+class Outcome(Report):
     """One outcome as it stands now, corrections and later scores taken in.
 
     Scores are 0..1 or None.
@@ -115,6 +116,10 @@ class Outcome:
     reviewed: bool = False
     session: str = ""
     decided_at: str = ""
+
+    def _facts(self) -> tuple[str, ...]:
+        ending = "success" if self.success else "failure"
+        return (self.outcome_id, self.agent_id, ending, self.decision)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as JSON holds it.

@@ -251,7 +251,7 @@ def whole_id(home: Home, given: str, also: Iterable[str] = ()) -> str:
         return candidates[0]
     if candidates:
         raise InvalidInput(
-            f"got the id {given!r}, as which {len(candidates)} items begin; say more"
+            f"got the id {given!r}, with which {len(candidates)} items begin; give more"
             f" of {', '.join(candidates[:3])}"
         )
     raise InvalidInput(

@@ -77,6 +77,10 @@ class ContextLine(NamedTuple):
         at: When that was last said or done (µs UTC); 0 where it is not known.
         automatic: Whether the design made it of recorded sessions by itself.
         confirmed: Whether a person trusted it expressly.
+
+    >>> line = ContextLine("note", "main", "Rounds half up", items=("note-1",))
+    >>> line.trusted, line.items
+    (True, ('note-1',))
     """
 
     kind: str
@@ -137,6 +141,11 @@ class Section:
             are not named offer it nothing.
         always: Whether it is offered whichever designs the setting contextDesigns
             names.
+
+    >>> part = BriefingPart("Decisions", 0.5, "a note of yours")
+    >>> section = Section(lambda home, request: [], briefing={"note": part})
+    >>> section.briefing["note"].section
+    'Decisions'
     """
 
     lines: Callable[[Home, ContextRequest], Iterable[ContextLine]]
@@ -151,12 +160,12 @@ class MaintenanceStep:
     Attributes:
         name: Its name.
         run: Runs it for one agent, or for all where that is None, and says what it did.
-        before_gate: Whether it runs before the policy is judged.
+        before_policy_test: Whether it runs before the policy is judged.
     """
 
     name: str
     run: Callable[[Home, str | None], str]
-    before_gate: bool = False
+    before_policy_test: bool = False
 
 
 class Proposal(NamedTuple):
@@ -552,6 +561,14 @@ class Design:
         silos: Projects whose captures reach no other project, whatever is shared.
         tools: What agents may call over MCP.
         routes: What programs may ask over HTTP.
+
+    >>> from theorex_lab import Lab, installed
+    >>> from tempfile import TemporaryDirectory
+    >>> memos = Design("memos", kinds={"memo": 1})
+    >>> with TemporaryDirectory() as folder:
+    ...     with Lab(folder, designs=[*installed(), memos]) as lab:
+    ...         lab.home.designs[-1].name
+    'memos'
     """
 
     name: str
@@ -593,6 +610,9 @@ class Item(NamedTuple):
     Attributes:
         text: Its text.
         events: The ids of the events that it rests on.
+
+    >>> Item("The till rounds half up.", events=("event-1",)).text
+    'The till rounds half up.'
     """
 
     text: str
@@ -630,6 +650,11 @@ class Home:
         settings: The settings. They are replaced as a whole where a policy is changed,
             so they are read here each time.
         journal: The journal.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     lab.home.journal.last_seq(), lab.home.project
+    (0, '')
     """
 
     def __init__(

@@ -66,6 +66,11 @@ class ItemKind:
         wakes: By event kind, the ids of those that it restores.
         code: Raised whenever these functions change, so that what they gave before is
             read again.
+
+    >>> def texts(event):
+    ...     return [ItemText(event.id, event.body["text"])]
+    >>> ItemKind("memo", {"memo": texts}).event_kinds
+    ['memo']
     """
 
     name: str

@@ -457,7 +457,7 @@ class Lab:
         return self._mark("pinned", item, undo=undo)
 
     def dismiss(self, item: str, *, undo: bool = False) -> str:
-        """Let an item or a line come back no more, in other words neither; as `pin`.
+        """Let an item or a line come back no more, in whatever words; as `pin`.
 
         A search with `cold` still finds the item.
 
@@ -1270,6 +1270,12 @@ class Agent:
     Args:
         lab: The lab of its home.
         name: Its name.
+
+    >>> with Lab.temporary() as lab:
+    ...     agent = lab.agent("main")
+    ...     written = agent.write("The till rounds half up")
+    ...     agent.search("till")[0].id == written.event_id
+    True
     """
 
     def __init__(self, lab: Lab, name: str) -> None:

@@ -6,7 +6,6 @@ A command's module is imported when the command is called: agents start it often
 from __future__ import annotations
 
 import errno
-import json
 import sys
 from typing import Any, NoReturn
 
@@ -14,6 +13,7 @@ import click
 
 from theorex_lab.app.cli.context import open_lab
 from theorex_lab.app.cli.groups import Root
+from theorex_lab.app.cli.usage_errors import shows_help, usage_message
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.files import command_line
 
@@ -54,12 +54,10 @@ def run_command(command: click.Command, program: str) -> NoReturn:
     try:
         command.main(standalone_mode=False, obj={}, prog_name=program)
     except click.UsageError as error:
-        error.show()
-        if as_json:
-            click.echo(
-                json.dumps({"error": error.format_message()}, ensure_ascii=False)
-            )
-        sys.exit(2)
+        if shows_help(error) and not as_json:
+            error.show()
+            sys.exit(2)
+        command_line.fail(usage_message(error), as_json=as_json, code=2)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.Abort:

@@ -406,16 +406,17 @@ def policy(tests: bool, keeps: bool, number: int | None, reason: str) -> None:
 
     --test proposes a policy from the earlier half of what was recorded and judges it on
     the later half (an offline acceptance test): it is put in force where it gains
-    gateMargin, and held where there are fewer than gateMinSamples records. Repeating
+    acceptanceMargin, and held where there are fewer than acceptanceMinSamples records. Repeating
     changes nothing.
 
     --snapshot keeps the policy with its scores on the later half of the recorded
     outcomes and calls. --rollback keeps what was in force first, so that it can be
     undone; settings that belong to no policy stay as they are.
 
-    JSON: {policies: [{number, settings, metrics, reason, parent, in_force}]}; with
-    --test {tested: [{part, decision, before, after, n, proposed, policy}]}; with
-    --snapshot or --rollback {number, timestamp, settings, metrics, reason, parent, …}
+    JSON: {policies: [{number, timestamp, settings, metrics, reason, parent, in_force,
+    …}]}; with --test {tested: [{part, decision, before, after, n, margin, repeated,
+    proposed, policy}]}; with --snapshot or --rollback {number, timestamp, settings,
+    metrics, reason, parent, …}
     """
     if tests + keeps + (number is not None) > 1:
         raise click.UsageError("Give one of --test, --snapshot and --rollback.")

@@ -260,7 +260,7 @@ def matrix(half_life_days: float | None, min_samples: int | None) -> None:
     without --trusted stand below; no query is routed by them.
 
     JSON: {cells: [{query_type, model, n, success_rate, ci_low, ci_high, latency_ms, score,
-    usable, …}]}; where runs were imported without --trusted {cells, untrusted}
+    usable, …}], untrusted}
     """
     lab = open_lab()
     measured = lab.matrix(half_life_days=half_life_days, min_samples=min_samples)
@@ -274,10 +274,7 @@ def matrix(half_life_days: float | None, min_samples: int | None) -> None:
         table += (
             f"\n\nimported without --trusted, not used:\n{_as_table(imported_rows)}"
         )
-    result = {"cells": rows}
-    if imported_rows:
-        result["untrusted"] = imported_rows
-    emit(result, table)
+    emit({"cells": rows, "untrusted": imported_rows}, table)
 
 
 def _as_table(rows: Sequence[dict[str, Any]]) -> str:

@@ -201,7 +201,7 @@ def attempt_of(home: Home, action_id: str) -> RecordedAttempt:
         last_rows = range(first_row, n_actions)
         candidates = [view.actions[row] for row in last_rows]
     near = get_close_matches(action_id, candidates, n=1, cutoff=0.5)
-    allowed = "one that `attempt` gave"
+    allowed = "one that `theorex causal attempt` gave"
     if near:
         allowed += f", such as {near[0]}"
     raise InvalidInput(f"got the action {action_id!r:.100}; allowed is {allowed}")

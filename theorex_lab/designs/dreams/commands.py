@@ -108,7 +108,8 @@ def dream_traverse(strategy: str, context: str) -> None:
 
     A jump tells the strategy that it leads to.
 
-    JSON: {node_id, path, reasoning, steps: [{number, reasoning, action, result, why}]}
+    JSON: {node_id, path, reasoning, steps: [{number, reasoning, action, result, why,
+    seen, event, ok}]}
     """
     dreams = open_lab().dreams
     state = dreams.begin_traversal(strategy)

@@ -168,7 +168,8 @@ def _tension(
 def _notes(home: Home, status: str | None) -> Output:
     """Tensions too, and an alert where too many are pending.
 
-    JSON: {notes: [{id, observation or tension, category, status, …}], alerts}
+    JSON: {notes: [{id, category, status, …}], alerts}; a note has observation or
+    tension too
     """
     return _listed(home, notes.notes_of(home, status))
 

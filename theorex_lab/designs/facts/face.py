@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from theorex_lab.core.files import write_atomically
+from theorex_lab.core.files import writing as writing_file
 from theorex_lab.designs.facts import channels, heartbeat, signals, writing
 from theorex_lab.designs.facts import notes as work
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
@@ -172,6 +173,8 @@ class FactsMemory(DesignApi):
         for entity in entities:
             file = life / entity / "summary.md"
             page = self.summary(entity)
-            write_atomically(file, page.encode())
+            with writing_file(file, "choose another folder"):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(file, page.encode())
             files.append(file)
         return files

@@ -405,7 +405,10 @@ def fact_by_id(home: Home, fact_id: str) -> Fact:
             return fact
         near = get_close_matches(fact_id, list(view.ids)[-10_000:], 1)
     hint = f": the nearest is {near[0]}" if near else ""
-    raise InvalidInput(f"got the fact {fact_id!r}; allowed is the id of one{hint}")
+    raise InvalidInput(
+        f"got the fact {fact_id!r}; allowed is the id of one{hint}; `theorex facts"
+        " list` shows them"
+    )
 
 
 def chain_of(home: Home, fact_id: str) -> list[Fact]:

@@ -79,8 +79,8 @@ def _recall(home: Home, key: str | None, tag: str | None, prefix: str | None) ->
     records = _chosen_records(home, key, tag, prefix)
     if key is not None and not records:
         fail(
-            f"nothing is kept under {key!r}; `research recall --prefix ''` lists all"
-            " keys",
+            f"got the key {key!r}, under which nothing is kept; `theorex research"
+            " recall --prefix ''` lists all keys",
             records=[],
         )
     rows = []

@@ -60,6 +60,14 @@ class _Merging(click.Command):
         merge_options(ctx)
         return super().invoke(ctx)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments as click does; an error knows the command it is about."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
 
 class Command(_Merging):
     """A command that takes the common options too and hands them on in `context.obj`.
@@ -123,7 +131,7 @@ class CommandGroup(_Merging, click.Group):
             near = nearest(name, self.list_commands(ctx))
             all_listed = f"`{ctx.find_root().info_name} commands` lists all"
             ctx.fail(
-                f"No such command {name!r}. The nearest is {near!r}; {all_listed}."
+                f"got the command {name!r}; the nearest is {near!r}, and {all_listed}"
             )
         return name, subcommand, arguments
 
@@ -374,5 +382,5 @@ def fail(
         as_json = bool(given_options().get("as_json"))
     if as_json:
         click.echo(json.dumps({**more, "error": message}, ensure_ascii=False))
-    click.echo(printable(f"theorex: {message}"), err=True)
+    click.echo(printable(f"Error: {message}"), err=True)
     sys.exit(code)

@@ -104,15 +104,22 @@ def parse_budgets(text: str) -> list[int]:
         ) from error
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
-    """Return the known word that is most like this one; '' where none is known.
+def nearest(word: str, words: Iterable[str], *, likeness: float = 0.0) -> str:
+    """Return the known word that is most like this one; '' where none is.
+
+    Args:
+        word: The word that is not known.
+        words: The known ones.
+        likeness: From 0 to 1, how like a known word has to be.
 
     >>> nearest("decison", ["discovery", "decision"])
     'decision'
+    >>> nearest("model", ["home", "limit"], likeness=0.6)
+    ''
     """
     import difflib
 
-    matches = difflib.get_close_matches(word, list(words), n=1, cutoff=0)
+    matches = difflib.get_close_matches(word, list(words), n=1, cutoff=likeness)
     return matches[0] if matches else ""
 
 

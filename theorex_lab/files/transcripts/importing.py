@@ -20,6 +20,7 @@ from theorex_lab.core.project import (
     Repository,
     project_by_path,
 )
+from theorex_lab.core.readable import Report
 from theorex_lab.files.formats.flat_files import merged
 from theorex_lab.files.transcripts.captures import (
     REST_MICROSECONDS,
@@ -57,8 +58,8 @@ _COUNTED = {
 }
 
 
-@dataclass
-class Imported:
+@dataclass(repr=False)
+class Imported(Report):
     """What came in, or would by a dry run.
 
     All that the transcripts tell is one of events, already, replayed, skipped, earlier.
@@ -94,6 +95,11 @@ class Imported:
     problems: list[str] = field(default_factory=list)
     trusted: bool = False
     suggestion: str = ""
+
+    def _facts(self) -> tuple[str, ...]:
+        problems = f"{len(self.problems)} problems" if self.problems else ""
+        n_sessions = f"{self.sessions} new sessions"
+        return (f"{self.files} files", n_sessions, f"{self.events} events", problems)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it.

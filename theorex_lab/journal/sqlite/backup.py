@@ -38,6 +38,7 @@ from theorex_lab.journal.sqlite.store import (
 )
 
 CONFIG_FILE = "config.json"
+_FILE_HEADER = b"SQLite format 3\x00"
 _SEGMENT = re.compile(r"[0-9]{12}-[0-9]{12}\.jsonl\.gz")
 _FILES_TABLE = (
     "CREATE TABLE backup_files (name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT"
@@ -231,6 +232,8 @@ def restore(home: Path, file: Path, *, aside: str) -> RestoreReport:
         raise InvalidInput(
             f"{file} is no file; give one that `theorex backup FILE` has written"
         )
+    if not _begins_as_database(file):
+        raise _no_backup(file)
     with replacing(home) as drafts:
         folder = drafts / ARCHIVE_FOLDER
         folder.mkdir(mode=FOLDER_MODE)
@@ -258,6 +261,21 @@ def restore(home: Path, file: Path, *, aside: str) -> RestoreReport:
     )
 
 
+def _begins_as_database(file: Path) -> bool:
+    """Return whether a file is one of SQLite's, or cannot be read, which it then says."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(_FILE_HEADER)) == _FILE_HEADER
+    except OSError:
+        return True
+
+
+def _no_backup(file: Path) -> InvalidInput:
+    return InvalidInput(
+        f"{file} is no backup; give one that `theorex backup FILE` has written"
+    )
+
+
 def _refuse_foreign(connection: sqlite3.Connection, file: Path) -> None:
     marks = [
         connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -267,9 +285,7 @@ def _refuse_foreign(connection: sqlite3.Connection, file: Path) -> None:
         "SELECT type FROM sqlite_schema WHERE name = 'events'"
     ).fetchone()
     if marks[0] != APPLICATION_ID or table != ("table",):
-        raise InvalidInput(
-            f"{file} is no backup; give one that `theorex backup FILE` has written"
-        )
+        raise _no_backup(file)
     if marks[1] > SCHEMA_VERSION:
         raise InvalidInput(
             f"{file} has the layout {marks[1]}, here is read {SCHEMA_VERSION}; install"

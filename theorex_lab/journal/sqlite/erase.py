@@ -205,7 +205,8 @@ def _refuse_unknown(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
     for (missing,) in connection.execute(query, [json.dumps(list(ids))]):
         raise InvalidInput(
             f"got the event id {missing!r}, which is not in the journal; nothing was"
-            " erased"
+            " erased: `theorex search` shows ids, and `theorex erase --match TEXT"
+            " --dry-run` shows those of a text"
         )
 
 
