@@ -65,6 +65,11 @@ _IN_CAUSAL = (
     *("theorex_lab/eval/plots/causal.py", "theorex_lab/eval/widgets/causal.py"),
     "notebooks/06_causal_advice.ipynb",
 )
+# Lines of the README that name a published system's group of commands.
+_GROUPS = {
+    "| `theorex tiers` |": "the group of a published system, in its words",
+    "| `theorex dreams` |": "the group of a published system, in its words",
+}
 _TITLES = (Role.MESSAGE, Role.NOTEBOOK, Role.PAGE)
 _COMPARED = r"(?:the|no|other|five|simple|plain|two|its|all|these|trivial)\s+"
 
@@ -112,6 +117,7 @@ BANNED = (
         r"\bpromot(?:e[sd]?|ing|ions?)\b(?!\s+to\s+long-term)",
         "promote to long-term; publish",
         allowed_in=(*_IN_THEOREX, "theorex_lab/designs/facts/", "theorex facts "),
+        exceptions=_GROUPS,
     ),
     Banned(
         r"(?<!persona )\bdrift(?:s|ed|ing)?\b",
@@ -140,6 +146,7 @@ BANNED = (
             *(*_IN_DREAMS, "theorex_lab/designs/causal/"),
             *("theorex eval --help", "theorex_lab/app/cli/evaluate.py"),
         ),
+        exceptions=_GROUPS,
     ),
     Banned(r"\bdeeds?\b", "action"),
     Banned(r"\btensions?\b", "conflict", allowed_in=_IN_FACTS),

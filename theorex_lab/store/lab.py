@@ -768,8 +768,7 @@ class Lab:
             half_life_days: After how many days a run counts half; None as the settings
                 say.
             min_samples: From how many runs a cell is usable; None as the settings say.
-            untrusted: Whether the untrusted evidence is taken instead. No route uses
-                that.
+            untrusted: Whether the untrusted evidence is taken instead. No route uses it.
         """
         from theorex_lab.routing.confidence import matrix_of
 

@@ -42,7 +42,7 @@ COMMON_OPTIONS: tuple[click.Option, ...] = (
     click.Option(
         ["--preset"],
         metavar="NAME",
-        help="Use a named set of settings: document (as published) or none.",
+        help="Use a named set of settings: paper (as published) or none.",
     ),
 )
 F = TypeVar("F", bound=Callable[..., Any])
