@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import click
 
@@ -123,7 +124,7 @@ def _name(parameter: click.Parameter) -> str:
     return (parameter.metavar or str(parameter.name)).upper()
 
 
-def _allowed(kind: click.ParamType) -> str:
+def _allowed(kind: click.ParamType[Any]) -> str:
     """Return what a type of values allows; '' where it takes any text."""
     if isinstance(kind, click.Choice):
         return f"are {', '.join(str(choice) for choice in kind.choices)}"
