@@ -33,7 +33,7 @@ FUNCTIONS_DEFINED_TWICE = {
     "folded",
     "in_turn",
     "installed",
-    "is_heard",
+    "is_untrusted",
     "items_of",
     "machine",
     "main",

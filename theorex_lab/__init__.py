@@ -3,18 +3,15 @@
 # what type checkers take for true; `typing` would cost every start of the hook 4 ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from theorex_lab.core.clock import Clock, FixedClock, SystemClock
+    from theorex_lab.core.clock import Clock, FixedClock
     from theorex_lab.core.errors import (
         AlreadyThere,
         ConfigError,
         CorruptJournal,
-        FilesThere,
         InvalidInput,
         ModelUnavailable,
-        NewerVersion,
         StorageError,
         TheorexError,
-        UnusableAnswer,
     )
     from theorex_lab.core.settings import Settings
     from theorex_lab.designs import installed
@@ -44,7 +41,6 @@ _MODULES = {
     "Embedder": "search.embed",
     "ObservationEntry": "memory.observation",
     "Event": "journal.event",
-    "FilesThere": "core.errors",
     "FixedClock": "core.clock",
     "HashedNgramEmbedder": "search.embed",
     "Hit": "memory.retrieve",
@@ -57,13 +53,10 @@ _MODULES = {
     "Law": "memory.decay",
     "ContextLine": "memory.contract",
     "ModelUnavailable": "core.errors",
-    "NewerVersion": "core.errors",
     "Section": "memory.contract",
     "Settings": "core.settings",
     "StorageError": "core.errors",
-    "SystemClock": "core.clock",
     "TheorexError": "core.errors",
-    "UnusableAnswer": "core.errors",
     "View": "journal.view",
     "installed": "designs",
     "make_law": "memory.decay",
@@ -81,7 +74,6 @@ __all__ = [
     "Design",
     "Embedder",
     "Event",
-    "FilesThere",
     "FixedClock",
     "HashedNgramEmbedder",
     "Hit",
@@ -93,14 +85,11 @@ __all__ = [
     "Lab",
     "Law",
     "ModelUnavailable",
-    "NewerVersion",
     "ObservationEntry",
     "Section",
     "Settings",
     "StorageError",
-    "SystemClock",
     "TheorexError",
-    "UnusableAnswer",
     "View",
     "installed",
     "make_law",

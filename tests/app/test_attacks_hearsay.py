@@ -320,7 +320,7 @@ def test_journals_of_before_and_files_are_read_by_their_words(
 
 def test_no_default_model_has_an_address() -> None:
     assert Settings().models == {}
-    published = Settings(preset="document").models
+    published = Settings(preset="paper").models
     assert [model.url for model in published.values()] == [None, None, None]
 
 

@@ -63,7 +63,7 @@ def test_imported_runs_route_only_where_they_are_trusted(
                 for cell in found
                 if (cell.query_type, cell.model) == ("code", "ministral-3b")
             ]
-            for found in (lab.matrix(), lab.matrix(heard=True))
+            for found in (lab.matrix(), lab.matrix(untrusted=True))
         )
         assert bool(own) is trusted
         assert heard == ([] if trusted else [(5, 1.0)])

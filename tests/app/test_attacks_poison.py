@@ -461,7 +461,7 @@ def test_a_fix_is_cut_at_300_characters(lab: Lab) -> None:
     assert len(record.fix_description) == 300
 
 
-def test_a_person_confirms_what_was_heard(lab: Lab) -> None:
+def test_a_person_trusts_an_untrusted_fix(lab: Lab) -> None:
     outcome_id = failed(lab)
     lab.review_failures(reviewer=saying(GOOD))
     lab.agent("main").write(FIX_TEXT, observation_type="trace_fix")
@@ -472,8 +472,8 @@ def test_a_person_confirms_what_was_heard(lab: Lab) -> None:
     before = lab.theorex.boot_aware().text
     assert f"id {heard.id[-8:]}" in section(before, "Unverified")
     assert (
-        lab.theorex.confirm(heard.id[-8:])
-        == lab.theorex.confirm(heard.id)
+        lab.theorex.trust(heard.id[-8:])
+        == lab.theorex.trust(heard.id)
         == (heard.id, heard.body["text"])
     )
     [event] = events(lab, "confirmed")
@@ -495,7 +495,7 @@ def test_a_person_confirms_what_was_heard(lab: Lab) -> None:
     assert lab.verify().ok
 
 
-def test_what_is_no_fix_is_not_confirmed(lab: Lab) -> None:
+def test_what_is_no_fix_is_not_trusted_as_one(lab: Lab) -> None:
     lab.review_failures(reviewer=saying(GOOD))
     note = lab.agent("main").write("a note")
     failed(lab)
@@ -509,24 +509,24 @@ def test_what_is_no_fix_is_not_confirmed(lab: Lab) -> None:
         None,
     ):
         with pytest.raises(InvalidInput, match="allowed is the whole id of a fix"):
-            lab.theorex.confirm(wrong)  # type: ignore[arg-type]
+            lab.theorex.trust(wrong)  # type: ignore[arg-type]
     lab.erase(ids=[str(record.observation_id)])
     with pytest.raises(InvalidInput, match="no fix that is remembered"):
-        lab.theorex.confirm(str(record.observation_id))
+        lab.theorex.trust(str(record.observation_id))
     assert events(lab, "confirmed") == []
 
 
-def test_confirm_as_a_command(run: Run) -> None:
+def test_a_fix_is_trusted_by_a_command(run: Run) -> None:
     written = run(
         "write", FIX_TEXT, "--type", "trace_fix", "--source", "tool", "--json"
     ).json
     ended = run("trust", written["event_id"], "--json")
-    assert ended.json == {"observation_id": written["event_id"], "text": FIX_TEXT}
-    refused = run("trust", "nothing-like-it", "--json")
-    assert (refused.code, "allowed is the whole id" in refused.json["error"]) == (
-        1,
-        True,
-    )
+    assert ended.json == {"item": written["event_id"]}
+    assert "is a known fix" in run("trust", written["event_id"]).out
+    refused = run("trust", written["event_id"], "--undo", "--json")
+    assert (refused.code, "cannot be taken back" in refused.json["error"]) == (1, True)
+    unknown = run("trust", "nothing-like-it", "--json")
+    assert (unknown.code, "nothing-like-it" in unknown.json["error"]) == (1, True)
 
 
 def test_a_tool_does_not_hide_the_owners_words_by_saying_them_later(lab: Lab) -> None:

@@ -23,7 +23,7 @@ from theorex_lab import (
     Lab,
     Settings,
 )
-from theorex_lab.app.cli.groups import COMMANDS
+from theorex_lab.app.cli.groups import COMMANDS, GROUPS, DesignCommands
 from theorex_lab.core.ids import CONCEPT_BITS
 from theorex_lab.core.settings import (
     LAW_PARAMETERS,
@@ -137,15 +137,15 @@ AGENT_COMMANDS = [
     ["import", "x"],
     ["install-hooks", "--yes"],
     ["dreams", "recall", "x"],
-    ["facts", "memory-write", "--entity", "people/ann", "--fact", "x y"],
-    ["facts", "memory-observe", "--text", "x y"],
+    ["facts", "write", "--entity", "people/ann", "--fact", "x y"],
+    ["facts", "observe", "--text", "x y"],
     ["causal", "snapshot"],
     ["causal", "hypothesis"],
     ["causal", "attempt"],
     ["causal", "close"],
     ["research", "remember", "k", "v"],
     ["research", "forget", "k"],
-    ["research-post-run", "--session", "s"],
+    ["research", "post-run", "--session", "s"],
     ["research", "import", "x"],
     ["ingest", "x"],
     ["ingest", "--kind", "code", "x"],
@@ -153,7 +153,7 @@ AGENT_COMMANDS = [
     ["ingest", "--kind", "video", "x"],
     ["tiers", "session-summary", "--next", "x"],
     ["tiers", "synthesize", "x"],
-    ["facts", "memory-tension", "--fact1", "a", "--fact2", "b", "--text", "x y"],
+    ["facts", "tension", "--fact1", "a", "--fact2", "b", "--text", "x y"],
     ["facts", "review", "obs-0001", "archive"],
 ]
 
@@ -177,13 +177,27 @@ def test_an_empty_agent_is_nobody(
 def test_every_command_that_takes_an_agent_is_tried() -> None:
     from theorex_lab.app.cli import theorex
 
-    commands = {name: theorex.get_command(None, name) for name in COMMANDS}  # type: ignore[arg-type]
+    commands = {(name,): theorex.get_command(None, name) for name in COMMANDS}  # type: ignore[arg-type]
+    for group in GROUPS:
+        made = DesignCommands(group)
+        for name in made.list_commands(None):  # type: ignore[arg-type]
+            commands[group, name] = made.get_command(None, name)  # type: ignore[arg-type]
     takers = {
-        name
-        for name, each in commands.items()
+        words
+        for words, each in commands.items()
         if each and any("--agent" in option.opts for option in each.params)
     }
-    assert takers == {arguments[0] for arguments in AGENT_COMMANDS}
+    tried = set[tuple[str, ...]]()
+    for arguments in AGENT_COMMANDS:
+        tried.add(tuple(arguments[: 2 if arguments[0] in GROUPS else 1]))
+    same = {  # under their own names without a group they are tried above
+        ("tiers", name)
+        for name in (
+            "write status search dispatch route outcome trace-stats trace-review"
+            " mcp-start ingest ingest-code ingest-image ingest-video evolve-status"
+        ).split()
+    }
+    assert takers - same == tried
 
 
 @pytest.mark.parametrize("arguments", [["--to", ""], ["--to", "sage", "--from", ""]])
@@ -394,18 +408,18 @@ def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["set", "halfLifeDay", "7"], "the nearest is halfLifeDays"),
-        (["unset", "halfLifeDay"], "the nearest is halfLifeDays"),
-        (["set", "halfLifeDays", "-1"], "halfLifeDays is -1; allowed is above 0"),
-        (["set", "halfLifeDays", "a week"], "allowed is JSON"),
-        (["set", "halfLifeDays", '"7"'], "halfLifeDays is '7'"),
-        (["set", "halfLifeDays", "NaN"], "halfLifeDays is nan"),
-        (["set", "decayLaw", "prodcut"], "decayLaw is 'prodcut'"),
-        (["set", "decayParams", '{"half_life_days": 2, "speed": 1}'], "speed = 1"),
-        (["set", "reviewers", "qwen3-32b"], "allowed is JSON"),
-        (["set", "reviewers", '["qwen3"]'], "reviewers.0 is 'qwen3'"),
-        (["set", "fusion", "both"], "standardised | reciprocal_rank"),
-        (["set", "mildThreshold", "0.9"], "up to activeThreshold"),
+        (["halfLifeDay", "7"], "the nearest is halfLifeDays"),
+        (["--unset", "halfLifeDay"], "the nearest is halfLifeDays"),
+        (["halfLifeDays", "-1"], "halfLifeDays is -1; allowed is above 0"),
+        (["halfLifeDays", "a week"], "allowed is JSON"),
+        (["halfLifeDays", '"7"'], "halfLifeDays is '7'"),
+        (["halfLifeDays", "NaN"], "halfLifeDays is nan"),
+        (["decayLaw", "prodcut"], "decayLaw is 'prodcut'"),
+        (["decayParams", '{"half_life_days": 2, "speed": 1}'], "speed = 1"),
+        (["reviewers", "qwen3-32b"], "allowed is JSON"),
+        (["reviewers", '["qwen3"]'], "reviewers.0 is 'qwen3'"),
+        (["fusion", "both"], "standardised | reciprocal_rank"),
+        (["mildThreshold", "0.9"], "up to activeThreshold"),
     ],
 )
 def test_what_is_wrong_is_not_set(
@@ -420,11 +434,9 @@ def test_what_is_wrong_is_not_set(
 
 def test_wrong_use_of_config(run: Run) -> None:
     for arguments in (
-        ["set"],
-        ["set", "halfLifeDays"],
-        ["unset"],
-        ["sett", "a", "b"],
-        ["set", "a", "b", "c"],
+        ["halfLifeDays", "--unset", "halfLifeDays"],
+        ["set", "halfLifeDays", "7"],
+        ["a", "b", "c"],
     ):
         assert run("config", *arguments, "--json").code == 2
 
@@ -455,7 +467,7 @@ def test_settings_that_several_processes_set_are_all_kept(tmp_path: Path) -> Non
         "evolveWindowDays",
         "driftWindowDays",
         "matrixMinSamples",
-        "gateMinSamples",
+        "acceptanceMinSamples",
     ]
     context = multiprocessing.get_context("fork")
     processes = [

@@ -271,20 +271,20 @@ def test_without_evidence(run: Run) -> None:
 
 
 def test_a_preset_holds_for_one_command(run: Run, recorded: None) -> None:
-    assert run("matrix", "--preset", "document", "--json").json["cells"][1][
+    assert run("matrix", "--preset", "paper", "--json").json["cells"][1][
         "score"
     ] == pytest.approx(0.88)
     assert run("matrix", "--json").json["cells"][1]["score"] == pytest.approx(0.8)
     sources = {
         row["key"]: row["source"]
-        for row in run("config", "--preset", "document", "--json").json["settings"]
+        for row in run("config", "--preset", "paper", "--json").json["settings"]
     }
     assert (sources["recallCalls"], sources["maxTextBytes"]) == (
-        "preset document",
+        "preset paper",
         "default",
     )
-    ended = run("route", "x", "--preset", "paper", "--json")
+    ended = run("route", "x", "--preset", "published", "--json")
     assert (ended.code, ended.json["error"]) == (
         1,
-        "got the preset 'paper'; allowed are none, document",
+        "got the preset 'published'; allowed are none, paper",
     )

@@ -15,8 +15,9 @@ from types import SimpleNamespace
 import pytest
 from conftest import Run
 
-from theorex_lab import Lab, SystemClock, new_event
+from theorex_lab import Lab, new_event
 from theorex_lab.app.cli.hooks import install
+from theorex_lab.core.clock import SystemClock
 
 DAY = 86_400_000_000
 Look = Callable[..., dict[str, tuple[str, str, str]]]
@@ -176,7 +177,7 @@ class TestNight:
         )
 
     def test_long_ago(self, look: Look, tmp_path: Path) -> None:
-        self.n_runs(tmp_path / "home", at=SystemClock().now() - 5 * DAY)
+        self.nights(tmp_path / "home", at=SystemClock().now() - 5 * DAY)
         assert look()["night"] == (
             "warning",
             "the last one was 5.0 days ago",
@@ -184,11 +185,11 @@ class TestNight:
         )
 
     def test_long_ago_and_nothing_since(self, look: Look, tmp_path: Path) -> None:
-        self.n_runs(tmp_path / "home", at=SystemClock().now() - 5 * DAY, later=False)
+        self.nights(tmp_path / "home", at=SystemClock().now() - 5 * DAY, later=False)
         assert look()["night"][0] == "ok"
 
     def test_failed(self, look: Look, tmp_path: Path) -> None:
-        self.n_runs(tmp_path / "home", at=SystemClock().now(), ok=False)
+        self.nights(tmp_path / "home", at=SystemClock().now(), ok=False)
         assert look()["night"] == (
             "warning",
             "the last one was 0.0 days ago; failed: scan",

@@ -26,14 +26,14 @@ LAST = "9999-12-31T23:59:59.999999Z"
 # Every command that takes a time, in an order in which each has something to do; OUT
 # stands for a folder.
 DAY_OF_COMMANDS = """
-write the cache went stale --session s1 | status | search cache | search cache --cold | query-shared cache | scan | prune
-flush --session s1 | graduate | promote | flash-inject --session s1 | boot-aware --model claude-sonnet | boot-inject | embed
+write the cache went stale --session s1 | status | search cache | search cache --cold | tiers query-shared cache | tiers scan | tiers prune
+tiers flush --session s1 | tiers graduate | tiers promote | tiers flash-inject --session s1 | tiers boot-aware --model claude-sonnet | tiers boot-inject | embed
 briefing | briefing --query cache | briefing --save --all-projects | briefing --given
-route hello | role-route hello | roles | energy-check | dispatch hello --context 10 | trace-stats | matrix-build | matrix-show
-outcome --decision x --result y --fail | outcome --decision x --result y --success | judge --pending | evolve-status
-trace-review --reviewer heuristic | evolve-review | policy-snapshot | policy-list | policy-rollback 1 | gate | nightly
-moment a story of the cache | drift | audit | context-monitor --session s1 --context 90
-a2a-send --to sage --type summary x | a2a-tasks --agent sage | a2a-claim --agent sage | a2a-tasks --agent sage
+route hello | tiers role-route hello | tiers roles | tiers energy-check | dispatch hello --context 10 | traces | tiers matrix-build | matrix
+outcome --decision x --result y --fail | outcome --decision x --result y --success | outcomes --judge | outcomes
+review --reviewer heuristic | tiers evolve-review | policy --snapshot | policy | policy --rollback 1 | policy --test | maintain
+tiers moment a story of the cache | tiers drift | audit | tiers context-monitor --session s1 --context 90
+tiers a2a-send --to sage --type summary x | tiers a2a-tasks --agent sage | tiers a2a-claim --agent sage | tiers a2a-tasks --agent sage
 export OUT --replace | import OUT | archive --before 2026-01-01 | erase --match stale --dry-run | erase --match stale
 backup OUT/backup.db | verify
 """

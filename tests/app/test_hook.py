@@ -180,6 +180,7 @@ def test_the_flush_is_started_apart_from_the_agent(
         sys.executable,
         "-m",
         "theorex_lab",
+        "tiers",
         "flush",
         "--session",
         "s 1",
@@ -212,7 +213,7 @@ def test_the_started_process_outlives_the_hook_and_writes_to_the_log(
         time.sleep(0.01)
     assert (
         log.read_text()
-        == f"-m theorex_lab flush --session s --agent main --home {tmp_path}\n"
+        == f"-m theorex_lab tiers flush --session s --agent main --home {tmp_path}\n"
     )
 
 

@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 from conftest import DAY, NOW, Run
 
-from theorex_lab import Event, FixedClock, Lab, Settings, StorageError, SystemClock
+from theorex_lab import Event, FixedClock, Lab, Settings, StorageError
 from theorex_lab.app import hook
+from theorex_lab.core.clock import SystemClock
 from theorex_lab.core.project import project_of
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory.briefing.index_file import (
@@ -612,7 +613,7 @@ def test_a_flush_renders_what_the_next_session_is_given(
     at = SystemClock().now() - MINUTE
     say(home, shop, SENTENCE, session="earlier", at=at)
     project = project_of(str(shop))
-    assert run("--home", str(home), "flush", "--agent", "main").code == 0
+    assert run("--home", str(home), "tiers", "flush", "--agent", "main").code == 0
     assert SENTENCE in (home / "contexts" / f"{project}.md").read_text()
     assert SENTENCE in ask(home, shop)
     assert ask(home, tmp_path) == ""

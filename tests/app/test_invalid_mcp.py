@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_mcp import PLAIN, TOKEN, call, headers, post, request, served
 
-from theorex_lab import InvalidInput, Lab, ModelUnavailable, NewerVersion, StorageError
+from theorex_lab import InvalidInput, Lab, ModelUnavailable, StorageError
 from theorex_lab.app.server.auth import RequestRefused, check_message, read_token
 from theorex_lab.app.server.mcp import build_server
+from theorex_lab.core.errors import NewerVersion
 from theorex_lab.core.settings import ConfigError
 
 PARSE = -32700

@@ -429,7 +429,7 @@ def test_a_token_file_of_the_users_own(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == ["token"]
 
 
-def test_of_two_who_make_the_token_the_first_is_heard(tmp_path: Path) -> None:
+def test_of_two_who_make_the_token_the_first_is_untrusted(tmp_path: Path) -> None:
     auth._make_token(tmp_path / "token")
     first = (tmp_path / "token").read_bytes()
     auth._make_token(tmp_path / "token")

@@ -32,11 +32,11 @@ from theorex_lab import (
     HashedNgramEmbedder,
     Lab,
     StorageError,
-    SystemClock,
     installed,
 )
 from theorex_lab.app.server.listening import server_settings
 from theorex_lab.app.server.rest import MOST_BYTES, UVICORN, RestServer
+from theorex_lab.core.clock import SystemClock
 from theorex_lab.core.settings import check_settings
 from theorex_lab.memory.contract import Route, RouteRefused
 

@@ -120,10 +120,10 @@ def test_a_record_tells_what_was_given_and_never_changes() -> None:
 
 
 def test_a_default_that_is_changed_in_place_stays_the_others() -> None:
-    Settings(preset="document").models.clear()
-    Settings(preset="document").reviewers.append("x")
+    Settings(preset="paper").models.clear()
+    Settings(preset="paper").reviewers.append("x")
     Settings().reviewers.append("x")
-    published = Settings(preset="document")
+    published = Settings(preset="paper")
     assert published.models == PUBLISHED_MODELS
     assert published.reviewers == ["qwen3-32b", "ministral-3b"]
     assert Settings().reviewers == []
@@ -308,7 +308,7 @@ def test_a_preset_is_a_named_set_of_settings_and_explicit_keys_win(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "config.json"
-    file.write_text('{"preset": "document", "recallCalls": 7}')
+    file.write_text('{"preset": "paper", "recallCalls": 7}')
     settings = load_settings(file)
     assert (settings.matrix_success_weight, settings.recall_calls, settings.fusion) == (
         0.6,
@@ -318,7 +318,7 @@ def test_a_preset_is_a_named_set_of_settings_and_explicit_keys_win(
     rows = {row["key"]: row["source"] for row in describe_settings(settings)}
     assert (rows["recallCalls"], rows["matrixSuccessWeight"]) == (
         "config.json",
-        "preset document",
+        "preset paper",
     )
     assert rows["maxTextBytes"] == "default"
     assert not settings.is_set("lm_studio_url"), (
@@ -330,8 +330,48 @@ def test_a_preset_is_a_named_set_of_settings_and_explicit_keys_win(
 def test_the_preset_of_the_document_can_be_written_into_a_file_and_names_settings_alone() -> (
     None
 ):
-    checked = check_settings(PRESETS["document"])
-    assert checked.given == PRESETS["document"].keys() <= rules_of(Settings).keys()
+    checked = check_settings(PRESETS["paper"])
+    assert checked.given == PRESETS["paper"].keys() <= rules_of(Settings).keys()
+
+
+def test_older_names_are_read_with_one_warning_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    older = {"preset": "document", "gateMargin": 0.5, "flush_idle_hours": 3}
+    file.write_text(json.dumps(older))
+    with pytest.warns(FutureWarning) as caught:
+        settings = load_settings(file)
+    (warning,) = caught
+    assert str(warning.message) == (
+        f"{file} has older names of settings, use the newer ones: gateMargin ->"
+        " acceptanceMargin, flush_idle_hours -> sessionIdleHours, preset document ->"
+        " paper"
+    )
+    assert settings.preset == "paper"
+    assert (settings.acceptance_margin, settings.session_idle_hours) == (0.5, 3.0)
+    with pytest.warns(FutureWarning, match="gateMargin -> acceptanceMargin"):
+        save_settings(file, {"recallCalls": 7})
+    assert json.loads(file.read_text()) == {
+        "preset": "paper",
+        "acceptanceMargin": 0.5,
+        "sessionIdleHours": 3,
+        "recallCalls": 7,
+    }
+    assert load_settings(file).acceptance_margin == 0.5, "now without a warning"
+
+
+def test_the_older_name_of_the_preset_is_read_from_the_command_line(
+    tmp_path: Path,
+) -> None:
+    with pytest.warns(FutureWarning, match="preset document -> paper"):
+        settings = load_settings(tmp_path / "config.json", preset="document")
+    assert settings.source("fusion") == "preset paper"
+
+
+def test_a_file_with_the_older_and_the_newer_name_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    file.write_text('{"gateMargin": 0.5, "acceptanceMargin": 0.1}')
+    with pytest.raises(ConfigError, match="gateMargin is 0.5, but there is no such"):
+        load_settings(file)
 
 
 @pytest.mark.parametrize("name", ["documents", ""])
@@ -339,9 +379,9 @@ def test_an_unknown_preset_is_refused_with_the_known_ones(
     tmp_path: Path, name: str
 ) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"preset": name}))
-    with pytest.raises(ConfigError, match=r"preset is .*none \| document"):
+    with pytest.raises(ConfigError, match=r"preset is .*none \| paper"):
         load_settings(tmp_path / "config.json")
     with pytest.raises(
-        ConfigError, match=f"got the preset '{name}'; allowed are none, document"
+        ConfigError, match=f"got the preset '{name}'; allowed are none, paper"
     ):
         load_settings(tmp_path / "other.json", preset=name)

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from scripted_model import ScriptedModel
 
-from theorex_lab import ConfigError, Lab, ModelUnavailable, UnusableAnswer
+from theorex_lab import ConfigError, Lab, ModelUnavailable
+from theorex_lab.core.errors import UnusableAnswer
 from theorex_lab.designs.dreams import Ended, Fault, Level
 from theorex_lab.designs.dreams.engine import (
     CuratedTrajectory,

@@ -14,7 +14,8 @@ import pytest
 from conftest import NOW, Meanings
 from scripted_model import ScriptedModel
 
-from theorex_lab import Event, FixedClock, Home, InvalidInput, Lab, UnusableAnswer
+from theorex_lab import Event, FixedClock, Home, InvalidInput, Lab
+from theorex_lab.core.errors import UnusableAnswer
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.consolidate import (
@@ -397,11 +398,11 @@ def test_a_merge_is_undone_the_last_first(lab: Lab) -> None:
         _put(lab, "deploy")
         lab.dreams.dream()
     merges = _events(lab.home, "strategy_merged")
-    with pytest.raises(InvalidInput, match="no later change stands on"):
+    with pytest.raises(InvalidInput, match="no later change rests on"):
         undo_merge(lab.home, merges[0].id)
     assert undo_merge(lab.home, merges[1].id).success == 2
     assert undo_merge(lab.home, first.id).state() == first.state()
-    with pytest.raises(InvalidInput, match="allowed is what was merged"):
+    with pytest.raises(InvalidInput, match="allowed is a strategy that was merged"):
         undo_merge(lab.home, first.id)
     with pytest.raises(InvalidInput, match=first.id):
         undo_merge(lab.home, "st-nothing")

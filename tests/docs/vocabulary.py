@@ -91,7 +91,6 @@ BANNED = (
         "maintenance",
         exceptions={
             "publish the nightly build": "the goal of a made-up session",
-            "after nights:": "the name of a column, which its code decides",
         },
     ),
     Banned(r"\bheartbeats?\b", "maintenance", allowed_in=_IN_FACTS),

@@ -12,7 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from theorex_lab import InvalidInput, NewerVersion
+from theorex_lab import InvalidInput
+from theorex_lab.core.errors import NewerVersion
 from theorex_lab.eval.datasets import recorded_runs
 from theorex_lab.eval.datasets.recorded_runs import (
     LocalRuns,

@@ -235,7 +235,7 @@ def test_memory_at_a_time_counts_nothing_later() -> None:
 
 def test_reprs_show_the_figures() -> None:
     seen = replay(log_of(40), Settings())
-    assert "asleep" in repr(seen)
+    assert "archived" in repr(seen)
     assert repr(seen) in seen._repr_html_()
     assert "<td>mean_context_tokens</td>" in seen._repr_html_()
 

@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 from simulate import AGENTS, TEAM_TOPIC, main, save, simulate
 from simulation_draws import stored_gzip
 
-from theorex_lab import InvalidInput, NewerVersion, StorageError
+from theorex_lab import InvalidInput, StorageError
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
+from theorex_lab.core.errors import NewerVersion
 from theorex_lab.core.sections import read_sections
 from theorex_lab.eval.datasets import sources
 from theorex_lab.eval.datasets.sources import (

@@ -19,7 +19,8 @@ from simulate import main
 from simulate_sessions import save_sessions, simulate_sessions
 from simulation_words import lines, topics
 
-from theorex_lab import Event, FixedClock, InvalidInput, Lab, NewerVersion, StorageError
+from theorex_lab import Event, FixedClock, InvalidInput, Lab, StorageError
+from theorex_lab.core.errors import NewerVersion
 from theorex_lab.designs.sessions.digests import (
     Check,
     checks_in,

@@ -195,7 +195,7 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     }
     assert by_kind["erasure"].detail["events"] == 1
     assert by_kind["salvage"].detail["lost"] == "2, 4–6"
-    assert by_kind["tier_change"].at == "2026-03-01T09:00:00.000000Z"
+    assert by_kind["tier_change"].timestamp == "2026-03-01T09:00:00.000000Z"
     assert lab.journal.read(ids=[each.detail["event_id"] for each in found])
 
 

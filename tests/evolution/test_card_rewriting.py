@@ -15,7 +15,8 @@ from conftest import NOW, drop_views
 from hostile_server import Behaviour, HostileServer, completion, hang, status
 from scripted_model import ScriptedModel
 
-from theorex_lab import ConfigError, FixedClock, Lab, ModelUnavailable, UnusableAnswer
+from theorex_lab import ConfigError, FixedClock, Lab, ModelUnavailable
+from theorex_lab.core.errors import UnusableAnswer
 from theorex_lab.core.settings import ModelSettings, Settings
 from theorex_lab.dispatch.llm import Completion
 from theorex_lab.evolution.card_rewriting import (

@@ -776,7 +776,7 @@ def test_an_attack_in_a_fix_cannot_leave_its_fence(lab: Lab, name: str) -> None:
     lab.save_briefing()
     assert lab.context_file.read_text() == lab.briefing().text
     assert lab.briefing().lines == (), "it is unverified, and the failure was reviewed"
-    lab.theorex.confirm(fix.id)
+    lab.theorex.trust(fix.id)
     briefing = lab.briefing()
     n_lines = 0 if name == "no end" else 1  # what is too long is found by search
     assert [line.section for line in briefing.lines] == ["Known pitfalls"] * n_lines

@@ -85,7 +85,7 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(upkeep, "MILD_THRESHOLDS", (0.3,))
     home = tmp_path / "template"
     with _lab(
-        home, _new, days=10, mentions=4, halfLifeDays=1_000.0, gateMinSamples=2
+        home, _new, days=10, mentions=4, halfLifeDays=1_000.0, acceptanceMinSamples=2
     ) as lab:
         fill(lab)
         _trace_of_the_failure(lab)

@@ -474,7 +474,7 @@ def test_a_rollback_restores_the_policy_and_nothing_else(tmp_path: Path) -> None
                     "half_life_days": 3.0,
                     "mildThreshold": 0.2,
                     "contextTokens": 900,
-                    "gateMargin": 0.1,
+                    "acceptanceMargin": 0.1,
                 }
             )
         )
@@ -486,7 +486,7 @@ def test_a_rollback_restores_the_policy_and_nothing_else(tmp_path: Path) -> None
             == first.settings
         )
         assert json.loads(lab.config_file.read_text()) == {
-            "gateMargin": 0.1,
+            "acceptanceMargin": 0.1,
             "halfLifeDays": 14.0,
             "mildThreshold": 0.3,
             "contextTokens": 500,

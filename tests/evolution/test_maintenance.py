@@ -153,7 +153,7 @@ def test_it_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the_days
         seq = lab.journal.last_seq()
         assert lab.maintain(reviewer="heuristic").ok
         assert {event.kind for event in lab.journal.tail(seq)} == {"lease"}
-        lab.settings = lab.settings.replaced(flush_idle_hours=1.0)
+        lab.settings = lab.settings.replaced(session_idle_hours=1.0)
         assert lab.maintain(reviewer="heuristic").ok
         assert lab.theorex.sessions() == []
 
@@ -371,7 +371,9 @@ def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
     kept = run("policy", "--snapshot", "--reason", "as it began", "--json").json
     assert {"number", "settings", "metrics", "reason", "parent"} <= kept.keys()
     assert kept["metrics"] == {"memory": {"score": 0.0, "n": 0}}
-    (tmp_path / "home/config.json").write_text('{"halfLifeDays": 3, "gateMargin": 0.5}')
+    (tmp_path / "home/config.json").write_text(
+        '{"halfLifeDays": 3, "acceptanceMargin": 0.5}'
+    )
     assert "policy 2 kept" in run("policy", "--snapshot").out
     assert [row["in_force"] for row in run("policy", "--json").json["policies"]] == [
         False,
@@ -379,7 +381,7 @@ def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
     ]
     assert run("policy", "--rollback", "1", "--json").json["number"] == 3
     assert json.loads((tmp_path / "home/config.json").read_text()) == {
-        "gateMargin": 0.5,
+        "acceptanceMargin": 0.5,
         "halfLifeDays": 14.0,
     }
     shown = run("policy").out.splitlines()

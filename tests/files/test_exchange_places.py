@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from conftest import DAY, NOW, Meanings, Run, observation
 
-from theorex_lab import FilesThere, FixedClock, InvalidInput, Lab, StorageError
+from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
+from theorex_lab.core.errors import FilesThere
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.files.formats.home_files import export_home, import_home

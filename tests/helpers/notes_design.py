@@ -58,8 +58,8 @@ def newest(home, agent=None):
 def line(event):
     body = event.body
     trust = TRUST[body["source"]]
-    heard_from = None if trust >= TRUST["agent"] else (event.agent, trust)
-    line = contract.ContextLine("note", event.agent, body["text"], heard_from)
+    untrusted_source = None if trust >= TRUST["agent"] else (event.agent, trust)
+    line = contract.ContextLine("note", event.agent, body["text"], untrusted_source)
     return line._replace(items=(event.id,), statement=body["text"], at=event.at)
 
 

@@ -10,7 +10,8 @@ import threading
 import pytest
 from conftest import DAY, NOW, erase, observation
 
-from theorex_lab import Event, FixedClock, InvalidInput, NewerVersion
+from theorex_lab import Event, FixedClock, InvalidInput
+from theorex_lab.core.errors import NewerVersion
 from theorex_lab.journal import event as events_module
 from theorex_lab.journal.event import encode, upcast
 from theorex_lab.journal.sqlite.check import check_rows

@@ -81,7 +81,7 @@ def test_a_failure_stands_in_the_next_briefing_until_its_fix_does(lab: Lab) -> N
     assert shown(lab) == {PITFALLS: [failure]}
     [review] = lab.review_failures(reviewer="heuristic")
     assert shown(lab) == {}, "what tools said is no pitfall before a person trusts it"
-    lab.theorex.confirm(str(review.observation_id))
+    lab.theorex.trust(str(review.observation_id))
     [text] = shown(lab)[PITFALLS]
     assert text.startswith("Publish the price list: The tool Bash answered with")
     assert text.endswith("(2 Mar).")
@@ -93,7 +93,7 @@ def test_a_failure_stands_in_the_next_briefing_until_its_fix_does(lab: Lab) -> N
 def test_a_fix_that_a_person_confirmed_is_worth_more(lab: Lab) -> None:
     write_fix(lab)
     model_fix = write_fix(lab, "Wait for the index before a search", source="model")
-    lab.theorex.confirm(model_fix)
+    lab.theorex.trust(model_fix)
     weights = {
         line.text: line.weight for line in design_candidates(lab.home, lab.clock.now())
     }

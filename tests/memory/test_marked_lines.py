@@ -281,7 +281,7 @@ class TestPinned:
         assert "pinned by you" in first.why
         small = shop.here.briefing(tokens=60)
         assert [line.id for line in small.lines][:1] == [first.id]
-        shop.here.unpin(first.id)
+        shop.here.pin(first.id, undo=True)
         assert "push" not in shop.lines()[0].text
 
     def test_it_is_shown_as_it_was_when_nothing_offers_it_any_more(

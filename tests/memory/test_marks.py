@@ -155,7 +155,7 @@ def test_what_is_pinned_is_given_also_where_nothing_offers_it_and_the_budget_is_
     assert pinned[heard].section == "Decisions", "what a tool said becomes no rule"
     assert pinned[heard].text == "The harbour opens at six (1 Mar)."
     assert all(pinned[item].why.endswith("pinned by you") for item in (heard, own))
-    lab.unpin(heard)
+    lab.pin(heard, undo=True)
     assert heard not in lab.briefing(tokens=2_000).items
 
 

@@ -508,7 +508,7 @@ def test_a_fix_is_fenced_and_that_of_a_stranger_waits_for_a_person(
         assert whose == (
             "text source=main" if is_trusted else f"text source=main/{source}"
         )
-        lab.theorex.confirm(written.event_id)
+        lab.theorex.trust(written.event_id)
         assert _briefing_lines(lab.briefing().text) == [line]
         lab.erase(ids=[written.event_id])
         assert _briefing_lines(lab.briefing().text) == []

@@ -551,7 +551,7 @@ def test_without_a_model_there_is_no_choice_and_no_confidence() -> None:
 
 
 def test_the_models_and_roles_of_the_document_are_a_preset() -> None:
-    settings = Settings(preset="document")
+    settings = Settings(preset="paper")
     assert {name: each.tier for name, each in settings.models.items()} == {
         "qwen3-32b": "large",
         "ministral-3b": "medium",

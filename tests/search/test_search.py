@@ -462,3 +462,17 @@ def test_erased_texts_are_not_found_and_leave_no_bytes(lab: Lab) -> None:
         if file.is_file():
             assert b"swordfish" not in file.read_bytes().lower(), file
     assert lab.verify().ok
+
+
+def test_hits_say_which_signals_found_them(tmp_path: Path) -> None:
+    with Lab(tmp_path, settings=Settings(fusion="reciprocal_rank")) as lab:
+        main = lab.agent("main")
+        main.write("Redis eviction dropped the lock")
+        main.write("The lock of the till is new")
+        lab.searcher.vectors.embed_pending()
+        by_rank = lab.search("redis eviction")
+        assert by_rank.signals[0] == ("words", "meaning")
+        lab.settings = Settings()
+        spread = lab.search("redis eviction", spread=True)
+        assert spread.signals == (("words", "meaning"), ("links",))
+        assert str(spread).splitlines()[1].endswith("  (links)")

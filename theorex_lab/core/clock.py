@@ -23,7 +23,13 @@ LATEST = 253_402_300_799_999_999
 
 
 class Clock(Protocol):
-    """Anything that tells the time in microseconds since 1970-01-01 UTC."""
+    """Anything that tells the time in microseconds since 1970-01-01 UTC.
+
+    >>> from theorex_lab import FixedClock, Lab
+    >>> with Lab.temporary(clock=FixedClock.at("2026-01-01T00:00:00Z")) as lab:
+    ...     lab.clock.now()
+    1767225600000000
+    """
 
     def now(self) -> int:
         """Return the present, in microseconds UTC."""

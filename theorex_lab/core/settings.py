@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import stat
 import sys
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
@@ -25,7 +26,7 @@ from theorex_lab.core.errors import ConfigError, InvalidInput
 from theorex_lab.core.ids import check_agent
 from theorex_lab.core.strict_json import unambiguous
 
-PresetName = Literal["none", "document"]
+PresetName = Literal["none", "paper"]
 ModelTier = Literal["small", "medium", "large"]
 QueryType = Literal[
     "code", "math", "retrieval", "synthesis", "creative", "safety", "general"
@@ -53,6 +54,15 @@ SIGNALS = (
 # distinguishably behind the best single model on other training queries in 5 % at 0.3
 # (cost 0.72 of its), 12 % at 0.25 (0.68), 2 % at 0.4 (0.80).
 WORSE_AT = 0.3
+
+# Names of settings and presets that had others before: the older -> the newer.
+RENAMED = {
+    "flush_idle_hours": "session_idle_hours",
+    "gate_margin": "acceptance_margin",
+    "gate_min_samples": "acceptance_min_samples",
+}
+RENAMED_PRESETS: dict[str, PresetName] = {"document": "paper"}
+_OUTSIDE = 1_000  # calls up: a warning in one line, without a line of source code
 
 REQUIRED: Any = object()
 _MOST_DAYS = 36_500
@@ -482,7 +492,7 @@ class RoleSettings(SettingsRecord):
 
 
 # The models, roles and reviewers that the published description of Theorex names: a
-# large and a medium model of this machine, and a hosted one. The preset `document` has
+# large and a medium model of this machine, and a hosted one. The preset `paper` has
 # them. None has an endpoint until config.json names one: whatever listens at a usual
 # port is not thereby one that may read the memory.
 PUBLISHED_MODELS = {
@@ -520,7 +530,7 @@ NO_MODEL = (
 )
 NO_ROLE = (
     "no role is configured; add some under roles in config.json, or take the published"
-    " ones with `--preset document`"
+    " ones with `--preset paper`"
 )
 
 
@@ -662,7 +672,7 @@ class Settings(SettingsRecord):
         "weight of concepts that the session's other events name, in an event's score",
     )
 
-    flush_idle_hours: float = setting(
+    session_idle_hours: float = setting(
         6.0, "silence after which maintenance ends a session", "hours", ge=0, le=8_760
     )
 
@@ -813,11 +823,11 @@ class Settings(SettingsRecord):
 
     review_threshold: float = share(0.3, "score up to which a failure is reviewed")
 
-    gate_margin: float = setting(
+    acceptance_margin: float = setting(
         0.02, "relative gain that a new policy must show", ge=0, le=10
     )
 
-    gate_min_samples: int = counted(
+    acceptance_min_samples: int = counted(
         5,
         "held-out outcomes below which the acceptance test changes nothing",
         unit="outcomes",
@@ -914,12 +924,12 @@ class Settings(SettingsRecord):
 # --- Presets ---
 
 # Named sets of settings, which `preset` in config.json or `--preset` puts in the place
-# of the defaults. `document` spells out every value that the published description of
+# of the defaults. `paper` ("as published") spells out every value that the published description of
 # Theorex states, also those that are the defaults now. Of other designs it has the
 # rules that their own descriptions state, where ours differ.
 PRESETS: dict[str, dict[str, Any]] = {
     "none": {},
-    "document": {
+    "paper": {
         "decay_law": "product",
         "decay_params": {},
         "half_life_days": 14.0,
@@ -953,8 +963,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reviewers": PUBLISHED_REVIEWERS,
         "review_timeout_seconds": 45.0,
         "review_threshold": 0.3,
-        "gate_margin": 0.02,
-        "gate_min_samples": 5,
+        "acceptance_margin": 0.02,
+        "acceptance_min_samples": 5,
         "context_alert_pct": 50.0,
         "context_cooldown_calls": 20,
         "agent_axon_dir": "~/.openclaw/agents",
@@ -1184,10 +1194,13 @@ def load_settings(file: Path, *, preset: str | None = None) -> Settings:
     """
     values = read_object(file)
     if preset is not None:
+        values["preset"] = preset
+    values = with_new_names(values, where=str(file))
+    if preset is not None:
+        preset = values["preset"]
         if preset not in PRESET_NAMES:
             presets = ", ".join(PRESET_NAMES)
             raise ConfigError(f"got the preset {preset!r}; allowed are {presets}")
-        values["preset"] = preset
     return check_settings(values, where=str(file))
 
 
@@ -1243,7 +1256,7 @@ def save_part(
     from theorex_lab.core.files import exclusive, write_atomically
 
     with exclusive(file.with_name(f".{file.name}.lock"), wait=True):
-        values = read_object(file)
+        values = with_new_names(read_object(file), where=str(file))
         if name:
             check_settings(values, where=str(file))
             part = values.setdefault("designs", {}).setdefault(name, {})
@@ -1277,6 +1290,41 @@ def _change(
             values.pop(spelling, None)
     for key, value in changes.items():
         values[to_camel(to_snake(key))] = value
+
+
+def with_new_names(values: Mapping[str, Any], *, where: str) -> dict[str, Any]:
+    """Return settings under their names of today.
+
+    One warning lists all that had an older name. Where the newer name is there too, the
+    older one stays, to be refused.
+
+    Args:
+        values: The settings, under camelCase or snake_case names.
+        where: What they are from, as the warning names it.
+    """
+    renamed = {}
+    changes = []
+    for key, value in values.items():
+        name = RENAMED.get(to_snake(key))
+        new_key = to_camel(name) if name else key
+        if name and not {name, new_key} & values.keys():
+            changes.append(f"{key} -> {new_key}")
+        else:
+            new_key = key
+        renamed[new_key] = value
+    preset = renamed.get("preset")
+    if isinstance(preset, str) and preset in RENAMED_PRESETS:
+        new_preset = RENAMED_PRESETS[preset]
+        changes.append(f"preset {preset} -> {new_preset}")
+        renamed["preset"] = new_preset
+    if changes:
+        listed = ", ".join(changes)
+        warnings.warn(
+            f"{where} has older names of settings, use the newer ones: {listed}",
+            FutureWarning,
+            stacklevel=_OUTSIDE,
+        )
+    return renamed
 
 
 def read_object(file: Path) -> dict[str, Any]:

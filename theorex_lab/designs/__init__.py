@@ -21,6 +21,9 @@ def installed() -> tuple[Design, ...]:
     """Return the built-in designs and those of other packages.
 
     The built-in ones come first, in the order of `BUILT_IN`.
+
+    >>> [design.name for design in installed()][:3]
+    ['sessions', 'theorex', 'facts']
     """
     from theorex_lab.designs.causal import design as causal
     from theorex_lab.designs.dreams import design as dreams

@@ -52,7 +52,7 @@ class Completion:
 
     Attributes:
         model: The name that was asked.
-        latency_ms: Of the request that was answered, without the tries before it.
+        latency_ms: The latency of the answered request, without the tries before it.
         cut: The answer stopped at `max_tokens`.
         data: The parsed answer where a JSON schema was asked for.
     """
@@ -80,8 +80,8 @@ class Attempt:
     Latency, tokens and cost are None where it did not answer.
 
     Attributes:
-        tokens: Of prompt and answer together, which may be known where the parts are
-            not.
+        tokens: The tokens of prompt and answer together; the sum may be known where
+            the parts are not.
         unavailable: No answer came at all, which says nothing of the model's answers.
     """
 
@@ -103,7 +103,7 @@ class ChainAnswer:
     Attributes:
         completion: The first completion, or None.
         attempts: Every attempt in order.
-        kinds: Of each model that failed, the `kind` of its ModelUnavailable.
+        kinds: The `kind` of the ModelUnavailable of each model that failed.
     """
 
     completion: Completion | None
@@ -398,7 +398,7 @@ def client_for(name: str, settings: Settings) -> ModelClient:
         ModelUnavailable: Where the model has no url or its key is not set or unusable.
         ConfigError: For an unknown model.
 
-    >>> published = Settings(preset="document")
+    >>> published = Settings(preset="paper")
     >>> client_for("claude-sonnet", published)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     theorex_lab.core.errors.ModelUnavailable: claude-sonnet has no url; set ...

@@ -3,7 +3,7 @@
 They are sent, claimed for as long as a lease lasts, completed or failed. The steps of
 one task form a chain: step 0 sends it, and the event of step k has an id made of the
 task's id and k. So whichever process appends step k first has taken it, and every other
-one is told that it came too late.
+one gets the answer that it came too late.
 """
 
 import re

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.readable import Report
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View, Views
@@ -162,17 +163,25 @@ class Traces(View):
         return None
 
 
-@dataclass(frozen=True)
-class Trace:
+# By whether a call succeeded.
+_STATE_WORDS = {
+    True: "success",
+    False: "failure",
+    None: "open",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Trace(Report):
     """One call of a model. Times are ISO 8601, UTC; None stands for what is not known.
 
     Attributes:
         success: None while the call is open.
         lost: The process ended during the call.
         unavailable: No answer came from any model.
-        outcome_id: Of the outcome that it was made for, or that was recorded of it
-            afterwards.
-        events: Tool events as dicts of tool, input, response, at.
+        outcome_id: The id of the outcome for which it was made, or which was recorded
+            for it afterwards.
+        events: Tool events as dicts of tool, input, response, timestamp.
         attempts: The models that were asked in turn, as dicts.
         reasons: Why this model.
     """
@@ -199,6 +208,14 @@ class Trace:
     attempts: tuple[dict[str, Any], ...]
     reasons: tuple[str, ...]
 
+    def _facts(self) -> tuple[str, ...]:
+        state = _STATE_WORDS[self.success]
+        return (
+            self.id,
+            self.model,
+            state,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as JSON holds it."""
         fields = asdict(self)
@@ -211,7 +228,7 @@ class Trace:
 def trace(views: Views, trace_id: str) -> Trace:
     """Return the trace of this id, with its tool events.
 
-    Of an open one only what its START says is known.
+    An open trace holds only what its START says.
 
     Raises:
         InvalidInput: For an unknown id, naming the nearest of the newest ones, and for
@@ -299,6 +316,12 @@ class TraceStatistics(Rows[dict[str, Any]]):
     def __init__(self, rows: Sequence[dict[str, Any]], open_count: int) -> None:
         super().__init__(rows)
         self.open = open_count
+
+    def __repr__(self) -> str:
+        counts = [row["n"] for row in self]
+        n_calls = sum(counts)
+        n_rows = len(self)
+        return f"TraceStatistics({n_calls} calls in {n_rows} rows, {self.open} open)"
 
 
 def trace_stats(views: Views, *, agent: str | None = None) -> TraceStatistics:

@@ -21,6 +21,7 @@ from typing import TypeGuard
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.files import exclusive, told
 from theorex_lab.core.ids import derived_event_id, new_event_id
+from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import NO_MODEL, Settings
 from theorex_lab.dispatch.bus import CallEnd, CallStart, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, ModelClient, ask
@@ -55,7 +56,7 @@ class DispatchTask:
         query_tokens: Length of the task, None to estimate it.
         tags: The tag `urgent` asks for a quick answer.
         outcome_id: The outcome that the trace is linked to, however it goes.
-        keep_secrets: Neither what is sent nor what is stored is masked.
+        keep_secrets: Whether secrets are sent and stored unmasked.
         check: Which an answer must pass, as `routing.cascade.checker` has it, None for
             none.
         cascade: A cheap model is asked first, and the strong one where its answer does
@@ -76,13 +77,13 @@ class DispatchTask:
     cascade: bool = False
 
 
-@dataclass(frozen=True)
-class DispatchResult:
+@dataclass(frozen=True, repr=False)
+class DispatchResult(Report):
     """The result of a task.
 
     Attributes:
         model_used: '' where no model was called.
-        latency_ms: Of the call that answered, None where none did.
+        latency_ms: The latency of the call that answered; None where none did.
         written_to_axon: Whether the answer is remembered.
         trace_id: None where no model was called.
     """
@@ -96,6 +97,10 @@ class DispatchResult:
     trace_id: str | None
     error: str | None
     reasons: tuple[str, ...] = ()
+
+    def _facts(self) -> tuple[str, ...]:
+        outcome = "answered" if self.success else f"failed: {self.error}"
+        return (self.model_used or "no model", outcome, self.trace_id or "")
 
 
 class Dispatcher:
@@ -212,7 +217,7 @@ class Dispatcher:
             )
 
     def _run(self, task: DispatchTask) -> DispatchResult:
-        """Route a checked task, ask the models, and keep what comes of it."""
+        """Route a checked task, ask the models, and keep the trace and the answer."""
         settings = self.home.settings
         least_pct = settings.dispatch_context_pct
         if task.context_pct < least_pct:
@@ -377,7 +382,7 @@ class Dispatcher:
     def _observed(self, start: CallStart, end: CallEnd) -> tuple[Event, ...]:
         """Return the answer as an observation, derived from its trace.
 
-        There is none where it says nothing.
+        An answer that says nothing gives none.
         """
         most_bytes = self.home.settings.max_text_bytes
         text = end.response.strip().encode()[:most_bytes].decode("utf-8", "ignore")

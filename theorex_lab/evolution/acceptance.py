@@ -23,6 +23,7 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import AlreadyThere, InvalidInput
 from theorex_lab.core.files import exclusive, writing
 from theorex_lab.core.ids import SCANNER, derived_event_id
+from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import Settings, check_settings, save_settings
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, encode, new_event
@@ -62,8 +63,8 @@ MOST_RECORDS = 100  # of each half: a bound on the work of one run of the mainte
 GAIN_IN_STANDARD_ERRORS = 2.0
 
 
-@dataclass(frozen=True)
-class KeptPolicy:
+@dataclass(frozen=True, repr=False)
+class KeptPolicy(Report):
     """One kept policy.
 
     Attributes:
@@ -85,6 +86,9 @@ class KeptPolicy:
     timestamp: str
     event_id: str = ""
     lineage: tuple[str, ...] = field(default=())
+
+    def _facts(self) -> tuple[str, ...]:
+        return (f"number {self.number}", self.timestamp[:10], self.reason)
 
     @property
     def is_rollback(self) -> bool:
@@ -379,7 +383,7 @@ def candidates_of(
 def best_of(scores: NDArray[np.float64], candidates: Sequence[Candidate]) -> int:
     """Return the index of the best candidate.
 
-    Of equals it is the one that changes least, then the first.
+    Among equals it is the one that changes least, then the first.
     """
     rounded = scores.round(9).tolist()
 
@@ -620,7 +624,7 @@ class _Gate:
         Another record, or another score of one, makes it another.
         """
         settings = self.home.settings
-        rule = encode([settings.gate_margin, settings.gate_min_samples])
+        rule = encode([settings.acceptance_margin, settings.acceptance_min_samples])
         records = encode(self.part.evidence(self.home))
         return derived_event_id("evidence", self.name, rule, records)
 
@@ -655,8 +659,8 @@ class _Gate:
             proposal.before or 0.0,
             proposal.after or 0.0,
             proposal.n,
-            margin=settings.gate_margin,
-            min_samples=settings.gate_min_samples,
+            margin=settings.acceptance_margin,
+            min_samples=settings.acceptance_min_samples,
         )
         policy_number = None
         lineage = []
@@ -673,7 +677,7 @@ class _Gate:
             "after": proposal.after,
             "n": proposal.n,
             "proposed": proposal.changes,
-            "margin": settings.gate_margin,
+            "margin": settings.acceptance_margin,
             "policy": policy_number,
             "evidence": evidence,
             "against": in_force,

@@ -13,6 +13,7 @@ from typing import Any
 
 from theorex_lab.core.clock import EARLIEST, to_iso
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.readable import Report
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import (
     AuditMatch,
@@ -26,8 +27,8 @@ from theorex_lab.text.line import one_line
 _WORDS_CHARACTERS = 200
 
 
-@dataclass(frozen=True)
-class AuditEntry:
+@dataclass(frozen=True, repr=False)
+class AuditEntry(Report):
     """One thing that happened.
 
     Attributes:
@@ -43,6 +44,9 @@ class AuditEntry:
     detail: Mapping[str, Any]
 
     to_dict = asdict  # as JSON holds it
+
+    def _facts(self) -> tuple[str, ...]:
+        return (self.timestamp[:19], self.agent, self.kind)
 
 
 def kinds_of(home: Home) -> tuple[str, ...]:
@@ -63,8 +67,8 @@ def audit(
     """Return what happened, in the journal's order.
 
     Detail names the event it was read from in `event_id`. Concept ids are texts, since
-    they exceed what some readers keep exact. Of what was erased only the erasure is
-    listed.
+    they exceed what some readers keep exact. For erased events only
+    the erasure is listed.
 
     Args:
         home: The home whose journal is read.

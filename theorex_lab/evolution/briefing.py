@@ -198,7 +198,7 @@ def what_failed(home: Home, request: ContextRequest) -> list[ContextLine]:
 
     They are of the last seven days before the request's time, of the home's project or
     of none. Each stands once. Ten trusted ones at most come first, then ten untrusted
-    ones at most. A failure that a later outcome calls a success is none.
+    ones at most. A failure that a later outcome calls a success does not count.
     """
     trusted: list[Event] = []
     untrusted: list[Event] = []

@@ -118,9 +118,10 @@ class TraceReviewRecord(ReviewVerdict):
     """The result of one review; where no fix is remembered, `problem` says why.
 
     Attributes:
-        outcome_id: Of the failure.
-        trace_id: Of its last call, None without one.
-        observation_id: Of the fix, by which a person trusts it; None for none.
+        outcome_id: The id of the failure.
+        trace_id: The id of its last call; None without one.
+        observation_id: The id of the fix, by which a person trusts it; None without
+            one.
     """
 
     outcome_id: str = ""
@@ -155,7 +156,7 @@ class Reviewer(Protocol):
 def case_of(outcome: Outcome, trace: Trace | None) -> FailureCase:
     """Return the failure with its run as steps, numbered from 0.
 
-    The steps are the decision, tool calls and their answers, and the result. Of more
+    The steps are the decision, tool calls and their answers, and the result. From more
     than 80 tool events the first and last 40 are taken. Failed attempts count only
     where no model answered. A call that ended without any answer is no step of the run:
     it teaches nothing about the task.
@@ -386,7 +387,7 @@ def judge_pending(home: Home, agent: str | None) -> str:
 
     Args:
         home: The home of the outcomes.
-        agent: Whose outcomes are scored, None for all.
+        agent: The agent whose outcomes are scored; None for all.
     """
     settings = home.settings
     log = OutcomeLog(home)

@@ -322,7 +322,7 @@ def failure_quote(text: str) -> str:
     """Return the line that says what failed; empty without one.
 
     It is the last line that begins with the name of an error, else the first that
-    tells of a failure, else the first line.
+    reports a failure, else the first line.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:

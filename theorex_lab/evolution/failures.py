@@ -546,7 +546,7 @@ def review_failures(
     Args:
         home: The home of the failures.
         reviewer: Who reviews them.
-        agent: Whose failures, None for all.
+        agent: The agent whose failures are taken; None for all.
         again: Review those too that were reviewed.
 
     Raises:
@@ -579,7 +579,7 @@ class _ReviewWork:
         self.names: frozenset[str] = frozenset(getattr(reviewer, "names", ()))
 
     def review(self, outcome: Outcome) -> TraceReviewRecord:
-        """Review one failure, and append what comes of it."""
+        """Review one failure, and append the review and its fix."""
         # Counted before the queue is asked again: of two processes one then fails to
         # append.
         number = self._next_number(outcome)

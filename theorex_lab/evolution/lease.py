@@ -31,7 +31,8 @@ _SHOWN = {"nightly": "maintenance"}
 def _shown(owner: str) -> str:
     """Return an owner with the word that people read in place of the stored one."""
     what, slash, process = owner.partition("/")
-    return _SHOWN.get(what, what) + slash + process
+    shown = _SHOWN.get(what, what)
+    return f"{shown}{slash}{process}"
 
 
 class LeaseLost(TheorexError):
@@ -46,7 +47,7 @@ class LeaseHolder(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Return which work is under way: maintenance or heartbeat."""
+        """Return which work is under way, such as maintenance."""
         return self.shown_owner.partition("/")[0]
 
     @property

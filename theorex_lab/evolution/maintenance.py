@@ -84,7 +84,15 @@ class MaintenanceReport:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        from theorex_lab.memory.rows import Rows, table_html
+
+        escaped = escape(repr(self))
+        heading = f"<p>{escaped}</p>"
+        if not self.steps:
+            return heading
+        rows = [step._asdict() for step in self.steps]
+        table = table_html(Rows(rows).frame)
+        return f"{heading}{table}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it."""

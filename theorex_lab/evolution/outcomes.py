@@ -15,6 +15,7 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import AlreadyThere, InvalidInput
 from theorex_lab.core.ids import check_agent, check_session, derived_event_id
 from theorex_lab.core.project import check_project
+from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import Settings
 from theorex_lab.dispatch.traces import Trace, outcome_id_of, trace
 from theorex_lab.journal.columns import Names, Table
@@ -85,16 +86,16 @@ def _composite_scores(
     return scores
 
 
-@dataclass(frozen=True)
-class Outcome:
+@dataclass(frozen=True, repr=False)
+class Outcome(Report):
     """One outcome as it stands now, corrections and later scores taken in.
 
     Scores are 0..1 or None.
 
     Attributes:
         thumbs_up: None where nobody raised or lowered one.
-        trace_id: Of the last call that was made for it, else of the call that it is
-            about.
+        trace_id: The id of the last call that was made for it, else of the call that it
+            is about.
         reviewed: Whether its failure was reviewed.
         decided_at: When its success was stated last.
     """
@@ -115,6 +116,10 @@ class Outcome:
     reviewed: bool = False
     session: str = ""
     decided_at: str = ""
+
+    def _facts(self) -> tuple[str, ...]:
+        ending = "success" if self.success else "failure"
+        return (self.outcome_id, self.agent_id, ending, self.decision)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as JSON holds it.
@@ -212,7 +217,7 @@ class Outcomes(View):
         about the task, and is left out.
 
         Args:
-            agent: Whose outcomes count, None for all.
+            agent: The agent whose outcomes count; None for all.
             threshold: The highest score of a failure that waits.
             again: Take those in that were reviewed.
         """
@@ -549,7 +554,7 @@ class OutcomeLog:
         """Return outcomes, oldest first.
 
         Args:
-            agent: Whose outcomes, None for all.
+            agent: The agent whose outcomes are taken; None for all.
             since: A time (µs) from which on they count, None for all.
             limit: How many of the newest are returned, None for all.
         """

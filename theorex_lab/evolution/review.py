@@ -156,8 +156,8 @@ def rows_by_tag(
 def trend(successes: Sequence[bool] | NDArray[np.bool_]) -> str | None:
     """Return whether the later half of outcomes won more often, by .1 or more.
 
-    They are in the order of their times. Of an odd number the one in the middle belongs
-    to the later half. It is None below four outcomes.
+    The outcomes are in the order of their times. With an odd number the middle one
+    belongs to the later half. The result is None below four outcomes.
 
     >>> (
     ...     trend([False, False, True, True]),

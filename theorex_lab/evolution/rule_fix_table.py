@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class ErrorRule(NamedTuple):
-    """A class of errors, how it is told from a tool's answer, and what to do next time."""
+    """A class of errors, how it is recognised in a tool's answer, and what to do next time."""
 
     name: str
     sign: re.Pattern[str]

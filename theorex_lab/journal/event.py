@@ -347,6 +347,12 @@ class Event(_EventFields):
         kind: A key of VERSIONS.
         lineage: The ids of the events that it was derived from.
         body: JSON, with its version `v`.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     _ = lab.agent("main").write("The till rounds half up")
+    ...     [(event.seq, event.agent) for event in lab.journal.tail(0)]
+    [(1, 'main')]
     """
 
     __slots__ = ()

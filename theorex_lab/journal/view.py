@@ -18,6 +18,7 @@ import numpy as np
 
 from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive
+from theorex_lab.core.readable import Report
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Array, Parts, Strings, Table
@@ -46,6 +47,24 @@ class View(Parts, ABC):
     A fold is pure: it reads the events it is given and its own columns, no other view,
     no clock, no model; and it gives the same columns however the events are cut into
     batches (floating-point columns up to rounding).
+
+    >>> from theorex_lab import Lab
+    >>> from theorex_lab.journal.columns import Table
+    >>> class Times(View):
+    ...     name = "times"
+    ...     code = 1
+    ...     kinds = ("observation",)
+    ...
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.rows = Table(at="i8")
+    ...
+    ...     def _observation(self, event):
+    ...         self.rows.add(at=event.at)
+    >>> with Lab.temporary() as lab:
+    ...     _ = lab.agent("main").write("The till rounds half up")
+    ...     len(lab.views.get(Times).rows)
+    1
     """
 
     name: ClassVar[str]
@@ -510,8 +529,8 @@ def _declare_fields(kinds: Iterable[str]) -> bool:
     return all(kind in FIELDS for kind in kinds)
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Report):
     """What `verify` found.
 
     Attributes:
@@ -529,6 +548,12 @@ class Verification:
     problems: list[str]
     kinds: dict[str, int]
     bad_events: list[BadEvent] = field(default_factory=list)
+
+    def _facts(self) -> tuple[str, ...]:
+        outcome = "ok" if self.ok else "damaged"
+        n_problems = len(self.problems)
+        problems = f"{n_problems} problems" if n_problems else ""
+        return (outcome, f"{self.events} events", f"{len(self.views)} views", problems)
 
 
 def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:

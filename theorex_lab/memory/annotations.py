@@ -136,7 +136,7 @@ def marked(
         new_line = line._replace(
             text=" ".join(texts),
             statement=" ".join(statements),
-            heard_from=None,
+            untrusted_source=None,
             automatic=False,
         )
         marked_lines.append(new_line)

@@ -1,6 +1,6 @@
 """Read what a sentence states: its subject, the relation, the value, a cue of change.
 
-The reading goes by general English, without a model.
+It is read by rules of general English, without a model.
 """
 
 import re
@@ -505,7 +505,7 @@ def _add_mention(mentions: list[_NameMention], index: int, previous: str) -> Non
 def _main_verb(tokens: list[str], mentions: list[_NameMention]) -> int:
     """Return the index of the main verb.
 
-    Of what begins "the R that S does" or "what S does", it is the last form of "to be".
+    After "the R that S does" or "what S does" it is the last form of "to be".
     Without any verb, it is the end of the first name.
     """
     verbs = _verbs(tokens, mentions)

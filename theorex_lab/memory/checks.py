@@ -1,6 +1,6 @@
-"""Tell whether a tool call failed, and what kind of check a command runs.
+"""Say whether a tool call failed, and what kind of check a command runs.
 
-This is told from what was printed, by rules.
+Rules read this from the printed output.
 """
 
 import re
@@ -181,7 +181,7 @@ def family_of(command: str) -> str:
 def has_failed(event: Event) -> bool | None:
     """Return whether a command failed; None where that is open.
 
-    It is told by the exit code, by `ok`, or by what a check printed.
+    The exit code, `ok` or the output of a check decides.
     """
     ok = event.body.get("ok")
     if ok is None:

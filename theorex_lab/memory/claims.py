@@ -178,7 +178,7 @@ class Claim:
         is_negative: Whether it denies the value.
         is_news: Whether it says that the value is new.
         given_up: The words of a value that it says holds no more.
-        is_event: Whether it tells of something that happened once.
+        is_event: Whether it states something that happened once.
     """
 
     subject: frozenset[str]
@@ -460,7 +460,7 @@ def _is_main_verb(token: str, auxiliaries: Sequence[str]) -> bool:
 
 
 def _is_past(verb: str) -> bool:
-    """Return whether a verb without an auxiliary tells of the past."""
+    """Return whether a verb without an auxiliary is in the past."""
     return verb.endswith("ed") or verb in _IRREGULAR_PASTS
 
 

@@ -66,7 +66,7 @@ class ContextLine(NamedTuple):
         kind: concept, failure, or an observation type.
         owner: Whose it is shown as.
         text: The text.
-        heard_from: Agent and trust of what is trusted less than an agent; None for what
+        untrusted_source: Agent and trust of what is trusted less than an agent; None for what
             is trusted.
         items: Ids of what it shows, as search gives them.
         events: Ids of the events that it rests on, where those are others than the
@@ -77,12 +77,16 @@ class ContextLine(NamedTuple):
         at: When that was last said or done (µs UTC); 0 where it is not known.
         automatic: Whether the design made it of recorded sessions by itself.
         confirmed: Whether a person trusted it expressly.
+
+    >>> line = ContextLine("note", "main", "Rounds half up", items=("note-1",))
+    >>> line.trusted, line.items
+    (True, ('note-1',))
     """
 
     kind: str
     owner: str
     text: str
-    heard_from: tuple[str, int] | None = None
+    untrusted_source: tuple[str, int] | None = None
     items: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     why: str = ""
@@ -94,7 +98,7 @@ class ContextLine(NamedTuple):
     @property
     def trusted(self) -> bool:
         """Whether it is an agent's or a person's own word."""
-        return self.heard_from is None
+        return self.untrusted_source is None
 
 
 class ContextRequest(NamedTuple):
@@ -137,6 +141,11 @@ class Section:
             are not named offer it nothing.
         always: Whether it is offered whichever designs the setting contextDesigns
             names.
+
+    >>> part = BriefingPart("Decisions", 0.5, "a note of yours")
+    >>> section = Section(lambda home, request: [], briefing={"note": part})
+    >>> section.briefing["note"].section
+    'Decisions'
     """
 
     lines: Callable[[Home, ContextRequest], Iterable[ContextLine]]
@@ -552,6 +561,14 @@ class Design:
         silos: Projects whose captures reach no other project, whatever is shared.
         tools: What agents may call over MCP.
         routes: What programs may ask over HTTP.
+
+    >>> from theorex_lab import Lab, installed
+    >>> from tempfile import TemporaryDirectory
+    >>> memos = Design("memos", kinds={"memo": 1})
+    >>> with TemporaryDirectory() as folder:
+    ...     with Lab(folder, designs=[*installed(), memos]) as lab:
+    ...         lab.home.designs[-1].name
+    'memos'
     """
 
     name: str
@@ -593,6 +610,9 @@ class Item(NamedTuple):
     Attributes:
         text: Its text.
         events: The ids of the events that it rests on.
+
+    >>> Item("The till rounds half up.", events=("event-1",)).text
+    'The till rounds half up.'
     """
 
     text: str
@@ -624,12 +644,17 @@ class Home:
 
     Attributes:
         folder: The folder.
-        project: What is written is of this project, and only what is of it or of none
-            is given back. '' is none, to which all is given.
+        project: The project that is written to. Only its memory and memory without a
+            project is returned. With '', for none, all memory is returned.
         clock: The clock.
         settings: The settings. They are replaced as a whole where a policy is changed,
             so they are read here each time.
         journal: The journal.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     lab.home.journal.last_seq(), lab.home.project
+    (0, '')
     """
 
     def __init__(
@@ -777,7 +802,7 @@ class Home:
     def agents(self) -> list[str]:
         """Return the names of the agents who have something in a design.
 
-        They come in the order of their first.
+        They are in the order in which they first appear.
         """
         names: dict[str, None] = {}
         for design in self.designs:

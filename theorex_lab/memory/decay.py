@@ -325,6 +325,14 @@ class Law(ABC):
     Raises:
         InvalidInput: It names every unknown parameter and every value outside its
             range.
+
+    >>> class NewestFirst(Law):
+    ...     name = "newest_first"
+    ...
+    ...     def _raw(self, items):
+    ...         return 1.0 / (1.0 + items.age_days)
+    >>> NewestFirst().importance(NewestFirst().raw(Items.of([0.0, 1.0]))).tolist()
+    [1.0, 0.5]
     """
 
     name: ClassVar[str]

@@ -407,12 +407,12 @@ def _line(
     An untrusted one names its source beside the agent.
     """
     trust = TRUST[event.body["source"]]
-    heard_from = None if trust >= TRUST["agent"] else (event.agent, trust)
+    untrusted_source = None if trust >= TRUST["agent"] else (event.agent, trust)
     return ContextLine(
         _DOCUMENT,
         owner_of(event),
         one_line(text),
-        heard_from,
+        untrusted_source,
         item_ids,
         event_ids or (event.id,),
         why,

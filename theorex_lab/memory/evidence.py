@@ -33,7 +33,7 @@ QUERY_TYPES: tuple[str, ...] = get_args(QueryType)
 FALLBACK_TYPE = "general"
 QUERY_TYPE_PREFIX = "query_type/"
 # Before the key of what only a file says: it is shown, and nothing goes by it.
-HEARD_PREFIX = "heard/"
+UNTRUSTED_PREFIX = "heard/"
 AMOUNTS = ("latency_ms", "tokens", "cost")
 # Runs, successes, then of each amount its sum and how many runs stated it.
 _WIDTH = 2 + 2 * len(AMOUNTS)
@@ -509,7 +509,7 @@ def _rows_of(table: EvidenceTable, keys: Iterable[str], option: str) -> list[int
     return rows
 
 
-def is_heard(body: Body) -> bool:
+def is_untrusted(body: Body) -> bool:
     """Return whether a call is known only from a file or a tool.
 
     Anybody may have made such a file up.
@@ -523,9 +523,9 @@ class EvidenceView(View):
 
     A run is counted under its query type and model.
 
-    An attempt that got no answer at all tells of the endpoint, not of what the model
-    answers: it is left out. What `is_heard` is counted apart, under keys with
-    HEARD_PREFIX before them.
+    An attempt without any answer says something about the endpoint, not about the model,
+    and is left out. Untrusted attempts (`is_untrusted`) are counted separately, under keys
+    that begin with `UNTRUSTED_PREFIX`.
 
     A run succeeds where the model answered, unless an outcome says afterwards that it
     went wrong: the one that it was called for, or one that was recorded of it.
@@ -637,7 +637,7 @@ def _with_readers(designs: tuple[Design, ...]) -> type[EvidenceView]:
 def counted_type(query_type: str) -> str:
     """Return the query type under which runs count.
 
-    It is `general` where the query type is none of the seven.
+    It is `general` where the query type is not one of the seven.
 
     >>> counted_type("math"), counted_type("weather")
     ('math', 'general')
@@ -653,8 +653,8 @@ def _key(body: Body) -> str:
     """
     query_type = str(body["query_type"])
     key = QUERY_TYPE_PREFIX + counted_type(query_type)
-    if is_heard(body):
-        return HEARD_PREFIX + key
+    if is_untrusted(body):
+        return UNTRUSTED_PREFIX + key
     return key
 
 

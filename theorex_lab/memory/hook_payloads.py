@@ -311,11 +311,11 @@ def _patches(tool_input: object) -> list[str]:
 
 
 def _moved(tool: str, tool_input: object, folder: WorkingFolder) -> Body:
-    """Return what tells of files that a tool moved or removed.
+    """Return what shows which files a tool moved or removed.
 
-    Of a command that may do so it is the folder in which the command began, from the
-    project's root. Of a patch, and of a tool that moves a file, it is [old path, new
-    path] each, '' for a file that is gone.
+    For a command that may do so it is the folder in which the command began, from the
+    project's root. For a patch, and for a tool that moves a file, it is [old path, new
+    path] each, with '' for a removed file.
     """
     from theorex_lab.journal.event import tool_key
 

@@ -1,22 +1,22 @@
-"""Needed next: how high what is used next ranked before that use.
+"""Measure decay laws by the rank of the next used item, before it is used.
 
-It is ranked within the budget of a context.
-
-The one measure of a decay law, for the acceptance test and `tune`. Before a use the items known by
-then are ranked, of all agents together, since one context is given to all, and as the
-context ranks them: by raw score, then count, then last use, then id. The context takes
+The items are ranked within the budget of a context. This is the one measure of a decay
+law, for the acceptance test and `tune`. Before a use the known items of all agents are
+ranked together, since all agents get one context, and in the order of the context: by
+raw score, then count, then last use, then id. The context takes
 lines in that order until its tokens are spent (tokens, since they are what a line costs
 a reader; every line is priced as one of thirteen days, so that no law gains by an
 item's age) and none whose importance is below the MILD threshold. The score is 1 / rank
-of the foremost needed item that is in it, 0 where none is: what stands first is read
-with most care. An item that was not known yet is no law's fault, and does not count.
+of the first needed item in the context, or 0 where it holds none: a reader reads the
+first lines with most care. An item that was not known yet does not count, since no law
+could have ranked it.
 
-What is asked is the caller's. A log's uses of 1 to 20 items at once are many: the last
-third is scored, what is chosen is chosen before. More items at once, a reformatting
-say, tell little of what was needed. A home's outcomes are few: all of them are asked,
-whatever they name, halved into earlier and later ones, and weighed by how good they
-were. `tune` fits laws to logs before there are thresholds and ranks without the
-strengths of links, which differ by half-life.
+The caller chooses the questions. A log has many uses of 1 to 20 items at once: the last
+third is scored, and laws are chosen on the part before. More items at once, such as a
+reformatting, say little about what was needed. A home has few outcomes: all of them
+count, halved into earlier and later ones, and weighed by how good they were. `tune`
+fits laws to logs before there are thresholds and ranks without the strengths of links,
+which differ by half-life.
 """
 
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class NeedRanks:
     def score(
         self, importance: Floats | None = None, mild_threshold: float = 0.0
     ) -> float:
-        """Return 1 / rank of the foremost in the briefing, 0 where none is.
+        """Return 1 / rank of the first needed item in the briefing; 0 without one.
 
         Args:
             importance: The importance of every candidate, 0..1.

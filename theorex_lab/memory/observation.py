@@ -57,6 +57,12 @@ class ObservationEntry:
         tags: Its tags.
         session: The session.
         project: The project; '' is none, or where it is written, the home's.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     entry = ObservationEntry("The till rounds half up", "main", tags=["till"])
+    ...     len(lab.write_all([entry]))
+    1
     """
 
     text: str

@@ -45,6 +45,18 @@ _EMBEDDING_SECONDS = 1.0  # that a search spends on vectors that are missing
 _STAND_IN = 3  # texts whose vectors stand in for the query's
 # Of the best text's score, that a text gets which full activation reaches.
 _REACHED_SHARE = 0.5
+# By signal of `Hits.why`, what a person reads. The length of a text finds nothing.
+_SIGNAL_NAMES = {
+    "words": "words",
+    "passage": "words",
+    "around": "nearby words",
+    "vector": "meaning",
+    "passage_vector": "meaning",
+    "speaker": "speaker",
+    "asked": "asked",
+    "links": "links",
+}
+_SHOWN_CHARACTERS = 80  # of a text in a repr
 _WORD = re.compile(r"\w+")
 
 
@@ -59,6 +71,10 @@ class Hit(NamedTuple):
         score: 0..1, higher is better.
         subject: What the item is about, see `ItemText`.
         timestamp: When its event happened (µs UTC).
+
+    >>> hit = Hit("1", "observation", "The till rounds half up", "main", 0.9, "", 0)
+    >>> hit
+    Hit(0.90, observation, 'The till rounds half up')
     """
 
     id: str
@@ -68,6 +84,19 @@ class Hit(NamedTuple):
     score: float
     subject: str
     timestamp: int
+
+    def __repr__(self) -> str:
+        text = one_line(
+            self.text,
+            _SHOWN_CHARACTERS,
+        )
+        score = f"{self.score:.2f}"
+        return f"Hit({score}, {self.kind}, {text!r})"
+
+    def __str__(self) -> str:
+        """Return the score and the text in one line."""
+        text = one_line(self.text)
+        return f"{self.score:.2f}  {text}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,6 +110,13 @@ class Hits(Rows[Hit]):
         events: By result, the id of the event that holds its text.
         why: By result, what each signal added to its sum (see `search.blend.WEIGHTS`),
             of which the score is made.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     _ = lab.agent("main").write("The till rounds half up")
+    ...     hits = lab.search("till")
+    >>> hits, hits[0].text
+    (Hits(1 for 'till'), 'The till rounds half up')
     """
 
     query: str
@@ -97,17 +133,48 @@ class Hits(Rows[Hit]):
     def __repr__(self) -> str:
         return "; ".join([f"Hits({len(self)} for {self.query!r})", *self.notes])
 
+    @property
+    def signals(self) -> tuple[tuple[str, ...], ...]:
+        """By result, the signals that found it.
+
+        They are words, nearby words, meaning, speaker, asked (a person said it to an
+        agent) and links.
+        """
+        found_by = map(_signals_in, self.why)
+        return tuple(found_by)
+
     def __str__(self) -> str:
-        """Return a line for each result, best first, then the notes."""
+        """Return a line for each result and what found it, then the notes."""
         lines: list[str] = []
-        for hit in self.hits:
-            text = one_line(hit.text)
-            lines.append(f"{hit.score:.2f}  {text}")
+        for number, hit in enumerate(self.hits):
+            line = str(hit)
+            parts: Mapping[str, float] = {}
+            if self.why:
+                parts = self.why[number]
+            signals = _signals_in(parts)
+            if signals:
+                listed = ", ".join(signals)
+                line += f"  ({listed})"
+            lines.append(line)
         if not lines:
             lines.append("nothing found")
         for note in self.notes:
             lines.append(f"({note})")
         return "\n".join(lines)
+
+
+def _signals_in(parts: Mapping[str, float]) -> tuple[str, ...]:
+    """Return in plain words the signals that speak for a result.
+
+    >>> _signals_in({"words": 0.4, "passage": 0.2, "vector": 0.3, "around": -0.1})
+    ('words', 'meaning')
+    """
+    names: dict[str, None] = {}
+    for signal, share in parts.items():
+        name = _SIGNAL_NAMES.get(signal, "")
+        if name and share > 0:
+            names[name] = None
+    return tuple(names)
 
 
 _Row = tuple[Hit, str, Mapping[str, float]]  # with its event's id, and why
@@ -511,6 +578,7 @@ class Searcher:
         for name, part in ranked.parts.items():
             with_zero = np.append(part, 0.0)
             parts[name] = with_zero[rows]
+        parts["links"] = np.where(rows < 0, ordered, 0.0)
         return _Ranked(best, ordered, parts)
 
     def _cached(
@@ -617,14 +685,22 @@ def _by_reciprocal_rank(
     documents: Ids, columns: Mapping[str, Scores], k: int
 ) -> _Ranked:
     """Rank the candidates by their ranks by words and by vectors."""
-    rankings = []
+    rankings = {}
     for name in ("words", "vector"):
         if name in columns:
             column = columns[name]
             has_value = ~np.isnan(column)
-            rankings.append((documents[has_value], column[has_value]))
-    best, scores = fuse_reciprocal_rank(rankings, k=k)
-    return _Ranked(best, scores, {})
+            rankings[name] = (documents[has_value], column[has_value])
+    best, scores = fuse_reciprocal_rank(list(rankings.values()), k=k)
+    parts: dict[str, Scores] = {}
+    best_first_ids = best.tolist()
+    for name, ranking in rankings.items():
+        ids, shares = fuse_reciprocal_rank([ranking], k=k)
+        pairs = zip(ids.tolist(), shares.tolist(), strict=True)
+        share_of = dict(pairs)
+        best_first = [share_of.get(number, 0.0) for number in best_first_ids]
+        parts[name] = np.array(best_first)
+    return _Ranked(best, scores, parts)
 
 
 def _where(is_covered: Mask, cosines: Matrix) -> Scores:

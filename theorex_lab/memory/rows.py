@@ -115,6 +115,10 @@ class Rows(Sequence[R]):
         name = type(self).__name__
         return f"{name}({len(self)} rows)"
 
+    def __str__(self) -> str:
+        """Return the table as text; the middle of a long one is left out."""
+        return f"{self!r}\n{table_text(self._shown())}"
+
     def _repr_html_(self) -> str:
         heading = escape(repr(self))
         table = table_html(self._shown())
@@ -136,6 +140,17 @@ def _as_json(row: dict[str, Any]) -> dict[str, Any]:
         if _is_time(name) and isinstance(value, int):
             members[name] = to_iso(value)
     return members
+
+
+def table_text(frame: pd.DataFrame) -> str:
+    """Return the table of a frame as text; the middle of a long one is left out."""
+    text: str = frame.to_string(
+        index=False,
+        na_rep="–",
+        max_rows=MOST_SHOWN,
+        float_format=lambda value: f"{value:,.4g}",
+    )
+    return text
 
 
 def table_html(frame: pd.DataFrame) -> str:

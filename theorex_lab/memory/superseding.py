@@ -1,12 +1,12 @@
-"""Find the statements in whose place a newer one stands.
+"""Find the statements that a newer statement replaces.
 
-Of statements about the same subject and attribute the newer one is given: "deploys on
-Thursdays now" replaces "deploys on Tuesdays". Statements about different things (another
-number, name, host, side) stand side by side. Of statements that say the same the newest
-wording is given.
+A newer statement about the same subject and attribute replaces an older one: "deploys
+on Thursdays now" replaces "deploys on Tuesdays". Statements about different things
+(another number, name, host, side) hold side by side. Among statements that say the same
+the newest wording holds.
 
-Two statements are judged by themselves, whatever else is there; so what is given does
-not depend on the order, and what is given stays so when it is judged again.
+Two statements are judged by themselves, without the others. So the result does not
+depend on the order, and judging it again changes nothing.
 """
 
 import re
@@ -120,7 +120,7 @@ class _Reading:
 def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
     """Return for each statement the index of the newest one that replaces it.
 
-    Of statements of the same time the later in the sequence is the newer one.
+    Among statements of the same time the later in the sequence is the newer one.
 
     Args:
         statements: The statements, in any order.

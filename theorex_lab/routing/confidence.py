@@ -14,8 +14,8 @@ from theorex_lab.core.settings import WORSE_AT, Settings
 from theorex_lab.memory import evidence as counted
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.evidence import (
-    HEARD_PREFIX,
     QUERY_TYPE_PREFIX,
+    UNTRUSTED_PREFIX,
     Cells,
     counted_type,
     evidence_view,
@@ -90,7 +90,7 @@ def matrix_of(
     *,
     half_life_days: float | None = None,
     min_samples: int | None = None,
-    heard: bool = False,
+    untrusted: bool = False,
 ) -> MatrixResult:
     """Return the matrix of a home's evidence as it weighs now; see `matrix`.
 
@@ -98,14 +98,14 @@ def matrix_of(
         home: The home whose evidence counts.
         half_life_days: After how long a run counts half, None as the settings say.
         min_samples: From how many runs a cell is usable, None as the settings say.
-        heard: Take the untrusted evidence instead. No route goes by that.
+        untrusted: Take the untrusted evidence instead. No route uses it.
     """
     settings = home.settings
     if half_life_days is None:
         half_life_days = settings.matrix_half_life_days
     if min_samples is None:
         min_samples = settings.matrix_min_samples
-    prefix = HEARD_PREFIX if heard else ""
+    prefix = UNTRUSTED_PREFIX if untrusted else ""
     with home.views.reading(evidence_view(home)) as evidence:
         cells = evidence.table.cells(
             prefix + QUERY_TYPE_PREFIX,
@@ -215,11 +215,11 @@ def best(
 ) -> Cell | None:
     """Return the usable cell of a query type with the highest score, None without one.
 
-    Of equals the one with more runs wins, then the first by name. Where success alone
-    makes the score (`success_weight` 1), it is the cheapest, then the quickest, of the
-    cells that are not distinguishably worse than the best at this `level`, as
-    `memory.evidence.not_worse` has it. A query type that is none of the seven is
-    decided by the cells of `general`.
+    Among equals the one with more runs wins, then the first by name. Where success alone
+    makes the score (`success_weight` 1), the result is the cheapest, then the quickest,
+    of the cells that are not significantly worse than the best at this `level` (see
+    `memory.evidence.not_worse`). The cells of `general` decide for a query type outside
+    the seven.
 
     Args:
         cells: The cells to choose from.
@@ -249,7 +249,7 @@ def near_best(
 def cheapest(cells: Iterable[Cell]) -> Cell:
     """Return the cell of the lowest known cost.
 
-    Of equals it is the one of the lowest known latency, then of the highest success.
+    Among equals the lowest known latency decides, then the highest success.
     """
     return min(cells, key=lambda cell: counted.by_cost_and_speed(cell.option))
 

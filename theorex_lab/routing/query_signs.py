@@ -1,4 +1,4 @@
-"""The signs by which a query's type is told.
+"""The signs by which the type of a query is recognised.
 
 The order of the types is that of the trials. Words are single words in lower case.
 Phrases are patterns, tried at the beginning of a word of the query in lower case; marks

@@ -17,7 +17,7 @@ from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory import outcome_lookup as verdicts
-from theorex_lab.memory.evidence import is_heard
+from theorex_lab.memory.evidence import is_untrusted
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint32]
@@ -151,7 +151,7 @@ class Recall(View):
         call = self._open.get(key)
         if call is None or body["lost"]:
             return
-        if is_heard(body):
+        if is_untrusted(body):
             return
         outcome_id = body.get("outcome_id")
         for attempt in body["attempts"]:

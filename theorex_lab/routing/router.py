@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent
+from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import ModelSettings, ModelTier, QueryType, Settings
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
@@ -52,8 +53,8 @@ PRIOR_RUNS = 0.5
 _STEPS = ("role preference", "energy", "recall", "confidence matrix", "heuristic")
 
 
-@dataclass(frozen=True)
-class Decision:
+@dataclass(frozen=True, repr=False)
+class Decision(Report):
     """What a query is, and the model for it.
 
     A model whose settings have no `url` is advice: it cannot be called.
@@ -76,6 +77,13 @@ class Decision:
     reasons: list[str]
     fallbacks: list[str]
     is_measured: bool = False
+
+    def _facts(self) -> tuple[str, ...]:
+        return (
+            self.query_type,
+            self.model or f"no model; {self.tier}",
+            f"{self.confidence:.2f}",
+        )
 
 
 class _Step(NamedTuple):
@@ -180,7 +188,7 @@ def route(
 
     >>> decision = route(
     ...     "a haiku",
-    ...     Settings(preset="document"),
+    ...     Settings(preset="paper"),
     ...     evidence=None,
     ...     power=Power(90.0, False),
     ...     now=0,

@@ -49,7 +49,12 @@ _WORD = re.compile(r"\w+")
 
 
 class Embedder(Protocol):
-    """Anything that turns texts into vectors of length one."""
+    """Anything that turns texts into vectors of length one.
+
+    >>> embedder: Embedder = HashedNgramEmbedder()
+    >>> embedder.embed(["a cache", "caches"]).shape[0], embedder.kind
+    (2, 'lexical')
+    """
 
     @property
     def id(self) -> str:

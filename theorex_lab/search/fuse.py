@@ -25,7 +25,7 @@ def best_first(
 ) -> tuple[Ids, Scores]:
     """Return the `limit` best of `ids` and their scores, best first.
 
-    Of equal scores the higher (newer) id comes first. Costs O(n) and a sort of `limit`
+    Among equal scores the higher (newer) id comes first. This costs O(n) and a sort of `limit`
     entries, however many scores are equal.
 
     Raises:

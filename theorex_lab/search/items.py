@@ -50,7 +50,7 @@ IdReader = Callable[[Event], Iterable[str]]
 class ItemKind:
     """Texts of one kind, which search finds.
 
-    An event hides items before its own texts come in, so that a new text can stand for
+    An event hides items before its own texts come in, so that a new text can replace
     an old one under the same id. It archives, then restores after them.
 
     Attributes:
@@ -66,6 +66,11 @@ class ItemKind:
         wakes: By event kind, the ids of those that it restores.
         code: Raised whenever these functions change, so that what they gave before is
             read again.
+
+    >>> def texts(event):
+    ...     return [ItemText(event.id, event.body["text"])]
+    >>> ItemKind("memo", {"memo": texts}).event_kinds
+    ['memo']
     """
 
     name: str

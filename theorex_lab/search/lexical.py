@@ -297,7 +297,7 @@ class LexicalIndex:
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:
-        """Of each document, how many tokens it has, (documents,)."""
+        """The number of tokens of each document, (documents,)."""
         return self._documents["length"]
 
     def matches(

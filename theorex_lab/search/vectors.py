@@ -1,6 +1,6 @@
 """Vectors of texts on disk, by text hash, and which of them may be near to a query's.
 
-Of each vector the signs of its numbers are kept in memory, a bit each: few bits differ
+Memory keeps the signs of each vector's numbers, one bit each: few bits differ
 where two vectors are near (Charikar, "Similarity estimation techniques from rounding
 algorithms", STOC 2002). The ones with most equal signs are compared in full.
 """

@@ -421,9 +421,8 @@ class Lab:
         Args:
             query: A prompt; None is the start of a session.
             tokens: The budget, from 20.
-            folder: A folder of the project, whose git history is told as long as no
-                session of it is recorded; None is the last one that the home knows, ''
-                is none.
+            folder: A folder of the project. Its git history is shown as long as no session
+                is recorded. None is the last folder that the home knows, '' is none.
 
         Returns:
             The briefing, with `.text` and `.lines`.
@@ -458,7 +457,7 @@ class Lab:
         return self._mark("pinned", item, undo=undo)
 
     def dismiss(self, item: str, *, undo: bool = False) -> str:
-        """Let an item or a line come back no more, in other words neither; as `pin`.
+        """Let an item or a line come back no more, in whatever words; as `pin`.
 
         A search with `cold` still finds the item.
 
@@ -521,7 +520,8 @@ class Lab:
         Args:
             session: The session.
             agent: The agent.
-            folder: Where the agent works, by which the project is known; '' is none.
+            folder: The folder in which the agent works, which names the project; '' for
+                none.
             is_resumed: Whether what the session was given before still counts.
 
         Returns:
@@ -560,7 +560,8 @@ class Lab:
             text: The prompt.
             session: The session.
             agent: The agent.
-            folder: Where the agent works, by which the project is known; '' is none.
+            folder: The folder in which the agent works, which names the project; '' for
+                none.
 
         Returns:
             What fits, '' where nothing does; it counts as given.
@@ -668,13 +669,13 @@ class Lab:
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
         """Return the state of the home.
 
-        That is the home, how many events it has, the embedder in use, and what each design
-        tells of itself; see `Design.status`. bad_events are as the method of this name gives
-        them. In a lab of a project it is what is of the project or of none, and the events that
-        were captured in it.
+        The state is the home, the number of its events, the embedder in use, and the state
+        of each design (see `Design.status`). `bad_events` are those that the method of
+        this name returns. In a lab of a project it counts memory of the project and memory
+        without one, and the events that were captured in it.
 
         Args:
-            agent: Whose state the designs tell; None for that of all.
+            agent: The agent whose state the designs report; None for all.
 
         Raises:
             InvalidInput: The agent is outside the rule.
@@ -757,7 +758,7 @@ class Lab:
         *,
         half_life_days: float | None = None,
         min_samples: int | None = None,
-        heard: bool = False,
+        untrusted: bool = False,
     ) -> MatrixResult:
         """Return how well each model did on each type of query.
 
@@ -767,7 +768,7 @@ class Lab:
             half_life_days: After how many days a run counts half; None as the settings
                 say.
             min_samples: From how many runs a cell is usable; None as the settings say.
-            heard: Whether the untrusted evidence is taken instead. No route goes by
+            untrusted: Whether the untrusted evidence is taken instead. No route uses
                 that.
         """
         from theorex_lab.routing.confidence import matrix_of
@@ -776,7 +777,7 @@ class Lab:
             self.home,
             half_life_days=half_life_days,
             min_samples=min_samples,
-            heard=heard,
+            untrusted=untrusted,
         )
 
     def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:
@@ -1270,6 +1271,12 @@ class Agent:
     Args:
         lab: The lab of its home.
         name: Its name.
+
+    >>> with Lab.temporary() as lab:
+    ...     agent = lab.agent("main")
+    ...     written = agent.write("The till rounds half up")
+    ...     agent.search("till")[0].id == written.event_id
+    True
     """
 
     def __init__(self, lab: Lab, name: str) -> None:

@@ -3,8 +3,7 @@
 One function says what happens at each point: `start_session`, `take_prompt`,
 `take_event` (a tool use, the end of an answer, a compaction, the end of a session),
 `end_session`, and `maintain` for all sessions. The hook, the commands, the
-servers and `store.lab.Lab` are doors to these functions and add nothing to what is
-remembered.
+servers and `store.lab.Lab` call these functions and add nothing to the memory.
 
 An agent starts a process for every hook event. So nothing but the standard library is
 imported here, each step imports what it needs, and paths are texts: importing pathlib
@@ -282,7 +281,7 @@ def take_prompt(
 
     1. Append the prompt, as `take_event` does.
     2. Look in the index of prompts for what the project's sessions said that fits it.
-    3. Give what has room in recallTokens, as a briefing.
+    3. Give the lines that fit into recallTokens, as a briefing.
     4. Note in the journal what was given.
     5. Note in the index what was given, so that no prompt gives it again.
 
@@ -661,7 +660,7 @@ def _with_index(
     nothing: T,
     problems: list[str],
 ) -> T:
-    """Return what is made of the index of prompts; `nothing` where there is none.
+    """Return the result of reading the index of prompts; `nothing` without an index.
 
     What is wrong with the index is added to the problems.
     """

@@ -406,7 +406,7 @@ def policy(tests: bool, keeps: bool, number: int | None, reason: str) -> None:
 
     --test proposes a policy from the earlier half of what was recorded and judges it on
     the later half (an offline acceptance test): it is put in force where it gains
-    gateMargin, and held where there are fewer than gateMinSamples records. Repeating
+    acceptanceMargin, and held where there are fewer than acceptanceMinSamples records. Repeating
     changes nothing.
 
     --snapshot keeps the policy with its scores on the later half of the recorded

@@ -140,8 +140,9 @@ def search(
     It finds texts; with --kind concept it finds concepts. It searches the agent's own
     items and what is shared, in this folder's project.
 
-    JSON: {hits: [{id, kind, text, agent, score, subject, timestamp}], notes}; with --why
-    {hits: [{id, kind, text, agent, score, subject, timestamp, why}], notes}
+    JSON: {hits: [{id, kind, text, agent, score, subject, timestamp, signals}], notes};
+    with --why {hits: [{id, kind, text, agent, score, subject, timestamp, signals,
+    why}], notes}
     """
     if all_agents and agent is not None:
         raise click.UsageError("Give one of --agent and --all-agents.")
@@ -183,13 +184,17 @@ def _rows_of(
     """Return the hits as rows of the result, and as lines for people."""
     rows: list[dict[str, Any]] = []
     lines: list[str] = []
-    for hit, row, signals in zip(hits, hits.to_dict(), hits.why, strict=True):
-        reasons = None
+    columns = (hits, hits.to_dict(), hits.signals, hits.why)
+    for hit, row, signals, shares in zip(*columns, strict=True):
+        row["signals"] = list(signals)
+        found_by = ", ".join(signals)
         if why:
-            reasons = dict(signals)
-            row["why"] = reasons
+            row["why"] = dict(shares)
+            found_by = ", ".join(
+                f"{name} {share:+.2f}" for name, share in shares.items()
+            )
         rows.append(row)
-        lines.append(_line(hit, query, reasons))
+        lines.append(_line(hit, query, found_by))
     return rows, lines or ["nothing found"]
 
 
@@ -207,11 +212,11 @@ def _absent_writer(lab: Lab, name: str, hits: Hits) -> list[str]:
     return [f"the agent {name!r} has written nothing yet; {near}"]
 
 
-def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
+def _line(hit: Hit, query: str, found_by: str = "") -> str:
     """Return a hit for a reader.
 
     The line has score, day, whose it is and of what kind, its id, what of the text
-    matched, what it is about, and why. Of texts that were kept with their secrets it
+    matched, what it is about, and what found it. Of texts that were kept with their secrets it
     shows none.
     """
     from theorex_lab.search.lexical import matching_part
@@ -224,10 +229,7 @@ def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
         f" {hit.id}  {part}"
     )
     line += f"  [{about}]" if about else ""
-    if why is None:
-        return line
-    signals = ", ".join(f"{name} {share:+.2f}" for name, share in why.items())
-    return f"{line}  ({signals})"
+    return f"{line}  ({found_by})" if found_by else line
 
 
 @command("status")

@@ -265,7 +265,7 @@ def matrix(half_life_days: float | None, min_samples: int | None) -> None:
     lab = open_lab()
     measured = lab.matrix(half_life_days=half_life_days, min_samples=min_samples)
     imported = lab.matrix(
-        half_life_days=half_life_days, min_samples=min_samples, heard=True
+        half_life_days=half_life_days, min_samples=min_samples, untrusted=True
     )
     rows = measured.to_dict()
     imported_rows = imported.to_dict()

@@ -180,7 +180,7 @@ class FailureRepair(NamedTuple):
 
 
 def fill_in_maintenance(home: Home, agent: str | None) -> str:
-    """Tell the attempts of sessions without a call for flushIdleHours.
+    """Tell the attempts of sessions without a call for sessionIdleHours.
 
     It is a step of maintenance.
     """
@@ -238,7 +238,7 @@ def _unanswered(
     Those of sessions stand by agent and session: of the one that is asked for, or of
     those that are idle.
     """
-    idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
+    idle_since = home.clock.now() - round(home.settings.session_idle_hours * _HOUR)
     by_number = dict[int, set[int]]()
     sessions = dict[tuple[str, str], _SessionFailures]()
     with home.views.reading(Failures) as view:

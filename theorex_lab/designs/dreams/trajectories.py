@@ -442,12 +442,12 @@ def trajectories_of(
 
     Args:
         home: Whose trajectories they are.
-        waiting: Those that are over, or without an event for flushIdleHours, and were
+        waiting: Those that are over, or without an event for sessionIdleHours, and were
             not dreamt; with False the others.
         domain: Only of this domain.
         limit: How many at most.
     """
-    idle = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
+    idle = home.clock.now() - round(home.settings.session_idle_hours * _HOUR)
     with home.views.reading(Trajectories) as view:
         rows = view.chosen(waiting, domain, home.projects, idle)[:limit]
         return _read(home, view, rows)

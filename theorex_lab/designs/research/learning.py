@@ -1072,11 +1072,11 @@ def learn_of_session(home: Home, agent: str, session: str) -> None:
 
 
 def learn_in_maintenance(home: Home, agent: str | None) -> str:
-    """Learn from the sessions without a capture for flushIdleHours.
+    """Learn from the sessions without a capture for sessionIdleHours.
 
     It is a step of maintenance.
     """
-    idle_for = round(home.settings.flush_idle_hours * _HOUR)
+    idle_for = round(home.settings.session_idle_hours * _HOUR)
     idle_since = home.clock.now() - idle_for
     with home.views.reading(SessionProgress) as view:
         is_pending = view.rows["first"] > 0

@@ -418,12 +418,12 @@ def _keep(home: Home, project: str, events: Sequence[Event]) -> bool:
 
 
 def digest_idle(home: Home, agent: str | None) -> str:
-    """Keep the digests of sessions without an event for flushIdleHours.
+    """Keep the digests of sessions without an event for sessionIdleHours.
 
     It is a step of maintenance.
     """
     view = home.views.get(SessionWords)
-    idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
+    idle_since = home.clock.now() - round(home.settings.session_idle_hours * _HOUR)
     with view.lock:
         ends = view.ends
         is_waiting = ends["last_seq"] > ends["digested"]

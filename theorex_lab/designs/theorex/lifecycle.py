@@ -110,13 +110,13 @@ def _waiting_events(
 
 
 def flush_idle(home: Home, agent: str) -> list[FlushResult]:
-    """Flush the agent's sessions without an event for flushIdleHours.
+    """Flush the agent's sessions without an event for sessionIdleHours.
 
     Of the others the days that are over are flushed.
     """
     now = home.clock.now()
     today = now - now % MICROSECONDS_PER_DAY
-    idle_time = round(home.settings.flush_idle_hours * MICROSECONDS_PER_HOUR)
+    idle_time = round(home.settings.session_idle_hours * MICROSECONDS_PER_HOUR)
     idle_since = now - idle_time
     flash = home.views.get(flashes.Flash)
     results = []

@@ -280,8 +280,10 @@ def _kept_last(
     lines = []
     for label, item in item_of.items():
         trust = trust_of[label]
-        heard_from = None if trust >= TRUST["agent"] else (agent, trust)
-        lines.append(ContextLine(_RECENT, agent, one_line(label), heard_from, (item,)))
+        untrusted_source = None if trust >= TRUST["agent"] else (agent, trust)
+        lines.append(
+            ContextLine(_RECENT, agent, one_line(label), untrusted_source, (item,))
+        )
     return lines
 
 
@@ -299,7 +301,7 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
         among = axon.observed_within(home.projects)
         for kind in TITLES:
             events += _of_type(axon, home, now, kind, among)
-    unverified_ids = [event.id for event in events if is_heard(event)]
+    unverified_ids = [event.id for event in events if is_untrusted(event)]
     confirmed_ids = confirmed(home.journal, unverified_ids)
     subjects = _subjects(home.journal, events)
     pairs: list[tuple[Event, ContextLine]] = []
@@ -372,19 +374,19 @@ def _of_type(
 def _sentence_line(event: Event, now: int, is_confirmed: bool) -> ContextLine:
     owner = owner_of(event)
     note = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
-    heard_from = None
+    untrusted_source = None
     if is_confirmed:
         owner = f"{owner},trusted"
-    elif is_heard(event):
+    elif is_untrusted(event):
         note = f"{note}, id {event.id[-_SHORT_CHARACTERS:]}"
-        heard_from = (event.agent, TRUST[event.body["source"]])
+        untrusted_source = (event.agent, TRUST[event.body["source"]])
     text = f"{one_line(event.body['text'])} ({note})"
     whole_text = folded(event.body["text"])
     return ContextLine(
         event.body["type"],
         owner,
         text,
-        heard_from,
+        untrusted_source,
         (event.id,),
         statement=without_type(whole_text),
         at=event.at,
@@ -392,7 +394,7 @@ def _sentence_line(event: Event, now: int, is_confirmed: bool) -> ContextLine:
     )
 
 
-def is_heard(event: Event) -> bool:
+def is_untrusted(event: Event) -> bool:
     """Return whether a sentence holds the words of a tool, an import or a model.
 
     What to avoid is put together by a rule from the owner's own outcomes, and says only
@@ -419,7 +421,10 @@ def dedup_key(event: Event, *, is_unverified: bool) -> Hashable:
 def without_type(text: str) -> str:
     """Return a sentence without its type in front.
 
-    By this form two sentences are told to say the same.
+    Two sentences with the same form say the same.
+
+    Args:
+        text: The sentence, with or without its type.
 
     >>> without_type("trace_fix:  shorten the TTL") == without_type("shorten the TTL")
     True
@@ -428,7 +433,12 @@ def without_type(text: str) -> str:
 
 
 class TrustedFix(NamedTuple):
-    """A fix that a person trusts: the observation, and its text."""
+    """A fix that a person trusts.
+
+    Attributes:
+        observation_id: The id of its observation.
+        text: Its text.
+    """
 
     observation_id: str
     text: str
@@ -467,7 +477,12 @@ def trust_fix(home: Home, observation_id: str) -> TrustedFix:
 
 
 def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
-    """Return those of these observations that a person trusts."""
+    """Return those of these observations that a person trusts.
+
+    Args:
+        journal: The journal that they are in.
+        observation_ids: The ids of the observations.
+    """
     by_id = {
         derived_event_id("confirmed", observation_id): observation_id
         for observation_id in observation_ids

@@ -537,9 +537,9 @@ def _hearsay(axon: Axon, rows: Ints) -> Mask:
     It was said to this agent or to another.
     """
     ids = axon.concepts["concept_id"]
-    is_heard = axon.concepts["heard"] >= 0
+    is_untrusted = axon.concepts["heard"] >= 0
     is_living = axon.concepts["alive"]
-    heard_ids = ids[is_heard & is_living]
+    heard_ids = ids[is_untrusted & is_living]
     return np.isin(ids[rows], heard_ids)
 
 
@@ -696,8 +696,8 @@ def _own_items(axon: Axon, items: Items, rows: Ints, now: int) -> Items:
     own_count = table["own_count"][rows]
     since_own = now - table["own_last_seen"][rows]
     own_age = since_own / MICROSECONDS_PER_DAY
-    is_heard = table["heard"][rows] >= 0
-    is_mixed = is_heard & (own_count > 0)
+    is_untrusted = table["heard"][rows] >= 0
+    is_mixed = is_untrusted & (own_count > 0)
     own_share = own_count / np.maximum(count, 1)
     share = np.where(is_mixed, own_share, 1.0)
     return replace(

@@ -464,7 +464,7 @@ def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
     outcomes.
     """
     earlier, later = halves(needs(home.views), _most_records(home.views))
-    if len(later) < home.settings.gate_min_samples:
+    if len(later) < home.settings.acceptance_min_samples:
         return Proposal({}, None, None, len(later))
     candidates = candidates_of(
         home.settings, _changes(home.settings), MEMORY_SETTINGS, turned_down

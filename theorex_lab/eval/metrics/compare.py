@@ -28,6 +28,7 @@ from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,6 +39,7 @@ from pydantic import TypeAdapter
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.files import told, write_atomically, writing
 from theorex_lab.core.progress import bar
+from theorex_lab.core.readable import short_repr
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
 from theorex_lab.eval.replay.baselines import Memory, ReplayAdapterMaker, names_of
@@ -52,6 +54,7 @@ from theorex_lab.eval.replay.trials import (
     Trial,
     try_out,
 )
+from theorex_lab.memory.rows import table_html, table_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -277,6 +280,26 @@ class Comparison:
     trials: tuple[Trial, ...]
     plan: Plan
     needs: tuple[NeedsRow, ...] = ()
+
+    def __repr__(self) -> str:
+        n_designs = f"{len(self.designs)} designs"
+        return short_repr(self, n_designs, f"{len(self.logs)} logs")
+
+    def __str__(self) -> str:
+        """Return the scores of each design as a table."""
+        return f"{self!r}\n{table_text(self._shown())}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{table_html(self._shown())}"
+
+    def _shown(self) -> pd.DataFrame:
+        """Return a row a design, mode and budget, with a column a score."""
+        rows: dict[tuple[str, str, int], dict[str, Any]] = {}
+        for design, mode, budget, score in self.cells:
+            names = {"design": design, "mode": mode, "budget": budget}
+            row = rows.setdefault((design, mode, budget), names)
+            row[score] = self.value(design, mode, budget, score).value
+        return pd.DataFrame(list(rows.values()))
 
     @property
     def logs(self) -> list[str]:

@@ -82,6 +82,9 @@ class CostScore(Rows[PolicyScore]):
     def _records(self) -> tuple[PolicyScore, ...]:
         return self.policies
 
+    def __repr__(self) -> str:
+        return f"CostScore({self.dataset}, {len(self)} policies, {self.n} queries)"
+
     def result(self) -> dict[str, Any]:
         """Return the figures as values for JSON."""
         about = {

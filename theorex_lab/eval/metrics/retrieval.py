@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ import pandas as pd
 
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.readable import short_repr
 from theorex_lab.core.settings import check_settings
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.dataset_files import cache_folder
@@ -39,6 +41,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.token_budget import count_tokens
 from theorex_lab.memory.contract import Design, ItemKind, ItemText
 from theorex_lab.memory.retrieve import Hits
+from theorex_lab.memory.rows import table_html, table_text
 from theorex_lab.search.blend import WEIGHTS
 from theorex_lab.search.embed import Embedder, EmbedderKind, choose_embedder
 from theorex_lab.search.fuse import Scores
@@ -103,6 +106,20 @@ class Retrieval:
 
     n: int
     scores: Mapping[str, Scores]
+
+    def __repr__(self) -> str:
+        methods = ", ".join(self.scores)
+        return short_repr(self, f"{self.n} questions", methods)
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{table_text(self._shown())}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{table_html(self._shown())}"
+
+    def _shown(self) -> pd.DataFrame:
+        """Return the frame with its names in a column."""
+        return self.frame.rename_axis("method").reset_index()
 
     def value(self, method: str, metric: str) -> float:
         """Return the mean of a metric over the questions."""

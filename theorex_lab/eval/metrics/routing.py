@@ -11,10 +11,12 @@ the repeated queries.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
 from functools import cache
+from html import escape
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.settings import ModelSettings, ModelTier
@@ -30,6 +32,7 @@ from theorex_lab.eval.datasets.routing_sets import (
 )
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.intervals import bootstrap_means, bootstrap_ratio
+from theorex_lab.memory.rows import table_html, table_text
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import classify
 from theorex_lab.store.lab import Lab
@@ -147,6 +150,22 @@ class RoutingScore(NamedTuple):
     policies: tuple[PolicyScore, ...]
     without_repeats: tuple[PolicyScore, ...]
     published: dict[str, float]
+
+    def __repr__(self) -> str:
+        scores = {row.policy: row.score for row in self.policies}
+        best = f"{scores['best single']:.3f} for the best single model"
+        return f"RoutingScore({self.dataset}, {self.n} queries: {scores[OURS]:.3f}, {best})"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{table_text(self.frame)}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{table_html(self.frame)}"
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Return a row a policy, on the split as published."""
+        return pd.DataFrame(self.policies)
 
     def result(self) -> dict[str, Any]:
         """Return the figures as values for JSON.

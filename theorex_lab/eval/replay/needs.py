@@ -11,12 +11,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.progress import bar
+from theorex_lab.core.readable import short_repr
 from theorex_lab.eval.datasets.needs_rows import ProjectNeeds, SessionNeeds
 from theorex_lab.eval.metrics.needs import (
     ALL_COVERED,
@@ -37,6 +39,7 @@ from theorex_lab.eval.replay.needs_systems import (
     NeedsSystem,
     needs_systems,
 )
+from theorex_lab.memory.rows import table_html, table_text
 
 BUDGETS = (150, 500, 2_000)
 # What a comparison shows of a system, in the order of its columns: a figure of the
@@ -88,6 +91,21 @@ class NeedsScore:
 
     results: tuple[NeedsResult, ...]
     seed: int = 0
+
+    def __repr__(self) -> str:
+        n_systems = f"{len(self.systems)} systems"
+        return short_repr(self, n_systems, f"{len(self.projects)} projects")
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{table_text(self._shown())}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{table_html(self._shown())}"
+
+    def _shown(self) -> pd.DataFrame:
+        """Return the rows of the frame that are means of the projects."""
+        frame = self.frame
+        return frame[frame["project"] == ""].drop(columns="project")
 
     @property
     def projects(self) -> list[str]:

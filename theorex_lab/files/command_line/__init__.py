@@ -1,8 +1,6 @@
-"""What commands are made of.
+"""The parts of commands: common options, the lab that they open, and printed results.
 
-That is their common options, the lab that they open, and how a result is told.
-
-A design brings its own commands with these; the command line itself stands above the
+A design builds its own commands with these. The command line itself is above the
 designs.
 """
 

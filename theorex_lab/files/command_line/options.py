@@ -2,8 +2,8 @@
 
 Numbers that are out of range are wrong usage (exit code 2).
 
-Whose memory a command is about is told by --agent, else $THEOREX_AGENT, else it is
-main's.
+A command is about the memory of the agent that --agent names, else $THEOREX_AGENT,
+else of the agent main.
 """
 
 import math

@@ -2,8 +2,8 @@
 
 They are written whole or not at all.
 
-What could not be imported is told briefly: equal problems stand in one line with a
-count, however many there are.
+A short report says what could not be imported: equal problems share one line with a
+count.
 """
 
 import json
@@ -70,7 +70,7 @@ def write_graph(
 
     Args:
         path: The file.
-        attributes: Of the graph as a whole.
+        attributes: The attributes of the graph as a whole.
         nodes: The nodes, as Graphology has them.
         edges: The edges, as Graphology has them.
 
@@ -154,7 +154,7 @@ def _numbered_pieces(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 def _pieces(line: bytes) -> Iterator[bytes]:
     """Yield the objects on a line of JSON Lines.
 
-    What is none from some place on is yielded as one piece.
+    From the first place that is no object the rest is yielded as one piece.
     """
     stripped = line.removeprefix(_BYTE_ORDER_MARK).strip()
     content = stripped.strip(b"\0 \t")

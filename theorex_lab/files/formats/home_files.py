@@ -42,8 +42,8 @@ def layouts(home: Home) -> list[FileLayout]:
 def layouts_of(home: Home, path: Path) -> list[FileLayout]:
     """Return the layouts that have files at the path.
 
-    Of a folder they are all. Of a file it is one: the home's own, else that of the last
-    design that knows it.
+    For a folder these are all layouts. For a file it is one: the home's own, else that of
+    the last design that knows it.
     """
     if path.is_dir():
         return [layout for layout in layouts(home) if layout.files_of(path)]
@@ -87,7 +87,7 @@ def export_home(
         searcher: Its searcher.
         folder: Where to write. None writes to the original system's places, and
             outcomes to the setting outcomesDir.
-        agent: Whose files, None for all agents'.
+        agent: The agent whose files are taken; None for all.
         replace: Replace what is there.
 
     Returns:
@@ -262,7 +262,7 @@ def _named(records: Iterable[flat.FlatRecord]) -> Iterator[tuple[str, flat.FlatR
 def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]:
     """Yield a record of each trace, but for what was erased.
 
-    It is what `trace` tells of it, and what a new START needs.
+    The record holds what `trace` returns, and what a new START needs.
     """
     for trace_id in dict.fromkeys(_trace_ids(views, agent)):
         steps, tools = trace_events(views, trace_id)
@@ -342,7 +342,7 @@ def import_runs(
 ) -> Reports:
     """Import outcomes, and then traces, each in one transaction.
 
-    A damaged file is reported. Of traces that failed or were lost no latency is kept. A
+    A damaged file is reported. Traces that failed or were lost keep no latency. A
     trace of the original system belongs to the outcome that names it, where the two are
     imported together.
 

@@ -294,7 +294,7 @@ def _start_of(
     options: ImportOptions,
     outcome_id: str | None,
 ) -> CallStart:
-    """Return the START of a trace, also as its END tells of it.
+    """Return the START of a trace, completed by what its END says.
 
     Raises:
         InvalidInput: For tags outside the rules.
@@ -356,8 +356,8 @@ def _ended(stated: _End, start: CallStart) -> CallEnd:
 def outcome_of(record: FlatRecord, options: ImportOptions) -> Event:
     """Return the event of an outcome's file.
 
-    Of concepts only ids of our kind are taken. Those of another mean nothing here, so
-    the concepts in the texts are taken then.
+    Only concept ids of our own kind are taken. Other ids mean nothing here; then the
+    concepts in the texts are taken.
 
     Raises:
         InvalidInput: For a record outside the rules.

@@ -1,7 +1,7 @@
 """What an export and an import report.
 
-Names that every system takes for plain files are here too, and how far what comes in is
-trusted.
+The module also has the names that every system takes for plain files, and the trust of
+imported records.
 """
 
 import re
@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from theorex_lab.core.errors import FilesThere, InvalidInput, StorageError
+from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import Settings
 from theorex_lab.files.formats.flat_files import (
     FlatRecord,
@@ -32,8 +33,8 @@ _AHEAD_MICROSECONDS = 300_000_000
 _NAMED_FILES = 5  # of those that are in the way
 
 
-@dataclass
-class Exported:
+@dataclass(repr=False)
+class Exported(Report):
     """Which files were written into a folder.
 
     Attributes:
@@ -43,6 +44,10 @@ class Exported:
 
     folder: Path
     files: dict[str, int] = field(default_factory=dict)
+
+    def _facts(self) -> tuple[str, ...]:
+        n_lines = sum(self.files.values())
+        return (str(self.folder), f"{len(self.files)} files", f"{n_lines} lines")
 
     def write(self, name: str, records: Iterable[FlatRecord]) -> None:
         """Write the file of this name, a record a line.
@@ -63,7 +68,7 @@ class Exported:
         Args:
             name: The folder's name.
             documents: The names of the files, and what they hold.
-            pattern: How they are told, '' for the folder's *.json.
+            pattern: How the files are reported; '' for the folder's *.json.
 
         Raises:
             StorageError: Where one cannot be written.
@@ -75,8 +80,8 @@ class Exported:
             self.files[label] = self.files.get(label, 0) + n_lines
 
 
-@dataclass
-class FileReport:
+@dataclass(repr=False)
+class FileReport(Report):
     """What became of one file.
 
     Attributes:
@@ -90,6 +95,11 @@ class FileReport:
     imported: int = 0
     skipped: int = 0
     problems: list[str] = field(default_factory=list)
+
+    def _facts(self) -> tuple[str, ...]:
+        problems = f"{len(self.problems)} problems" if self.problems else ""
+        counts = f"{self.imported} imported, {self.skipped} skipped"
+        return (self.file, counts, problems)
 
 
 Reports = list[FileReport]
@@ -143,7 +153,7 @@ def read_group(
         journal: Where the events are appended, in one transaction.
         files: The files.
         path: As in `each_file`.
-        name: How the files are told, as `folder/*.json`.
+        name: How the files are reported, such as `folder/*.json`.
         reader: Makes events of their objects, which come with places.
     """
     report = FileReport(name)

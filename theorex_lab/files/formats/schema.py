@@ -1,6 +1,6 @@
 """What a record of a file must hold, as pydantic models.
 
-What is said of a record that does not hold it is here too.
+The module also words the errors for records that do not hold it.
 
 Imported only where files are read: pydantic takes longer to load than most commands
 take to run.
@@ -49,7 +49,7 @@ def within(
     high: float,
     noun: str = "number",
 ) -> FieldInfo:
-    """Return the bounds of a number, and how they are told.
+    """Return the bounds of a number, with their wording.
 
     Args:
         low: The least that is allowed.
@@ -63,7 +63,7 @@ def within(
 
 
 def whole(low: int, high: int = LARGEST) -> FieldInfo:
-    """Return the bounds of a whole number, and how they are told."""
+    """Return the bounds of a whole number, with their wording."""
     return within(low, high, "whole number")
 
 

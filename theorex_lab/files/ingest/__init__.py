@@ -1,6 +1,6 @@
-"""Documents, source code, pictures and films come in here, by a reader a form.
+"""Take in documents, source code, pictures and films, with one reader for each form.
 
-Each file becomes a `document` with its sections, symbols or scenes, which every design
-finds in the one search. Sessions of coding agents come in by `files.transcripts`, where
-each line becomes the capture that the hook would have written.
+Each file becomes a `document` with its sections, symbols or scenes, which the search of
+every design finds. `files.transcripts` imports sessions of coding agents: each line
+becomes the capture that the hook would have written.
 """

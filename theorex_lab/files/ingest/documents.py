@@ -20,6 +20,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent
 from theorex_lab.core.progress import bar
 from theorex_lab.core.project import checkout_root, project_at, repository_of
+from theorex_lab.core.readable import Report
 from theorex_lab.journal.event import Body, new_event
 from theorex_lab.journal.identity import project_in
 from theorex_lab.memory.contract import Home
@@ -55,8 +56,8 @@ class FileReader(NamedTuple):
     whole: bool = True
 
 
-@dataclass
-class Ingested:
+@dataclass(repr=False)
+class Ingested(Report):
     """What came in, or would by a dry run.
 
     Attributes:
@@ -82,6 +83,11 @@ class Ingested:
     links: int = 0
     masked: int = 0
     problems: list[str] = field(default_factory=list)
+
+    def _facts(self) -> tuple[str, ...]:
+        problems = f"{len(self.problems)} problems" if self.problems else ""
+        changes = f"{self.new} new, {self.changed} changed"
+        return (f"{self.files} files", changes, f"{self.parts} parts", problems)
 
 
 class _Source(NamedTuple):

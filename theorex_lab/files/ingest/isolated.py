@@ -92,7 +92,7 @@ def _reply(
 
 
 def _error_of(line: str) -> Exception:
-    """Return the error that the last line of the process tells of."""
+    """Return the error that the last line of the process reports."""
     kind, _, why = line.partition(": ")
     if kind in ("ModuleNotFoundError", "ImportError"):
         package = why.split("'")[1] if "'" in why else why
@@ -103,7 +103,7 @@ def _error_of(line: str) -> Exception:
 def _serve() -> None:
     """Do what standard input asks for, one file after another.
 
-    An error ends it, and is told on standard error.
+    An error ends the process, and is printed on standard error.
     """
     if sys.platform != "win32":
         import resource

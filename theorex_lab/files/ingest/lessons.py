@@ -79,8 +79,8 @@ def synthesize(
 ) -> Lessons:
     """Keep a text, and the lessons that a model draws from it, in one transaction.
 
-    The model reads its first 3,000 characters. Asked are the models that
-    `routing.router.route_in` names for a synthesis, in its order. A lesson is the
+    The model reads its first 3,000 characters. The models that
+    `routing.router.route_in` names for a synthesis are asked in their order. A lesson is the
     model's word (source `model`), with domain, outcome and confidence as tags; it rests
     on the text. Where no model answers as it should, the text is kept alone.
 

@@ -59,7 +59,7 @@ class TextBlock(NamedTuple):
     """A heading, or what stands below it.
 
     Attributes:
-        level: Of a heading from 1; 0 of what stands below one.
+        level: The level of a heading, from 1; 0 for text below a heading.
         text: Its text.
         line: Where it begins, from 1.
     """

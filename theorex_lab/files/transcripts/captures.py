@@ -299,7 +299,7 @@ _SESSIONS = ("sessionId", "session", "session_id")
 
 
 class _Times:
-    """Gives each thing that is told its time.
+    """Gives each line of a transcript its time.
 
     Attributes:
         last: The latest time that was stated, until then that of the file.
@@ -312,9 +312,9 @@ class _Times:
         self._waiting: list[_Line] = []  # until something states a time
 
     def of(self, line: _Line) -> Iterator[TimedCapture]:
-        """Yield what can be told now that this comes.
+        """Yield the captures whose time is known after this line.
 
-        It is the line itself, behind what waited for a time, or nothing yet.
+        They are the line itself, after those that waited for a time, or nothing yet.
         """
         stated = read_time(line.said.at)
         if stated is not None and stated.at <= self._latest:

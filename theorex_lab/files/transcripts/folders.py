@@ -1,6 +1,6 @@
 """Transcripts in a folder, and their lines.
 
-Lines are streamed, each of bounded length, and what cannot be read is told.
+Lines are streamed, each of bounded length. Unreadable ones are reported.
 """
 
 import gzip
@@ -109,8 +109,8 @@ def _named_as_transcripts(folder: Path, problems: list[str]) -> Iterator[Path]:
 def in_time_order(files: Mapping[Path, int]) -> dict[Path, int]:
     """Return files by the first time that they state.
 
-    Of one form the shorter ones come first. So a session stands before one that repeats
-    its lines.
+    Among files of one form the shorter ones come first. So a session comes before one
+    that repeats its lines.
 
     Args:
         files: The files with their sizes in bytes.

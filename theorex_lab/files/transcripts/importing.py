@@ -20,6 +20,7 @@ from theorex_lab.core.project import (
     Repository,
     project_by_path,
 )
+from theorex_lab.core.readable import Report
 from theorex_lab.files.formats.flat_files import merged
 from theorex_lab.files.transcripts.captures import (
     REST_MICROSECONDS,
@@ -57,8 +58,8 @@ _COUNTED = {
 }
 
 
-@dataclass
-class Imported:
+@dataclass(repr=False)
+class Imported(Report):
     """What came in, or would by a dry run.
 
     All that the transcripts tell is one of events, already, replayed, skipped, earlier.
@@ -72,8 +73,8 @@ class Imported:
             forked from.
         skipped: How many the hook itself had recorded.
         earlier: How many were before `since`.
-        guessed: Of the events, how many have a time that no line states plainly, by how
-            it was guessed (see `TimedCapture`).
+        guessed: How many events have a time that no line states plainly, by the way it
+            was guessed (see `TimedCapture`).
         projects: By name, how many sessions, prompts, tools and messages.
         unread: How many lines could not be read, wholly or from some place on.
         problems: What could not be read, and where.
@@ -94,6 +95,11 @@ class Imported:
     problems: list[str] = field(default_factory=list)
     trusted: bool = False
     suggestion: str = ""
+
+    def _facts(self) -> tuple[str, ...]:
+        problems = f"{len(self.problems)} problems" if self.problems else ""
+        n_sessions = f"{self.sessions} new sessions"
+        return (f"{self.files} files", n_sessions, f"{self.events} events", problems)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it.

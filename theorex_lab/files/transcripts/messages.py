@@ -31,7 +31,7 @@ class Utterance(NamedTuple):
         at: The time, as the transcript states it.
         cwd: The folder of the session.
         is_unique: Whether its id, with its time, is that of no other event in any
-            session, so that a session which repeats it tells of the same one.
+            session, so that a session which repeats it has the same event.
         written: The text that the hook's was cut from.
     """
 
@@ -45,7 +45,7 @@ class Utterance(NamedTuple):
 
 
 class MessageSource(NamedTuple):
-    """Where something is told.
+    """The place of a message in a transcript.
 
     Attributes:
         session: In which session.
@@ -67,7 +67,7 @@ class MessageSource(NamedTuple):
         kind: str,
         text: str = "",
     ) -> Utterance:
-        """Return what is told there, of a kind that stands in its id.
+        """Return the message at this place, with its kind in its id.
 
         Args:
             hook: The event as the hook would have got it.
@@ -107,7 +107,7 @@ class MessageSource(NamedTuple):
 class Reader(Protocol):
     """Reads the lines of one transcript in order.
 
-    What it tells of a start of them, it tells of the whole as well.
+    What it yields for the first lines, it yields for all lines as well.
     """
 
     name: str
@@ -128,7 +128,7 @@ class Reader(Protocol):
         """
 
     def end(self) -> Iterator[Utterance]:
-        """Return what is told by there being no further line.
+        """Return what the end of the lines implies.
 
         It is asked only where the session is over.
         """

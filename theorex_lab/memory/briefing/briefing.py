@@ -8,6 +8,7 @@ from pathlib import Path
 
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable, TheorexError
 from theorex_lab.core.git_repository import NoCommit, NoRepository
+from theorex_lab.core.readable import Report
 from theorex_lab.memory.briefing.candidates import Candidate
 from theorex_lab.memory.briefing.compose import kept_start_candidates
 from theorex_lab.memory.briefing.design_lines import design_candidates
@@ -41,8 +42,8 @@ FEWEST_TOKENS = 20
 _QUERY_CHARACTERS = 700  # of a prompt, that are compared by meaning
 
 
-@dataclass(frozen=True)
-class BriefingLine:
+@dataclass(frozen=True, repr=False)
+class BriefingLine(Report):
     """One line of a briefing.
 
     Attributes:
@@ -61,6 +62,12 @@ class BriefingLine:
     timestamp: int
     events: tuple[str, ...]
 
+    def _facts(self) -> tuple[str, ...]:
+        return (self.section, repr(self.text))
+
+    def __str__(self) -> str:
+        return self.text
+
 
 @dataclass(frozen=True)
 class Briefing:
@@ -73,6 +80,14 @@ class Briefing:
         problem: Why a prompt was compared by words alone where the home's embedder
             knows meaning, or why the git history could not be read; '' where nothing
             was wrong.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     text = "The till rounds half up"
+    ...     _ = lab.agent("main").write(text, observation_type="decision")
+    ...     briefing = lab.briefing()
+    >>> [line.section for line in briefing.lines]
+    ['Decisions']
     """
 
     text: str
@@ -107,8 +122,10 @@ def make_briefing(
     A project without a recorded session starts with what its git history tells.
 
     Args:
-        home: The home. One of a project gives what is of it or of none.
-        query: A prompt. With one only what the prompt brings beside the start is given.
+        home: The home. With a project, the briefing holds memory of the project and memory
+            without one.
+        query: A prompt. With one, the briefing holds only what the prompt adds to that
+            of the session's start.
         tokens: The budget, heading included; from 20.
         folder: A folder of the project, whose git history is read; None is the last one
             that the journal knows, '' is none.

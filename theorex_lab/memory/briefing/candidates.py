@@ -53,7 +53,7 @@ class Candidate:
         weight: How much it is worth, 0..1.
         at: When what it says was last said or done (µs UTC).
         session: The session that it is of, '' for many.
-        words: Its content words, by which lines that say the same are told.
+        words: Its content words, by which lines that say the same are recognised.
         events: The ids of the events that it rests on.
         why: Why it is there, in words a person understands.
         features: By name what its weight was made of.
@@ -77,7 +77,7 @@ class Candidate:
 
     @property
     def id(self) -> str:
-        """By what a person names it, also when it is made again another day."""
+        """The id by which a person names it, also when it is made again another day."""
         return self.own_id or line_id(self.text)
 
 

@@ -197,7 +197,8 @@ def command_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]
 def command_uses(sessions: Iterable[Session]) -> list[CommandUse]:
     """Return how each command of the project was used, from trusted steps alone.
 
-    Commands that name one file, test or number are told together, as one with marks.
+    Commands that differ in one file, test or number are listed as one, with a
+    placeholder.
     """
     uses: dict[str, CommandUse] = {}
     for session in sessions:

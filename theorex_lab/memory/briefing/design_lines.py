@@ -1,8 +1,8 @@
 """Lines of a briefing that the memory designs of a home offer.
 
-A design says with its sections which kinds of its lines are whole statements, where they
-stand, and what they are worth. Beside them stand how a session summed itself up and what
-is known of ingested files.
+A design says with its sections which kinds of its lines are whole statements, under
+which title they stand, and what they are worth. The module also offers the summaries of
+sessions, and lines on ingested files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All lines of a home by their ids, whatever has room in a briefing."""
+"""All lines of a home by their ids, whether or not a briefing has room for them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A user who states the same wish in two projects states it of themselves. Such a rule
 names no file, command or place; and each of its telling words was said in both, so that
-nothing of one project is told in another.
+nothing of one project is shown in another.
 """
 
 from __future__ import annotations

@@ -389,7 +389,7 @@ class _Company:
     def partners_of(self, path: str) -> list[tuple[str, int]]:
         """Return the files that change in most sessions of a file, with in how many.
 
-        They stand in the order of that number. A file's own test is none of them.
+        They are in the order of that number. A file's own test is left out.
         """
         own_sessions = self._edits[path].sessions
         n_shared_by_file: Counter[str] = Counter()
@@ -604,7 +604,7 @@ def _stated_places(
 ) -> list[Candidate]:
     """Return what users and agents say of where something is, the best first.
 
-    Of two places of one thing the newer is given.
+    Where one thing has two places, the newer one is returned.
     """
     candidates: list[Candidate] = []
     statements: list[DatedStatement] = []

@@ -160,7 +160,7 @@ class PromptLine:
         events: The ids of the events that it rests on.
         id: What names it, so that a session is given it once.
         session: The session that it is of.
-        words: Its content words, by which lines that say the same are told.
+        words: Its content words, by which lines that say the same are recognised.
         weight: How much it is worth, 0..1.
     """
 
@@ -423,7 +423,7 @@ def prompt_text(lines: Iterable[PromptLine]) -> str:
 
 
 def words_of_line(text: str) -> Words:
-    """Return the content words of a line, by which lines that say the same are told."""
+    """Return the content words of a line, which show whether two lines say the same."""
     words, _ = words_in(text)
     return frozenset(words)
 

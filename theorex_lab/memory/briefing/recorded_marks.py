@@ -44,8 +44,8 @@ def mark_events(home: Home, now: int) -> Iterator[Event]:
 def _as_the_item_is_now(home: Home, mark: LineMark) -> LineMark:
     """Return the mark of a pinned item with what the item says now.
 
-    A superseded item says nothing. Nor does an untrusted one whose words changed since
-    the person read them. A rule keeps the words that the person made a rule.
+    A superseded item says nothing, and neither does an untrusted one whose words changed
+    after the person read them. A rule keeps the words that the person made a rule.
     """
     if mark.is_line or mark.trusted_at:
         return mark

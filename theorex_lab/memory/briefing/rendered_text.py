@@ -49,7 +49,7 @@ def heading_of(tokens: int, now: int, *, has_sessions: bool = True) -> list[str]
     Args:
         tokens: The budget of the whole text.
         now: The time of the briefing (µs UTC).
-        has_sessions: Whether sessions are recorded; else a git history is told.
+        has_sessions: Whether sessions are recorded; else the git history is shown.
     """
     if tokens < _SMALL_BUDGET:
         return [PROMPT_NOTICE]

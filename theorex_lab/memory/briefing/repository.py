@@ -1,9 +1,9 @@
-"""Say what the history of a git repository tells an agent who knows no session of it.
+"""Write the briefing of a project without recorded sessions, from its git history.
 
-It tells which files change together, what comes with a new file of a folder, where the
-latest work was, and which folders were moved. No name or message of a person is told:
-they are the texts of anybody. What an agent sees by itself, such as the list of files,
-is not told either.
+It says which files change together, what comes with a new file of a folder, where the
+latest work was, and which folders were moved. It holds no name and no message of a
+person, since anybody may have written them, and nothing that an agent sees by itself,
+such as the list of files.
 """
 
 from __future__ import annotations
@@ -413,7 +413,7 @@ def _shown_folder(folder: str) -> str:
 
 
 def _beside(path: str, folder: str) -> str:
-    """Return a path as it is told beside a file of a folder.
+    """Return a path as it is written next to a file of a folder.
 
     >>> _beside("app/tax.py", "app"), _beside("app/till/a.py", "app")
     ('`tax.py`', '`app/till/a.py`')

@@ -204,7 +204,7 @@ class RepositoryWork:
     def company_of_areas(self) -> list[Company]:
         """Return the areas that change together, those that nearly always do first.
 
-        An area of tests or texts is told as the company of others.
+        An area of tests or texts is shown as what accompanies others.
         """
         touches_of = self._grouped(self.areas_of)
         companies: list[Company] = []

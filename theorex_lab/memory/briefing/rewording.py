@@ -2,7 +2,7 @@
 
 A wording may say less than its sources, and never more: every number, name, path, code
 and quotation of it occurs in them, no denial, doubt or condition is lost or won, and
-nothing is told as done that was only asked. The checks refuse rather too much, since a
+nothing is reported as done that was only asked. The checks refuse rather too much, since a
 refused wording costs nothing: the extracted line stays. The words are English.
 Standard library only.
 """

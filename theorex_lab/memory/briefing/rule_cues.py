@@ -1,4 +1,4 @@
-"""Cues of English by which a standing rule is told from a task and from small talk.
+"""Cues of English that distinguish a standing rule from a task and from small talk.
 
 Each pattern is a sign, not a verdict: `rules` weighs them. They are of English and of
 coding work in general; another language gets a module like this one. Standard library

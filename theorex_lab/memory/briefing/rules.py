@@ -109,9 +109,9 @@ _Scored = tuple[float, _Group]
 
 
 def rule_candidates(sessions: Iterable[Session], now: int) -> list[Candidate]:
-    """Return the standing rules that sessions tell of, the best first.
+    """Return the standing rules of the sessions, the best first.
 
-    A rule that a later word of the user's takes back is none.
+    A rule that the user later takes back is left out.
 
     Args:
         sessions: The sessions, by their start.
@@ -192,7 +192,7 @@ def _name_other_things(saying: Saying, other: Saying) -> bool:
 
 
 def _answers(report: Saying, group: _Group) -> bool:
-    """Return whether a report tells of a wish that its user asked to record."""
+    """Return whether a report repeats a wish that its user asked to record."""
     telling = report.words - _PRACTICE_STEMS
     for saying in group.sayings:
         if saying.source != "own" or saying.request != report.request:

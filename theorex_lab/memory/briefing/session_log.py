@@ -289,7 +289,7 @@ _kept_logs: WeakKeyDictionary[Journal, dict[str, _KeptLog]] = WeakKeyDictionary(
 
 
 class _Log:
-    """Sorts events into sessions, then tells of each prompt what it is."""
+    """Sorts events into sessions, then says what each prompt is."""
 
     def __init__(self) -> None:
         self._steps: dict[_SessionKey, list[_SentPrompt | Event]] = {}

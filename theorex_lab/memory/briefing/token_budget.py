@@ -27,7 +27,7 @@ CONCEPT_HEADING_TOKENS = 20
 # Hearsay (trust below `agent`): one part in so many of the budget, and lines of one
 # agent and kind of source.
 HEARSAY_PART = 4
-HEARSAY_LINES = 5
+UNTRUSTED_LINES = 5
 _LEAST_BYTES = 40  # of room that is worth filling
 _LIST_BYTES = len("- \n")
 
@@ -97,7 +97,7 @@ class TokenBudget:
     def __init__(self, tokens: int, *, used: int) -> None:
         self.left = tokens - used
         self._for_hearsay = tokens // HEARSAY_PART
-        self._heard = Counter[object]()  # lines, by who they are from
+        self._n_untrusted = Counter[object]()  # lines, by who they are from
 
     def take(
         self,
@@ -134,8 +134,11 @@ class TokenBudget:
         """
         candidates: list[ContextLine] = []
         for line in lines:
-            if not line.trusted and self._heard[line.heard_from] < HEARSAY_LINES:
-                self._heard[line.heard_from] += 1
+            if (
+                not line.trusted
+                and self._n_untrusted[line.untrusted_source] < UNTRUSTED_LINES
+            ):
+                self._n_untrusted[line.untrusted_source] += 1
                 candidates.append(line)
         candidates = candidates[:most]
         before = self.left
