@@ -5,6 +5,20 @@ from __future__ import annotations
 import re
 
 import click
+from click import (
+    BadOptionUsage,
+    BadParameter,
+    Choice,
+    Context,
+    FloatRange,
+    Group,
+    IntRange,
+    MissingParameter,
+    NoSuchOption,
+    Option,
+    Parameter,
+    UsageError,
+)
 
 from theorex_lab.files.command_line.options import nearest
 
@@ -23,7 +37,7 @@ _TAKES_NONE = "does not take a value"
 _LIKENESS = 0.6
 
 
-def usage_message(error: click.UsageError) -> str:
+def usage_message(error: UsageError) -> str:
     """Return one sentence about a wrong usage.
 
     It says what was given, what is allowed, and the command that says more.
@@ -35,7 +49,7 @@ def usage_message(error: click.UsageError) -> str:
     return f"{message}; `{error.ctx.command_path} --help` says more"
 
 
-def shows_help(error: click.UsageError) -> bool:
+def shows_help(error: UsageError) -> bool:
     """Return whether the error is that a group was called without any argument.
 
     Older releases of click print the help themselves.
@@ -44,17 +58,17 @@ def shows_help(error: click.UsageError) -> bool:
     return kind is not None and isinstance(error, kind)
 
 
-def _message(error: click.UsageError) -> str:
+def _message(error: UsageError) -> str:
     """Return what was given and what is allowed."""
     if shows_help(error) or error.message == _MISSING_COMMAND:
         return _no_command(error)
-    if isinstance(error, click.NoSuchOption):
+    if isinstance(error, NoSuchOption):
         return _no_such_option(error)
-    if isinstance(error, click.MissingParameter):
+    if isinstance(error, MissingParameter):
         return _missing(error)
-    if isinstance(error, click.BadParameter):
+    if isinstance(error, BadParameter):
         return _refused(error)
-    if isinstance(error, click.BadOptionUsage):
+    if isinstance(error, BadOptionUsage):
         return _without_value(error)
     extra = _EXTRA.fullmatch(error.message)
     if extra:
@@ -63,17 +77,17 @@ def _message(error: click.UsageError) -> str:
     return error.format_message()
 
 
-def _no_command(error: click.UsageError) -> str:
+def _no_command(error: UsageError) -> str:
     """Return which commands a group has."""
     names: list[str] = []
     ctx = error.ctx
-    if ctx is not None and isinstance(ctx.command, click.Group):
+    if ctx is not None and isinstance(ctx.command, Group):
         names = ctx.command.list_commands(ctx)
     all_names = ", ".join(names)
     return f"got no command; allowed are {all_names}"
 
 
-def _no_such_option(error: click.NoSuchOption) -> str:
+def _no_such_option(error: NoSuchOption) -> str:
     """Return which option is not known, with the nearest that is, else with all."""
     name = error.option_name
     options: list[str] = []
@@ -86,7 +100,7 @@ def _no_such_option(error: click.NoSuchOption) -> str:
     return f"got the option {name}; allowed are {all_options}"
 
 
-def _options_of(ctx: click.Context) -> list[str]:
+def _options_of(ctx: Context) -> list[str]:
     """Return the long names of a command's options."""
     names: list[str] = []
     for parameter in ctx.command.get_params(ctx):
@@ -94,7 +108,7 @@ def _options_of(ctx: click.Context) -> list[str]:
     return names
 
 
-def _without_value(error: click.BadOptionUsage) -> str:
+def _without_value(error: BadOptionUsage) -> str:
     """Return which option lacks its value, or has one although it takes none."""
     name = error.option_name
     if _TAKES_NONE in error.message:
@@ -102,7 +116,7 @@ def _without_value(error: click.BadOptionUsage) -> str:
     return f"got {name} without a value; allowed is {name} VALUE"
 
 
-def _missing(error: click.MissingParameter) -> str:
+def _missing(error: MissingParameter) -> str:
     """Return what was not given, and how it is given."""
     parameter = error.param
     ctx = error.ctx
@@ -112,7 +126,7 @@ def _missing(error: click.MissingParameter) -> str:
     allowed = _allowed(parameter.type)
     if allowed:
         return f"{name} is missing; allowed {allowed}"
-    if isinstance(parameter, click.Option):
+    if isinstance(parameter, Option):
         value = parameter.metavar or "VALUE"
         return f"{name} is missing; give it as {name} {value}"
     pieces = ctx.command.collect_usage_pieces(ctx)
@@ -120,7 +134,7 @@ def _missing(error: click.MissingParameter) -> str:
     return f"{name} is missing; usage: {usage}"
 
 
-def _refused(error: click.BadParameter) -> str:
+def _refused(error: BadParameter) -> str:
     """Return which value was refused, and what is allowed in its place."""
     parameter = error.param
     message = error.message
@@ -136,7 +150,7 @@ def _refused(error: click.BadParameter) -> str:
     return f"{name}: got {value}; allowed {allowed}"
 
 
-def _name(parameter: click.Parameter) -> str:
+def _name(parameter: Parameter) -> str:
     """Return the name of an option as it is typed, or of an argument in capitals."""
     long_names = _long_names(parameter)
     if long_names:
@@ -145,20 +159,20 @@ def _name(parameter: click.Parameter) -> str:
     return name.upper()
 
 
-def _long_names(parameter: click.Parameter) -> list[str]:
+def _long_names(parameter: Parameter) -> list[str]:
     """Return the names of an option that begin with two dashes."""
     return [name for name in parameter.opts if name.startswith("--")]
 
 
 def _allowed(kind: object) -> str:
     """Return what a type of values allows; '' where it takes any text."""
-    if isinstance(kind, click.Choice):
+    if isinstance(kind, Choice):
         choices = ", ".join(map(str, kind.choices))
         return f"are {choices}"
-    if isinstance(kind, click.IntRange):
+    if isinstance(kind, IntRange):
         bounds = _range(kind)
         return f"is a whole number{bounds}"
-    if isinstance(kind, click.FloatRange):
+    if isinstance(kind, FloatRange):
         bounds = _range(kind)
         return f"is a number{bounds}"
     if kind is click.INT:
@@ -168,7 +182,7 @@ def _allowed(kind: object) -> str:
     return ""
 
 
-def _range(kind: click.IntRange | click.FloatRange) -> str:
+def _range(kind: IntRange | FloatRange) -> str:
     """Return the bounds of a range in words.
 
     >>> _range(click.IntRange(1, 1_000))
