@@ -339,7 +339,7 @@ def test_moments_drift_and_audit(run: Run) -> None:
                 "--kind",
                 "tier_change",
                 "--kind",
-                "gate",
+                "policy_test",
                 "--limit",
                 "1",
                 "--json",

@@ -44,7 +44,7 @@ KINDS = (
     "post_run",
     "outcome_record",
     "review",
-    "gate",
+    "policy_test",
     "erasure",
     "salvage",
     "pin",
@@ -184,7 +184,7 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
         "sage",
         "Lower the TTL.",
     )
-    assert by_kind["gate"].detail["decision"] == "refuse"
+    assert by_kind["policy_test"].detail["decision"] == "refuse"
     assert (
         by_kind["graduation"].detail["label"],
         by_kind["graduation"].detail["days"],
@@ -421,7 +421,7 @@ def test_the_latest_entries_are_told_and_kinds_of_which_there_are_none_read_noth
         ]
         assert audit(lab.home, limit=20, **options) == whole[-20:]  # type: ignore[arg-type]
     read.clear()
-    assert audit(lab.home, kinds=["gate"], limit=20) == []
+    assert audit(lab.home, kinds=["policy_test"], limit=20) == []
     assert read == []
 
 

@@ -26,7 +26,7 @@ from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.memory.observation import FIX_TYPE
 
 STEPS = (
-    "judge review refine gate digest flush scan graduate promote heartbeat dream"
+    "judge review refine acceptance digest flush scan graduate promote heartbeat dream"
     " attempts genes learn cards embed briefing".split()
 )
 
@@ -87,7 +87,7 @@ def test_the_maintenance_takes_every_step_for_every_agent(tmp_path: Path) -> Non
             "0 fixes written; 1 wait on: no trace was kept"
         )
         assert detail["refine"] == "1 observations written"
-        assert detail["gate"].startswith(
+        assert detail["acceptance"].startswith(
             "memory: refuse (1.000 now, 1.000 proposed, on 5 records): nothing better"
             " found"
         )
@@ -264,7 +264,7 @@ def test_a_step_that_fails_stops_no_other(
         report = lab.maintain(reviewer="heuristic")
         # What graduates is scanned at once, so that its step fails with the scan.
         failed = {"lifecycle.scan": {"scan", "graduate"}}.get(
-            broken, {broken.rpartition(".")[2]}
+            broken, {"acceptance" if broken == "gate" else broken.rpartition(".")[2]}
         )
         assert {step.name: step.ok for step in report.steps} == {
             name: name not in failed for name in STEPS
@@ -346,7 +346,7 @@ def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(
         before = lab.settings
         report = lab.maintain(reviewer="heuristic")
         assert "memory: accept" in next(
-            step.detail for step in report.steps if step.name == "gate"
+            step.detail for step in report.steps if step.name == "acceptance"
         )
         assert lab.settings == load_settings(lab.config_file)
         assert lab.settings != before
@@ -367,7 +367,10 @@ def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(
 
 
 def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
-    assert run("policy").out == "no policy was kept yet\n"
+    assert (
+        run("policy").out
+        == "no policy is kept yet: keep one with `theorex policy --snapshot`\n"
+    )
     kept = run("policy", "--snapshot", "--reason", "as it began", "--json").json
     assert {"number", "settings", "metrics", "reason", "parent"} <= kept.keys()
     assert kept["metrics"] == {"memory": {"score": 0.0, "n": 0}}
@@ -387,7 +390,7 @@ def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
     shown = run("policy").out.splitlines()
     assert [line[0] for line in shown] == ["*", " ", "*", "*"]
     assert shown[2].endswith("rolled back to 1")
-    said = run("policy", "--test", "--json").json["gated"]
+    said = run("policy", "--test", "--json").json["tested"]
     assert [(each["part"], each["decision"]) for each in said] == [("memory", "hold")]
     assert (
         run("policy", "--test").out.splitlines()[0]
@@ -421,7 +424,7 @@ def test_the_command_of_the_maintenance(
     assert failed.code == 1
     assert (failed.json["ok"], failed.json["error"]) == (
         False,
-        "these steps of the night failed: briefing",
+        "these steps of the maintenance failed: briefing",
     )
     assert (
         "FAILED briefing    the disk is full"

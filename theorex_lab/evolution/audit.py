@@ -224,7 +224,7 @@ _RECORDS: dict[str, tuple[str, str]] = {
         "review",
         "outcome_id score confidence failure_class model_used fix_description",
     ),
-    "gated": ("gate", "decision before after n policy"),
+    "gated": ("policy_test", "decision before after n policy"),
     "erasure": ("erasure", ""),
     "salvaged": ("salvage", "events lost set_aside"),
     "pinned": ("pin", "item undo text"),

@@ -172,18 +172,20 @@ class _Maintenance:
 
     def _steps(self) -> dict[str, Callable[[], str]]:
         """Return the steps by name, in their order, those of the designs among them."""
-        before_gate: dict[str, Callable[[], str]] = {}
-        after_gate: dict[str, Callable[[], str]] = {}
+        before_policy_test: dict[str, Callable[[], str]] = {}
+        after_policy_test: dict[str, Callable[[], str]] = {}
         for design in self.home.designs:
             for step in design.steps:
-                steps = before_gate if step.before_gate else after_gate
+                steps = (
+                    before_policy_test if step.before_policy_test else after_policy_test
+                )
                 steps[step.name] = partial(step.run, self.home, self.agent)
         return {
             "judge": self.judge,
             "review": self.review,
-            **before_gate,
-            "gate": self.gate,
-            **after_gate,
+            **before_policy_test,
+            "acceptance": self.test_policy,
+            **after_policy_test,
             "cards": self.cards,
             "embed": self.embed,
             "briefing": self.save_briefings,
@@ -214,7 +216,7 @@ class _Maintenance:
             report += f"; {n_failures} wait on: {problem}"
         return report
 
-    def gate(self) -> str:
+    def test_policy(self) -> str:
         """Judge the policy that is proposed for each part."""
         self.gated = gate(self.home)
         return "; ".join(describe_acceptance(result) for result in self.gated)

@@ -160,12 +160,12 @@ class MaintenanceStep:
     Attributes:
         name: Its name.
         run: Runs it for one agent, or for all where that is None, and says what it did.
-        before_gate: Whether it runs before the policy is judged.
+        before_policy_test: Whether it runs before the policy is judged.
     """
 
     name: str
     run: Callable[[Home, str | None], str]
-    before_gate: bool = False
+    before_policy_test: bool = False
 
 
 class Proposal(NamedTuple):

@@ -286,7 +286,7 @@ DESIGN = Design(
     status=_status,
     files=(FILES,),
     steps=(
-        MaintenanceStep("refine", _refine_all, before_gate=True),
+        MaintenanceStep("refine", _refine_all, before_policy_test=True),
         MaintenanceStep("flush", _flush_all),
         MaintenanceStep("scan", _scan_all),
         MaintenanceStep("graduate", _graduate_all),
