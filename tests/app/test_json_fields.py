@@ -166,7 +166,7 @@ CASES = [
     ),
     Case(
         "facts write",
-        "--entity people/ann --fact 'Lives not in York'",
+        "--entity people/ann --fact 'Does not live in York'",
         saves={"fact2": "id"},
     ),
     Case("facts list"),

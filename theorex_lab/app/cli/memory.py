@@ -522,9 +522,11 @@ def trust(item: str, undo: bool) -> None:
 
     JSON: {item}
     """
+    from theorex_lab.designs.theorex.sections import fix_id
+
     lab = open_lab()
     trusted = lab.trust(item, undo=undo)
-    if lab.theorex.fix_id(trusted):
+    if fix_id(lab.home, trusted):
         _emit(trusted, "is a known fix from now on")
     elif undo:
         _emit(trusted, "is no standing rule any more")

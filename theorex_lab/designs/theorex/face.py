@@ -36,7 +36,6 @@ class Theorex(DesignApi):
     boot_aware = on_home(sections.render_for_model)
     flash_context = on_home(sections.render_flash)
     trust = on_home(sections.trust_fix)
-    fix_id = on_home(sections.fix_id)
     drift = on_home(upkeep.drift)
     check_context = on_home(upkeep.check_context)
     check_turns = on_home(upkeep.check_turns)
@@ -58,10 +57,12 @@ class Theorex(DesignApi):
 
         In a project they are those with events of it.
         """
-        flash = self.home.views.get(Flash)
-        name = check_agent(agent)
-        waiting = flash.waiting(self.home, name)
-        return [session for session, _ in waiting]
+        return [
+            name
+            for name, _ in self.home.views.get(Flash).waiting(
+                self.home, check_agent(agent)
+            )
+        ]
 
     def query_shared(self, query: str = "", *, limit: int = 10) -> Any:
         """Return the concepts of the shared web that answer the query best.
