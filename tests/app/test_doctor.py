@@ -62,7 +62,14 @@ def lived(run: Run, tmp_path: Path) -> Path:
 def test_a_sound_home(look: Look, lived: Path, run: Run, hooks: Path) -> None:
     found = look()
     assert {level for level, _, _ in found.values()} == {"ok"}
-    assert {*found} >= {"hooks", "permissions", "disk", "journal", "night", "models"}
+    assert {*found} >= {
+        "hooks",
+        "permissions",
+        "disk",
+        "journal",
+        "maintenance",
+        "models",
+    }
     assert all(do == "" for _, _, do in found.values())
     shown = run("doctor", "--settings", str(hooks)).out
     assert "ok       hooks: 8 of 8 are in" in shown
@@ -170,29 +177,29 @@ class TestNight:
     def test_none_yet(self, look: Look, tmp_path: Path) -> None:
         with Lab(tmp_path / "home") as lab:
             lab.agent("main").write("a first sentence")
-        assert look()["night"] == (
+        assert look()["maintenance"] == (
             "warning",
-            "none was ever run",
+            "it was never run",
             "theorex maintain --schedule cron",
         )
 
     def test_long_ago(self, look: Look, tmp_path: Path) -> None:
         self.nights(tmp_path / "home", at=SystemClock().now() - 5 * DAY)
-        assert look()["night"] == (
+        assert look()["maintenance"] == (
             "warning",
-            "the last one was 5.0 days ago",
+            "it was run 5.0 days ago",
             "theorex maintain --schedule cron",
         )
 
     def test_long_ago_and_nothing_since(self, look: Look, tmp_path: Path) -> None:
         self.nights(tmp_path / "home", at=SystemClock().now() - 5 * DAY, later=False)
-        assert look()["night"][0] == "ok"
+        assert look()["maintenance"][0] == "ok"
 
     def test_failed(self, look: Look, tmp_path: Path) -> None:
         self.nights(tmp_path / "home", at=SystemClock().now(), ok=False)
-        assert look()["night"] == (
+        assert look()["maintenance"] == (
             "warning",
-            "the last one was 0.0 days ago; failed: scan",
+            "it was run 0.0 days ago; failed: scan",
             "theorex maintain",
         )
 

@@ -1,6 +1,6 @@
 """The command that looks at what the memory needs.
 
-That is hooks, files, journal, night and models; `status` tells the embedder.
+That is hooks, files, journal, maintenance and models; `status` tells the embedder.
 """
 
 import os
@@ -29,7 +29,7 @@ Found = dict[
 ]  # level (ok, warning, problem), what it is about, what is said of it, what to do
 
 _OTHERS = 0o077
-_STALE_DAYS = 2.0  # one night that was slept through is no reason to worry
+_STALE_DAYS = 2.0  # one run that was left out is no reason to worry
 _CHECKED_EVENTS = 1_000
 _LITTLE_BYTES = 1 << 30
 _FULL_BYTES = 100 << 20
@@ -217,24 +217,24 @@ def _journal(lab: Lab) -> Iterator[Found]:
     for event in lab.bad_events():
         text = f"{event.seq} ({event.kind}, {event.id}) is set aside: {event.why}"
         yield _finding("event", text, event.do, problem=True)
-    yield _last_night(lab, last)
+    yield _last_maintenance(lab, last)
 
 
-def _last_night(lab: Lab, last_seq: int) -> Found:
-    """Return how the last night went, and whether the next is late."""
+def _last_maintenance(lab: Lab, last_seq: int) -> Found:
+    """Return how the last maintenance went, and whether the next is late."""
     schedule = "theorex maintain --schedule cron"
-    nights = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
-    if not nights:
-        return _finding("night", "none was ever run", schedule, warning=True)
-    night = nights[0]
-    days = max(lab.clock.now() - night.at, 0) / MICROSECONDS_PER_DAY
-    text = f"the last one was {days:.1f} days ago"
-    failed = [step["name"] for step in night.body["steps"] if not step["ok"]]
+    runs = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
+    if not runs:
+        return _finding("maintenance", "it was never run", schedule, warning=True)
+    last_run = runs[0]
+    days = max(lab.clock.now() - last_run.at, 0) / MICROSECONDS_PER_DAY
+    text = f"it was run {days:.1f} days ago"
+    failed = [step["name"] for step in last_run.body["steps"] if not step["ok"]]
     if failed:
         text += f"; failed: {', '.join(failed)}"
-    is_late = days > _STALE_DAYS and last_seq > night.seq
+    is_late = days > _STALE_DAYS and last_seq > last_run.seq
     do = schedule if is_late else "theorex maintain"
-    return _finding("night", text, do, warning=is_late or bool(failed))
+    return _finding("maintenance", text, do, warning=is_late or bool(failed))
 
 
 def _models(lab: Lab, online: bool) -> Iterator[Found]:

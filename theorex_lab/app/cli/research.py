@@ -445,7 +445,7 @@ def _scores(compared: Comparison, against: str) -> str:
         "ci_low",
         "ci_high",
         "tokens",
-        f"beside {against}",
+        f"compared with {against}",
     ]
     return pd.DataFrame(rows, columns=names).round(3).to_string(index=False)
 
