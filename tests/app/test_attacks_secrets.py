@@ -341,7 +341,7 @@ def test_a_command_says_what_it_masked_or_kept(
         return done.output
 
     assert json.loads(run("--json"))["masked"] == 2
-    assert "(2 masked as secrets)" in run()
+    assert "(2 secrets were masked)" in run()
     with Lab(tmp_path / "home") as made:
         assert_clean(made)
     told = json.loads(run("--json", "--keep-secrets"))

@@ -99,7 +99,7 @@ def test_a_search_for_somebody_who_never_wrote_says_so(
     )
     empty = run("search", "harbour", "--home", str(tmp_path / "empty"), "--json")
     assert empty.json["notes"] == [
-        "the agent 'main' has written nothing yet; nor has anybody else"
+        "the agent 'main' has written nothing yet; no other agent has either"
     ]
 
 

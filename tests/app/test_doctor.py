@@ -72,7 +72,7 @@ def test_a_sound_home(look: Look, lived: Path, run: Run, hooks: Path) -> None:
     }
     assert all(do == "" for _, _, do in found.values())
     shown = run("doctor", "--settings", str(hooks)).out
-    assert "ok       hooks: 8 of 8 are in" in shown
+    assert "ok       hooks: 8 of 8 hooks are in" in shown
 
 
 def test_no_home_is_made_by_looking(look: Look, tmp_path: Path) -> None:
@@ -94,14 +94,14 @@ class TestHooks:
         hooks.write_text(json.dumps(settings))
         assert look()["hooks"][:2] == (
             "warning",
-            f"7 of 8 are in {hooks}; missing: PreCompact",
+            f"7 of 8 hooks are in {hooks}; missing: PreCompact",
         )
 
     def test_the_program_is_gone(self, look: Look, tmp_path: Path) -> None:
         (tmp_path / "theorex-hook").unlink()
         assert (
             look(code=1)["hooks"][1]
-            == f"the program {tmp_path / 'theorex-hook'} is not there, or may not be run"
+            == f"the program {tmp_path / 'theorex-hook'} is missing or cannot be run"
         )
 
     @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": 1}'])
@@ -121,7 +121,10 @@ class TestFiles:
     def test_open_to_others(self, look: Look, lived: Path) -> None:
         (lived / "theorex.db").chmod(0o644)
         level, said, do = look()["permissions"]
-        assert (level, said) == ("warning", f"open to others: {lived / 'theorex.db'}")
+        assert (level, said) == (
+            "warning",
+            f"other users can open {lived / 'theorex.db'}",
+        )
         assert do == f"chmod -R go= {lived}"
         lived.chmod(0o755)
         assert look(code=1)["permissions"][0] == "problem"
@@ -160,8 +163,8 @@ class TestFiles:
         assert look(code=1)["home"][0] == "problem"
 
 
-class TestNight:
-    def nights(
+class TestMaintenance:
+    def record_run(
         self, home: Path, *, at: int, ok: bool = True, later: bool = True
     ) -> None:
         with Lab(home) as lab:
@@ -179,27 +182,29 @@ class TestNight:
             lab.agent("main").write("a first sentence")
         assert look()["maintenance"] == (
             "warning",
-            "it was never run",
+            "it has never run",
             "theorex maintain --schedule cron",
         )
 
     def test_long_ago(self, look: Look, tmp_path: Path) -> None:
-        self.nights(tmp_path / "home", at=SystemClock().now() - 5 * DAY)
+        self.record_run(tmp_path / "home", at=SystemClock().now() - 5 * DAY)
         assert look()["maintenance"] == (
             "warning",
-            "it was run 5.0 days ago",
+            "it last ran 5.0 days ago",
             "theorex maintain --schedule cron",
         )
 
     def test_long_ago_and_nothing_since(self, look: Look, tmp_path: Path) -> None:
-        self.nights(tmp_path / "home", at=SystemClock().now() - 5 * DAY, later=False)
+        self.record_run(
+            tmp_path / "home", at=SystemClock().now() - 5 * DAY, later=False
+        )
         assert look()["maintenance"][0] == "ok"
 
     def test_failed(self, look: Look, tmp_path: Path) -> None:
-        self.nights(tmp_path / "home", at=SystemClock().now(), ok=False)
+        self.record_run(tmp_path / "home", at=SystemClock().now(), ok=False)
         assert look()["maintenance"] == (
             "warning",
-            "it was run 0.0 days ago; failed: scan",
+            "it last ran 0.0 days ago; these steps failed: scan",
             "theorex maintain",
         )
 
@@ -220,7 +225,11 @@ class TestModels:
         with socket.create_server(("127.0.0.1", 0)) as server:
             self.url(lived, server.getsockname()[1])
             server.setblocking(False)
-            assert look()["model own"] == ("ok", "has a url; not asked", "")
+            assert look()["model own"] == (
+                "ok",
+                "has a url; --online tries to connect",
+                "",
+            )
             with pytest.raises(BlockingIOError):
                 server.accept()
             assert look("--online")["model own"][:2] == ("ok", "accepts connections")

@@ -96,17 +96,17 @@ def test_old_notes_sleep_in_the_maintenance_as_the_designs_own_setting_says(
     opened: Callable[..., Lab], tmp_path: Path
 ) -> None:
     opened().design("notes").write("cache", "The cache lives for an hour")
-    assert "0 notes fell asleep" in str(opened(days=60).maintain().to_dict())
+    assert "0 notes archived" in str(opened(days=60).maintain().to_dict())
     (tmp_path / "home" / "config.json").write_text(
         '{"designs": {"notes": {"sleepAfterDays": 30}}}'
     )
     later = opened(days=60)
-    assert "1 notes fell asleep" in str(later.maintain().to_dict())
+    assert "1 notes archived" in str(later.maintain().to_dict())
     assert (found(later), found(later, cold=True)) == (
         [],
         ["The cache lives for an hour"],
     )
-    assert "0 notes fell asleep" in str(later.maintain().to_dict())
+    assert "0 notes archived" in str(later.maintain().to_dict())
 
 
 def test_a_wrong_setting_of_a_design_is_named(

@@ -154,9 +154,9 @@ def test_the_ring_keeps_the_last_five_hundred_captures_of_all_kinds(lab):
     assert [entry.content for entry in lab.research.search_events("EVENT 519")] == [
         "event 519"
     ]
-    assert [entry.content for entry in lab.research.search_events(number=400)] == [
-        "event 400"
-    ]
+    assert [
+        entry.content for entry in lab.research.search_events(metadata={"number": 400})
+    ] == ["event 400"]
     with pytest.raises(InvalidInput):
         lab.research.recent_events(-1)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 
+import click
 import pytest
 from shown_texts import (
     Role,
@@ -18,7 +19,6 @@ from shown_texts import (
 )
 from vocabulary import (
     BANNED,
-    EDITED_ELSEWHERE,
     HELP_TABLES,
     WORDS_OF_USERS,
     Banned,
@@ -26,6 +26,11 @@ from vocabulary import (
 
 TEXTS = all_texts()
 _FLAGS = re.IGNORECASE | re.MULTILINE
+# A command in backticks, or on an indented line of its own.
+COMMAND = re.compile(
+    r"`theorex (?P<span>[^`\n]+)`|^ {0,4}theorex (?P<line>[a-z].*?)(?: +#.*)?$",
+    re.MULTILINE,
+)
 MADE_UP = '''
 """Tell what was heard. See `heard` and `theorex nightly`.
 
@@ -48,11 +53,9 @@ def _hidden():
 
 def is_passed_over(shown: ShownText) -> bool:
     """Return whether no word is looked for in a text."""
-    if shown.role is Role.MESSAGE and shown.path.startswith(
+    return shown.role is Role.MESSAGE and shown.path.startswith(
         (*HELP_TABLES, *WORDS_OF_USERS)
-    ):
-        return True
-    return shown.path.startswith(EDITED_ELSEWHERE)
+    )
 
 
 def uses(row: Banned, texts: list[ShownText]) -> list[str]:
@@ -82,13 +85,57 @@ def test_no_text_has_a_banned_word(row: Banned) -> None:
     assert uses(row, texts) == []
 
 
+def missing_commands(texts: list[ShownText]) -> list[str]:
+    """Return the commands that texts name and that do not exist, with their places."""
+    problems = []
+    for shown in texts:
+        for match in COMMAND.finditer(shown.text):
+            words = match["span"] or match["line"]
+            if not _is_command(words.split()):
+                problems.append(f"{shown.path}: `theorex {words}` is no command")
+    return problems
+
+
+def _is_command(words: list[str]) -> bool:
+    """Return whether words after `theorex` begin with the name of a command."""
+    from theorex_lab.app.cli import theorex
+
+    group: click.Command = theorex
+    context = click.Context(theorex)
+    for word in words:
+        is_name = re.fullmatch(r"[a-z][a-z0-9-]*", word)
+        if not isinstance(group, click.Group) or is_name is None:
+            return True
+        command = group.get_command(context, word)
+        if command is None:
+            return False
+        group = command
+    return True
+
+
+def test_every_command_that_a_text_names_exists() -> None:
+    assert missing_commands(TEXTS) == []
+
+
+def test_a_command_that_does_not_exist_is_found() -> None:
+    text = "`theorex write`, `theorex --json tour`, `theorex COMMAND`\n\n"
+    page = page_text("docs/made_up.md", text + "    theorex memory context\n")
+    assert missing_commands([page]) == [
+        "docs/made_up.md: `theorex memory context` is no command"
+    ]
+    page = page_text("docs/made_up.md", "`theorex facts write` `theorex facts wrote`")
+    assert missing_commands([page]) == [
+        "docs/made_up.md: `theorex facts wrote` is no command"
+    ]
+
+
 def test_every_role_has_texts() -> None:
     assert {shown.role for shown in TEXTS} == set(Role)
 
 
 def test_what_is_passed_over_exists() -> None:
     paths = {shown.path for shown in TEXTS}
-    for prefix in (*EDITED_ELSEWHERE, *HELP_TABLES, *WORDS_OF_USERS):
+    for prefix in (*HELP_TABLES, *WORDS_OF_USERS):
         assert any(path.startswith(prefix) for path in paths), prefix
 
 

@@ -467,7 +467,7 @@ def test_the_command_gives_one_object(run: Run, tmp_path: Path) -> None:
     again = run("compare", *words, "--out", out, "--picture", str(picture))
     assert again.code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "beside nothing" in again.out
+    assert "compared with nothing" in again.out
     assert Comparison.load(out).designs == ["bm25", "recent_files", "nothing"]
 
 

@@ -103,7 +103,7 @@ def test_the_command_shows_needs_first(
     shown = CliRunner().invoke(theorex, words)
     assert shown.exit_code == 0, shown.output
     lines = shown.stdout.splitlines()
-    assert lines[0] == f"{log.name}: what sessions needed to know, share covered"
+    assert lines[0] == f"{log.name}: recall of what the sessions needed to know"
     assert lines[1].split() == [*NEEDS_COLUMNS]
     systems = [line.split()[0] for line in lines[3 : 3 + len(needs_systems())]]
     assert systems == [*needs_systems()]

@@ -237,7 +237,7 @@ class TestCommand:
         assert picture.read_bytes().startswith(b"\x89PNG")
         ended = run("eval", "routing", "--picture", str(tmp_path / "no.png"))
         assert (ended.code, (tmp_path / "no.png").exists()) == (1, False)
-        assert "allowed is it with retrieval" in ended.err
+        assert "it is allowed with retrieval" in ended.err
 
     def test_what_is_no_set_is_refused(self, run: Run) -> None:
         for arguments in (

@@ -81,7 +81,7 @@ def test_a_copied_file_without_times_says_that_its_own_was_taken(
         "guessed"
     ] == {"file": 1}
     assert (
-        "1 times missing, with none beside them: that of the file's"
+        "1 times missing, also in neighbouring lines: the file's"
         in run("import", "--transcripts", str(copy)).out
     )
 

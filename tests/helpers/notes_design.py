@@ -43,7 +43,7 @@ class Notes(contract.DesignApi):
         for each in old:
             body = {"note": each.id, "entity": each.body["entity"]}
             self.append("note_slept", body, agent=each.agent, lineage=[each.id])
-        return f"{len(old)} notes fell asleep"
+        return f"{len(old)} notes archived"
 
 
 def newest(home, agent=None):

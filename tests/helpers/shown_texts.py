@@ -15,7 +15,7 @@ from doc_references import PACKAGE, ROOT
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 _FENCE = re.compile(r"^( *)```.*?^\1```", re.DOTALL | re.MULTILINE)
-_CODE_SPAN = re.compile(r"(?<!`)`(?!theorex )[^`\n]+`(?!`)")
+_CODE_SPAN = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
 # Examples in docstrings: their lines and the lines of what they print.
 _DOCTEST = re.compile(r"^[ ]*>>> .*(?:\n[ ]*\S.*)*", re.MULTILINE)
 _ARGUMENT = re.compile(r"^ +[*\w, ]+:(?= |$)", re.MULTILINE)
@@ -98,9 +98,9 @@ def docstring_texts(path: str, source: str) -> Iterator[ShownText]:
         docstring = _docstring_node(node)
         if docstring is not None:
             text = docstring.value
-            for pattern in (_DOCTEST, _CODE_SPAN, _ARGUMENT):
+            for pattern in (_DOCTEST, _ARGUMENT):
                 text = pattern.sub(_blank, text)
-            shown = _without_keys(text)
+            shown = _without_keys(_CODE_SPAN.sub(_blank_code, text))
             yield ShownText(Role.DOCSTRING, path, docstring.lineno, shown)
 
 
@@ -125,15 +125,15 @@ def message_texts(path: str, source: str) -> Iterator[ShownText]:
         else:
             text = _constant_text(node, other="")
         if " " in text.strip():
-            shown = _FIELD.sub("{}", _CODE_SPAN.sub(_blank, text))
+            shown = _FIELD.sub("{}", _CODE_SPAN.sub(_blank_code, text))
             yield ShownText(Role.MESSAGE, path, node.lineno, shown)
 
 
 def page_text(path: str, text: str) -> ShownText:
     """Return a page without its fenced blocks, code and comments."""
-    for pattern in (_FENCE, _COMMENT, _CODE_SPAN):
+    for pattern in (_FENCE, _COMMENT):
         text = pattern.sub(_blank, text)
-    return ShownText(Role.PAGE, path, 1, text)
+    return ShownText(Role.PAGE, path, 1, _CODE_SPAN.sub(_blank_code, text))
 
 
 def notebook_texts(path: str, text: str) -> Iterator[ShownText]:
@@ -172,6 +172,11 @@ def _constant_text(node: ast.AST, other: str = "{}") -> str:
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     return other
+
+
+def _blank_code(match: re.Match[str]) -> str:
+    """Return a command as it is, and a sign for any other code."""
+    return match[0] if match[0].startswith("`theorex ") else _blank(match)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -698,8 +698,8 @@ def _by_reciprocal_rank(
         ids, shares = fuse_reciprocal_rank([ranking], k=k)
         pairs = zip(ids.tolist(), shares.tolist(), strict=True)
         share_of = dict(pairs)
-        best_first = [share_of.get(number, 0.0) for number in best_first_ids]
-        parts[name] = np.array(best_first)
+        shares_by_rank = [share_of.get(number, 0.0) for number in best_first_ids]
+        parts[name] = np.array(shares_by_rank)
     return _Ranked(best, scores, parts)
 
 

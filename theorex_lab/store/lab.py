@@ -495,7 +495,9 @@ class Lab:
             InvalidInput: It is no statement, or too long for a line; it is a fix and
                 `undo` is given; or as `pin`.
         """
-        fix_id = self.theorex.fix_id(item)
+        from theorex_lab.designs.theorex.sections import fix_id as find_fix
+
+        fix_id = find_fix(self.home, item)
         if not fix_id:
             return self._mark("trusted", item, undo=undo)
         if undo:
@@ -768,8 +770,7 @@ class Lab:
             half_life_days: After how many days a run counts half; None as the settings
                 say.
             min_samples: From how many runs a cell is usable; None as the settings say.
-            untrusted: Whether the untrusted evidence is taken instead. No route uses
-                that.
+            untrusted: Whether the untrusted evidence is taken instead. No route uses it.
         """
         from theorex_lab.routing.confidence import matrix_of
 

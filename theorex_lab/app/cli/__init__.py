@@ -33,7 +33,10 @@ _SHOWN = {"help_option_names": ["-h", "--help"], "show_default": True}
 @click.version_option(package_name="theorex-lab")
 @click.pass_context
 def theorex(ctx: click.Context, /, **_: Any) -> None:
-    """Memory for LLM agents, and the lab that finds out which memory works."""
+    """Memory for LLM agents, and the lab that finds out which memory works.
+
+    Start with `theorex tour`, which needs no set-up.
+    """
     command_line.merge_options(ctx)
     ctx.obj["open_lab"] = open_lab
 

@@ -76,11 +76,13 @@ class CommandGroupEntry(NamedTuple):
         name: The job that they do, or the published design that they belong to.
         about: One line of help; "" for a job.
         commands: The commands.
+        words: What the words of the design's document mean; "" for a job.
     """
 
     name: str
     about: str
     commands: tuple[CommandEntry, ...]
+    words: str = ""
 
 
 def _first_day() -> CommandGroupEntry:
@@ -91,7 +93,7 @@ def _first_day() -> CommandGroupEntry:
             CommandEntry(
                 "tour",
                 lambda: research.tour,
-                "Show what the next session is given of a history, and what that is worth.",
+                "Show what an agent would remember of your git history.",
             ),
             CommandEntry(
                 "write",
@@ -101,7 +103,7 @@ def _first_day() -> CommandGroupEntry:
             CommandEntry(
                 "search",
                 lambda: memory.search,
-                "Search what is remembered.",
+                "Search what agents remember.",
             ),
             CommandEntry(
                 "briefing",
@@ -111,22 +113,22 @@ def _first_day() -> CommandGroupEntry:
             CommandEntry(
                 "import",
                 lambda: home.import_,
-                "Take in recorded sessions, or files that were exported.",
+                "Import recorded sessions, or files that `export` wrote.",
             ),
             CommandEntry(
                 "install-hooks",
                 lambda: hooks.install_hooks,
-                "Connect a coding agent: its hooks, and the MCP server.",
+                "Connect a coding agent: its hooks and, if wanted, MCP.",
             ),
             CommandEntry(
                 "status",
                 lambda: memory.status,
-                "Show what is remembered, by agent.",
+                "Show how much each agent remembers.",
             ),
             CommandEntry(
                 "doctor",
                 lambda: doctor.doctor,
-                "Check what keeps the memory from working, and say what to do.",
+                "Check whether the memory works, and say what to mend.",
             ),
         ),
     )
@@ -140,12 +142,12 @@ def _steering() -> CommandGroupEntry:
             CommandEntry(
                 "pin",
                 lambda: memory.pin,
-                "Put a line or an item first.",
+                "Show a line or an item first from now on.",
             ),
             CommandEntry(
                 "dismiss",
                 lambda: memory.dismiss,
-                "Show a line or an item no more.",
+                "Hide a line or an item from now on.",
             ),
             CommandEntry(
                 "correct",
@@ -169,17 +171,17 @@ def _upkeep() -> CommandGroupEntry:
             CommandEntry(
                 "ingest",
                 lambda: ingest.ingest,
-                "Take in documents, code, images or videos.",
+                "Read documents, code, images or videos into the memory.",
             ),
             CommandEntry(
                 "embed",
                 lambda: memory.embed,
-                "Compute the vectors that are missing.",
+                "Compute the missing vectors, which search by meaning needs.",
             ),
             CommandEntry(
                 "maintain",
                 lambda: learn.maintain,
-                "Run all maintenance steps, or print how to run them every day.",
+                "Run all maintenance steps, or print a daily schedule for them.",
             ),
             CommandEntry(
                 "audit",
@@ -208,17 +210,17 @@ def _models() -> CommandGroupEntry:
             CommandEntry(
                 "dispatch",
                 lambda: routing.dispatch,
-                "Give a task to a model, and keep a trace of it.",
+                "Send a task to a model, and record the call as a trace.",
             ),
             CommandEntry(
                 "traces",
                 lambda: routing.traces,
-                "Show how calls of models went, or one call.",
+                "Show how the calls of models went, or one call in full.",
             ),
             CommandEntry(
                 "matrix",
                 lambda: routing.matrix,
-                "Show the confidence matrix with its intervals.",
+                "Show how often each model succeeds at each type of query.",
             ),
         ),
     )
@@ -237,7 +239,7 @@ def _learning() -> CommandGroupEntry:
             CommandEntry(
                 "outcomes",
                 lambda: learn.outcomes,
-                "Show how outcomes went, by tag, and which failures wait.",
+                "Show success rates by tag, and how many failures wait for a review.",
             ),
             CommandEntry(
                 "review",
@@ -247,7 +249,7 @@ def _learning() -> CommandGroupEntry:
             CommandEntry(
                 "policy",
                 lambda: learn.policy,
-                "Show, test, keep or roll back policies.",
+                "Show, test, keep or roll back the settings that decide (policies).",
             ),
         ),
     )
@@ -266,7 +268,7 @@ def _safety() -> CommandGroupEntry:
             CommandEntry(
                 "restore",
                 lambda: home.restore,
-                "Put a backup in the place of the memory.",
+                "Replace the memory with a backup.",
             ),
             CommandEntry(
                 "verify",
@@ -276,7 +278,7 @@ def _safety() -> CommandGroupEntry:
             CommandEntry(
                 "erase",
                 lambda: home.erase,
-                "Erase events and all that was derived from them.",
+                "Erase events for good, with everything derived from them.",
             ),
             CommandEntry(
                 "archive",
@@ -286,12 +288,12 @@ def _safety() -> CommandGroupEntry:
             CommandEntry(
                 "export",
                 lambda: home.export,
-                "Write the memory into a folder of files.",
+                "Write the memory into files that other programs read.",
             ),
             CommandEntry(
                 "config",
                 lambda: home.config,
-                "Show the settings; set or unset one.",
+                "Show the settings, or change one.",
             ),
         ),
     )
@@ -305,7 +307,7 @@ def _laboratory() -> CommandGroupEntry:
             CommandEntry(
                 "tune",
                 lambda: research.tune,
-                "Fit decay laws to an access log and compare them.",
+                "Fit the laws of forgetting to a log of uses, and compare them.",
             ),
             CommandEntry(
                 "eval",
@@ -315,7 +317,7 @@ def _laboratory() -> CommandGroupEntry:
             CommandEntry(
                 "compare",
                 lambda: research.compare,
-                "Compare memories on recorded logs: designs, baselines, your own.",
+                "Compare memories on recorded sessions: designs, baselines, your own.",
             ),
             CommandEntry(
                 "lab",
@@ -334,21 +336,40 @@ def _servers() -> CommandGroupEntry:
             CommandEntry(
                 "serve",
                 lambda: serve.serve,
-                "Serve the memory over HTTP and web sockets, with a page.",
+                "Serve the memory over HTTP and web sockets, with a web page.",
             ),
             CommandEntry(
                 "mcp",
                 lambda: serve.mcp,
-                "Serve the memory over the Model Context Protocol.",
+                "Serve the memory over the Model Context Protocol (MCP).",
             ),
         ),
     )
 
 
+_TIERS_WORDS = """A concept is a name or a phrase that an agent's texts share. Its tier
+says how present it is: ACTIVE, MILD or LESS; below LESS it sleeps, that is, the search
+leaves it out until it is mentioned again. The words of the document mean:
+
+\b
+axon               an agent's concepts and the links between them
+shared web         the concepts that agents published to each other
+flash              what a running session did and was given
+flush              moves what mattered of a session's flash to
+                   short-term memory, where it stays for 14 days
+graduate           takes a concept that was kept on enough days
+                   into the axon
+promote            publishes a concept to the shared web
+moment             a story that is told in full and never fades
+anchor             a concept of a moment
+boot, flash-inject what a session is given at its start, and later
+"""
+
+
 def _tiers() -> CommandGroupEntry:
     return CommandGroupEntry(
         "tiers",
-        "Theorex: concepts in tiers, by the names of its document.",
+        "Theorex: concepts that fade through tiers, and texts of sessions.",
         (
             CommandEntry(
                 "write",
@@ -358,17 +379,17 @@ def _tiers() -> CommandGroupEntry:
             CommandEntry(
                 "status",
                 lambda: memory.status,
-                "Show what is remembered, by agent and tier.",
+                "Show how much each agent remembers, by tier.",
             ),
             CommandEntry(
                 "search",
                 lambda: memory.search,
-                "Search what is remembered.",
+                "Search what agents remember.",
             ),
             CommandEntry(
                 "scan",
                 lambda: theorex_commands.scan,
-                "Update the tiers; put faded items to sleep.",
+                "Compute the tiers again, and put faded items to sleep.",
             ),
             CommandEntry(
                 "scan-agent",
@@ -393,27 +414,27 @@ def _tiers() -> CommandGroupEntry:
             CommandEntry(
                 "graduate",
                 lambda: theorex_commands.graduate,
-                "Take into the axon what was kept on enough days.",
+                "Take concepts that were kept on enough days into the axon.",
             ),
             CommandEntry(
                 "promote",
                 lambda: theorex_commands.promote,
-                "Give an agent's concepts to the shared web.",
+                "Publish an agent's strong concepts to the shared web.",
             ),
             CommandEntry(
                 "moment",
                 lambda: theorex_commands.moment,
-                "Write a story worth keeping.",
+                "Write a moment: a story that never fades.",
             ),
             CommandEntry(
                 "drift",
                 lambda: theorex_commands.drift,
-                "Show whether what an agent's moments anchor is still ACTIVE.",
+                "Show whether the concepts of an agent's moments are still ACTIVE.",
             ),
             CommandEntry(
                 "context-monitor",
                 lambda: theorex_commands.context_monitor,
-                "Note how full a context is; sum the session up where it is due.",
+                "Record how full a session's context is, and sum the session up in time.",
             ),
             CommandEntry(
                 "boot-inject",
@@ -428,7 +449,7 @@ def _tiers() -> CommandGroupEntry:
             CommandEntry(
                 "flash-inject",
                 lambda: theorex_commands.flash_inject,
-                "Show what a running session knows now.",
+                "Show the concepts and texts that matter to a running session.",
             ),
             CommandEntry(
                 "query-shared",
@@ -438,37 +459,37 @@ def _tiers() -> CommandGroupEntry:
             CommandEntry(
                 "session-summary",
                 lambda: ingest.session_summary,
-                "Say what a session found, decided and did, and what is next.",
+                "Record what a session looked into, learned and did, and what is next.",
             ),
             CommandEntry(
                 "synthesize",
                 lambda: ingest.synthesize,
-                "Let a model draw lessons from a text.",
+                "Let a model draw lessons from a text, and keep them.",
             ),
             CommandEntry(
                 "ingest",
                 lambda: ingest.ingest,
-                "Take in documents: files, or what folders hold.",
+                "Read documents into the memory: files or whole folders.",
             ),
             CommandEntry(
                 "ingest-code",
                 lambda: ingest.ingest_code,
-                "Take in source code, symbol by symbol.",
+                "Read source code into the memory, symbol by symbol.",
             ),
             CommandEntry(
                 "ingest-image",
                 lambda: ingest.ingest_image,
-                "Take in pictures: their metadata, words and description.",
+                "Read images into the memory: metadata, words and description.",
             ),
             CommandEntry(
                 "ingest-video",
                 lambda: ingest.ingest_video,
-                "Take in films as a timeline of pictures.",
+                "Read videos into the memory as a timeline of images.",
             ),
             CommandEntry(
                 "dispatch",
                 lambda: routing.dispatch,
-                "Give a task to a model, and keep a trace of it.",
+                "Send a task to a model, and record the call as a trace.",
             ),
             CommandEntry(
                 "route",
@@ -493,7 +514,7 @@ def _tiers() -> CommandGroupEntry:
             CommandEntry(
                 "trace-stats",
                 lambda: routing.trace_stats,
-                "Show how calls of models went.",
+                "Show how the calls of models went.",
             ),
             CommandEntry(
                 "trace-review",
@@ -508,7 +529,7 @@ def _tiers() -> CommandGroupEntry:
             CommandEntry(
                 "matrix-show",
                 lambda: routing.matrix,
-                "Show the confidence matrix with its intervals.",
+                "Show how often each model succeeds at each type of query.",
             ),
             CommandEntry(
                 "outcome",
@@ -518,7 +539,7 @@ def _tiers() -> CommandGroupEntry:
             CommandEntry(
                 "evolve-status",
                 lambda: learn.evolve_status,
-                "Show how outcomes went, by tag, and which failures wait.",
+                "Show success rates by tag, and how many failures wait for a review.",
             ),
             CommandEntry(
                 "evolve-review",
@@ -528,17 +549,17 @@ def _tiers() -> CommandGroupEntry:
             CommandEntry(
                 "policy-snapshot",
                 lambda: learn.policy_snapshot,
-                "Keep the policy in force, with how it scores.",
+                "Keep the policy in force, with its scores.",
             ),
             CommandEntry(
                 "mcp-start",
                 lambda: serve.mcp,
-                "Serve the memory over the Model Context Protocol.",
+                "Serve the memory over the Model Context Protocol (MCP).",
             ),
             CommandEntry(
                 "a2a-send",
                 lambda: routing.a2a_send,
-                "Ask another agent for work.",
+                "Send a task to another agent.",
             ),
             CommandEntry(
                 "a2a-tasks",
@@ -548,26 +569,43 @@ def _tiers() -> CommandGroupEntry:
             CommandEntry(
                 "a2a-claim",
                 lambda: routing.a2a_claim,
-                "Take the oldest task that waits.",
+                "Take the oldest task that waits for an agent.",
             ),
             CommandEntry(
                 "a2a-complete",
                 lambda: routing.a2a_complete,
-                "Report a task as done.",
+                "Report that a task is done.",
             ),
             CommandEntry(
                 "a2a-fail",
                 lambda: routing.a2a_fail,
-                "Report a task as failed.",
+                "Report that a task failed.",
             ),
         ),
+        _TIERS_WORDS,
     )
+
+
+_FACTS_WORDS = """The words of the document mean:
+
+\b
+entity      a person or a project: people/NAME, projects/NAME
+fact        a statement about an entity, with the time it holds
+supersede   to put a fact in the place of another; the older one
+            is kept, and the facts form a chain
+hot, warm, cold
+            tiers of facts by their use
+note        a remark on how the work goes, to be reviewed later
+tension     two facts that may not both hold
+heartbeat   a round of upkeep, by default every half hour
+channel     a chat whose facts stay in it
+"""
 
 
 def _facts() -> CommandGroupEntry:
     return CommandGroupEntry(
         "facts",
-        "Engram: what is known of people and projects, and was believed when.",
+        "Engram: dated facts about people and projects.",
         (
             CommandEntry(
                 "signal",
@@ -584,17 +622,17 @@ def _facts() -> CommandGroupEntry:
             CommandEntry(
                 "list",
                 lambda: fact_commands.fact_list,
-                "Show facts, as they are or as they were believed.",
+                "List facts, as they are or as they were believed at a time.",
             ),
             CommandEntry(
                 "show",
                 lambda: fact_commands.fact_show,
-                "Show one fact with those that it replaced.",
+                "Show a fact with the facts that it replaced.",
             ),
             CommandEntry(
                 "supersede",
                 lambda: fact_commands.fact_supersede,
-                "Replace a fact by another, or end it.",
+                "Replace a fact by another one, or end it.",
             ),
             CommandEntry(
                 "contradict",
@@ -605,7 +643,7 @@ def _facts() -> CommandGroupEntry:
             CommandEntry(
                 "access",
                 lambda: fact_commands.fact_access,
-                "Count a use of facts.",
+                "Count a use of facts, which keeps them warm.",
             ),
             CommandEntry(
                 "archive",
@@ -630,58 +668,70 @@ def _facts() -> CommandGroupEntry:
             CommandEntry(
                 "observe",
                 lambda: fact_commands.fact_observe,
-                "Note how the work goes.",
+                "Write a note on how the work goes.",
                 printed="memory-observe",
             ),
             CommandEntry(
                 "tension",
                 lambda: fact_commands.fact_tension,
-                "Note that two facts may not both hold.",
+                "Record a tension: two facts that may not both hold.",
                 printed="memory-tension",
             ),
             CommandEntry(
                 "notes",
                 lambda: fact_commands.fact_notes,
-                "Show notes of the work and tensions.",
+                "List the notes on the work, and the tensions.",
             ),
             CommandEntry(
                 "review",
                 lambda: fact_commands.fact_review,
-                "Decide what becomes of a note.",
+                "Decide what becomes of a note or a tension.",
             ),
             CommandEntry(
                 "self",
                 lambda: fact_commands.fact_self,
-                "Keep what is always known: MEMORY.md and SOUL.md.",
+                "Keep what an agent always knows: MEMORY.md and SOUL.md.",
             ),
             CommandEntry(
                 "validate",
                 lambda: fact_commands.fact_validate,
-                "Check the chains of facts.",
+                "Check that the chains of facts are complete.",
             ),
             CommandEntry(
                 "heartbeat",
                 lambda: fact_commands.fact_heartbeat,
-                "Run one round of upkeep: facts, summaries, checks, a report.",
+                "Run a heartbeat: read captures for facts, check, sum up, report.",
             ),
         ),
+        _FACTS_WORDS,
     )
+
+
+_DREAMS_WORDS = """The words of the document mean:
+
+\b
+trajectory  a goal, the actions for it, and how it came out
+strategy    the steps that worked for a goal, with warnings of
+            what failed (constraints)
+dream       a run that makes strategies of new trajectories, and
+            merges and links them
+"""
 
 
 def _dreams() -> CommandGroupEntry:
     return CommandGroupEntry(
         "dreams",
-        "Evolving Memory: strategies made of what was done.",
+        "Evolving Memory: steps that worked, learned from recorded work.",
         (
             CommandEntry(
                 "run",
                 lambda: dream_commands.dream_run,
-                "Make strategies of what was done since the last dream.",
+                "Run a dream: make strategies of what was done since the last one.",
             ),
             CommandEntry(
                 "recall",
                 lambda: dream_commands.dream_recall,
-                "Show the strategy that answers a task.",
+                "Show the strategy that fits a task.",
             ),
             CommandEntry(
                 "traverse",
@@ -691,7 +741,7 @@ def _dreams() -> CommandGroupEntry:
             CommandEntry(
                 "strategies",
                 lambda: dream_commands.dream_strategies,
-                "Show strategies.",
+                "List the strategies, or show one in full.",
             ),
             CommandEntry(
                 "undo",
@@ -699,13 +749,29 @@ def _dreams() -> CommandGroupEntry:
                 "Undo the last merge of a strategy.",
             ),
         ),
+        _DREAMS_WORDS,
     )
+
+
+_CAUSAL_WORDS = """The words of the document mean:
+
+\b
+signal      a sign of trouble, such as log_error or the text of
+            an error (errsig:TEXT)
+gene        something that can be done about signals, such as a
+            fix; its category is repair, optimize or innovate
+hypothesis  what a gene is expected to change
+attempt     a gene that was tried for signals; closing it records
+            the outcome
+advice      which gene to try for signals, and which are banned
+            since they failed
+"""
 
 
 def _causal() -> CommandGroupEntry:
     return CommandGroupEntry(
         "causal",
-        "GEP memory graph: what was tried, what came of it, and advice.",
+        "GEP memory graph: what was tried, how it went, and advice.",
         (
             CommandEntry(
                 "snapshot",
@@ -715,7 +781,7 @@ def _causal() -> CommandGroupEntry:
             CommandEntry(
                 "hypothesis",
                 lambda: causal_commands.causal_hypothesis,
-                "Record what is expected of a gene.",
+                "Record what a gene is expected to do, before it is tried.",
             ),
             CommandEntry(
                 "attempt",
@@ -730,21 +796,35 @@ def _causal() -> CommandGroupEntry:
             CommandEntry(
                 "advice",
                 lambda: causal_commands.causal_advice,
-                "Say which gene to try, and which not to.",
+                "Say which gene to try, and which ones not to.",
             ),
             CommandEntry(
                 "genes",
                 lambda: causal_commands.causal_genes,
-                "Show the known genes with their outcomes.",
+                "List the known genes with their outcomes.",
             ),
         ),
+        _CAUSAL_WORDS,
     )
+
+
+_RESEARCH_WORDS = """The words of the document mean:
+
+\b
+record      a value that is kept under a key
+theorem     a named statement; links say which theorems it uses
+premise     a theorem that another one uses
+insight     something that a session taught, with a domain and a
+            confidence
+skill       how something is done, with how sessions went that
+            used it
+"""
 
 
 def _research() -> CommandGroupEntry:
     return CommandGroupEntry(
         "research",
-        "EurekaClaw: records by key, theorems, insights, skills.",
+        "EurekaClaw: records by key, theorems, insights and skills.",
         (
             CommandEntry(
                 "remember",
@@ -759,22 +839,22 @@ def _research() -> CommandGroupEntry:
             CommandEntry(
                 "forget",
                 lambda: research_commands.FORGET,
-                "Take a record back.",
+                "Delete a record.",
             ),
             CommandEntry(
                 "theorem",
                 lambda: research_commands.THEOREM,
-                "Keep theorems and what they rest on.",
+                "Keep theorems, and which theorems they use.",
             ),
             CommandEntry(
                 "insight",
                 lambda: research_commands.INSIGHT,
-                "Keep what sessions taught, and give it to the next.",
+                "Keep insights of sessions, and give them to later ones.",
             ),
             CommandEntry(
                 "skill",
                 lambda: research_commands.SKILL,
-                "Show skills and how they did.",
+                "Show skills and how well they worked.",
             ),
             CommandEntry(
                 "post-run",
@@ -789,9 +869,10 @@ def _research() -> CommandGroupEntry:
             CommandEntry(
                 "import",
                 lambda: research_commands.IMPORT,
-                "Take in such folders, whoever wrote them.",
+                "Read the folders memory/, memories/ and skills/.",
             ),
         ),
+        _RESEARCH_WORDS,
     )
 
 

@@ -1,6 +1,6 @@
-"""The command that looks at what the memory needs.
+"""The command that checks what the memory needs.
 
-That is hooks, files, journal, maintenance and models; `status` tells the embedder.
+That is hooks, files, journal, maintenance and models; `status` names the embedder.
 """
 
 import os
@@ -29,7 +29,7 @@ Found = dict[
 ]  # level (ok, warning, problem), what it is about, what is said of it, what to do
 
 _OTHERS = 0o077
-_STALE_DAYS = 2.0  # one run that was left out is no reason to worry
+_STALE_DAYS = 2.0  # one missed day is no reason to worry
 _CHECKED_EVENTS = 1_000
 _LITTLE_BYTES = 1 << 30
 _FULL_BYTES = 100 << 20
@@ -40,13 +40,18 @@ _FULL_BYTES = 100 << 20
     "--settings",
     metavar="F",
     default="~/.claude/settings.json",
-    help="The coding agent's settings.",
+    help="The coding agent's settings file.",
 )
 @click.option(
-    "--online", is_flag=True, help="Ask the endpoints of models for a connection."
+    "--online", is_flag=True, help="Also try to connect to the endpoints of models."
 )
 def doctor(settings: str, online: bool) -> None:
-    """Exit code 1 where there is a problem. No model is asked anything.
+    """It checks hooks, files, disk, readers, journal, maintenance and models.
+
+    Each line has a level (ok, warning or problem), what was checked and what was found;
+    after → stands the command that helps. The exit code is 1 where there is a problem.
+    A warning means that something is not used or not set up. No model is asked
+    anything, and nothing is changed.
 
     JSON: {ok, findings: [{level, what, said, do}]}
     """
@@ -103,7 +108,7 @@ def _hooks(settings: str) -> Iterator[Found]:
     commands = installed_commands(settings)
     do = f"theorex install-hooks --settings {shlex.quote(settings)}"
     missing = [event for event in EVENTS if not commands[event]]
-    text = f"{len(EVENTS) - len(missing)} of {len(EVENTS)} are in {settings}"
+    text = f"{len(EVENTS) - len(missing)} of {len(EVENTS)} hooks are in {settings}"
     yield _finding(
         "hooks",
         f"{text}; missing: {', '.join(missing)}" if missing else text,
@@ -116,7 +121,7 @@ def _hooks(settings: str) -> Iterator[Found]:
     for program in sorted(name for name in programs if shutil.which(name) is None):
         yield _finding(
             "hooks",
-            f"the program {program} is not there, or may not be run",
+            f"the program {program} is missing or cannot be run",
             do,
             problem=True,
         )
@@ -133,9 +138,9 @@ def _files(folder: Path) -> Iterator[Found]:
         path for path in paths if path.stat().st_mode & _OTHERS and os.name != "nt"
     ]
     text = (
-        f"open to others: {', '.join(map(str, open_paths[:3]))}"
+        f"other users can open {', '.join(map(str, open_paths[:3]))}"
         if open_paths
-        else "the owner's alone"
+        else "only the owner can open the home"
     )
     do = f"chmod -R go= {shlex.quote(str(folder))}"
     yield _finding(
@@ -146,7 +151,7 @@ def _files(folder: Path) -> Iterator[Found]:
         f"the home takes {sum(path.stat().st_size for path in paths) >> 20} MB,"
         f" {free >> 20} MB are free"
     )
-    do = "make room, or move old events out with `theorex archive`"
+    do = "free some space, or move old events out with `theorex archive`"
     yield _finding(
         "disk", text, do, problem=free < _FULL_BYTES, warning=free < _LITTLE_BYTES
     )
@@ -171,9 +176,7 @@ def _forms() -> Iterator[Found]:
     for form, (packages, extra) in _FORMS.items():
         missing = [name for name in packages.split() if find_spec(name) is None]
         text = (
-            f"cannot be taken in without {', '.join(missing)}"
-            if missing
-            else "can be taken in"
+            f"cannot be read without {', '.join(missing)}" if missing else "can be read"
         )
         yield _finding(
             form, text, f'pip install "theorex-lab[{extra}]"', warning=bool(missing)
@@ -181,7 +184,7 @@ def _forms() -> Iterator[Found]:
     text = (
         "are read"
         if find_program("tesseract")
-        else "are not read: the program tesseract is not there"
+        else "are not read: the program tesseract is missing"
     )
     yield _finding(
         "words in pictures",
@@ -195,8 +198,8 @@ def _home(folder: Path, online: bool) -> Iterator[Found]:
     if not folder.is_dir():
         yield _finding(
             "home",
-            f"there is none at {folder} yet",
-            "write something, or install the hooks",
+            f"there is no memory at {folder} yet",
+            "theorex install-hooks, or write something with theorex write",
             warning=True,
         )
         return
@@ -212,7 +215,7 @@ def _journal(lab: Lab) -> Iterator[Found]:
     )  # raises for a damaged one
     yield _finding(
         "journal",
-        f"{last} events; the last {n_read} are sound, `theorex verify` reads all",
+        f"{last} events; the last {n_read} are sound; `theorex verify` checks all",
     )
     for event in lab.bad_events():
         text = f"{event.seq} ({event.kind}, {event.id}) is set aside: {event.why}"
@@ -223,15 +226,15 @@ def _journal(lab: Lab) -> Iterator[Found]:
 def _last_maintenance(lab: Lab, last_seq: int) -> Found:
     """Return how the last maintenance went, and whether the next is late."""
     schedule = "theorex maintain --schedule cron"
-    runs = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
-    if not runs:
-        return _finding("maintenance", "it was never run", schedule, warning=True)
-    last_run = runs[0]
+    last_runs = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
+    if not last_runs:
+        return _finding("maintenance", "it has never run", schedule, warning=True)
+    last_run = last_runs[0]
     days = max(lab.clock.now() - last_run.at, 0) / MICROSECONDS_PER_DAY
-    text = f"it was run {days:.1f} days ago"
+    text = f"it last ran {days:.1f} days ago"
     failed = [step["name"] for step in last_run.body["steps"] if not step["ok"]]
     if failed:
-        text += f"; failed: {', '.join(failed)}"
+        text += f"; these steps failed: {', '.join(failed)}"
     is_late = days > _STALE_DAYS and last_seq > last_run.seq
     do = schedule if is_late else "theorex maintain"
     return _finding("maintenance", text, do, warning=is_late or bool(failed))
@@ -256,7 +259,7 @@ def _models(lab: Lab, online: bool) -> Iterator[Found]:
         elif online:
             text = "accepts connections"
         else:
-            text = "has a url; not asked"
+            text = "has a url; --online tries to connect"
         yield _finding(
             f"model {name}",
             text,
@@ -264,4 +267,4 @@ def _models(lab: Lab, online: bool) -> Iterator[Found]:
             warning=silent,
         )
     if not named:
-        yield _finding("models", "none has a url: failures are reviewed by rules")
+        yield _finding("models", "none has a url, so rules review failures")

@@ -23,51 +23,67 @@ if TYPE_CHECKING:
 
 Report = tuple[dict[str, Any], str]
 # What two options of `eval` take, by its part.
-_DATASET_HELP = (
-    "routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k."
-    " failures: whoandwhen (the default) or\nreflexion_alfworld. retrieval: locomo (the"
-    " default), qmsum, fact_updates, precisionmembench. signals: signals"
-    " (the\ndefault), signals_en, signals_ru. supersede: fact_updates. duplicates:"
-    " stsb. contradictions: fever_symmetric (the\ndefault) or sick. strategies:"
-    " taubench_airline (the default), or\na log of coding sessions. costs: llmrouter"
-    " (the default), routellm, local_runs. research:\nmetamath_ql (the default),"
-    " equational_theories, pfr_blueprint, precisionmembench, reflexion_alfworld."
-    " needs: session_needs."
+_DATASET_HELP = """The data set; the first of a part is its default.
+
+\b
+routing: llmrouter, routellm, routellm_mmlu,
+  routellm_gsm8k
+costs: llmrouter, routellm, local_runs
+failures: whoandwhen, reflexion_alfworld
+retrieval: locomo, qmsum, fact_updates,
+  precisionmembench
+signals: signals, signals_en, signals_ru
+supersede: fact_updates
+duplicates: stsb
+contradictions: fever_symmetric, sick
+strategies: taubench_airline, or a log of
+  coding sessions
+causal: taubench_airline, or another log
+research: metamath_ql, equational_theories,
+  pfr_blueprint, precisionmembench,
+  reflexion_alfworld
+needs: session_needs
+"""
+_PATH_HELP = """A file of your own in place of the data set's.
+
+\b
+failures: your runs in the format of
+  whoandwhen, a JSON file or a folder
+supersede: 1k, 8k, or a log with questions;
+  default: both files of the set
+needs: a file of needs, or a folder of them
+speech-acts: the table of labels (required)
+"""
+_PROJECT_HELP = "With needs: score only this project."
+_SYSTEM_HELP = "With needs: score only this system; may be repeated."
+_BUDGETS_HELP = (
+    "With needs: budgets in tokens, separated by commas; default: 150,500,2000."
 )
-_PATH_HELP = (
-    "speech-acts: the table of labels. failures: your runs in the format of whoandwhen, a"
-    " JSON file or a folder;"
-    " supersede: 1k, 8k, or a log with questions;\ndefault both files of the set."
-    " needs: a file of needs, or a folder of such."
-)
-_PROJECT_HELP = "needs: one project alone."
-_SYSTEM_HELP = "needs: a system; again for more; default all."
-_BUDGETS_HELP = "needs: tokens, with commas; default 150,500,2000."
-_LINES_HELP = "needs: print which line covers which need of this session."
+_LINES_HELP = "With needs: show which line covers which need of this session."
 # The budget at which coverage by kind of need is printed.
 _KINDS_BUDGET = 500
 _NEED_CHARACTERS = 110
 # Notes on the failures that are scored.
 _WHOANDWHEN_NOTES = (
     (
-        "the algorithm-generated part, questions of odd SHA-1; signs and weights were"
-        " made on the even ones"
+        "the algorithm-generated part, questions with an odd SHA-1; signs and weights"
+        " were made on those with an even one"
     ),
     (
-        "runs of more than ten steps, with a user, or with known tool calls get the"
-        " last call or step, not the signs"
+        "in runs of more than ten steps, with a user, or with known tool calls, the"
+        " last call or step is blamed, without the signs"
     ),
-    "gain: find_decisive less the baseline, paired run by run",
+    "gain: find_decisive minus the baseline, paired run by run",
     "published: over all runs of that part, so not paired",
 )
 _REFLEXION_NOTES = (
     (
-        "environments whose shared first trial failed; solved by a trial with fixes"
-        " less solved without, in pairs"
+        "only environments whose shared first trial failed; the difference is solved"
+        " with fixes minus solved without, in pairs"
     ),
     (
-        "one run of each arm; fixes add up from the third trial on; what they say is"
-        " not told apart from the longer prompt"
+        "one run of each arm; fixes add up from the third trial on; the effect of their"
+        " words is not distinguished from that of a longer prompt"
     ),
 )
 _NAMES = (
@@ -103,16 +119,25 @@ class EvalRequest(NamedTuple):
 
 
 @command("eval")
-@click.argument("part", type=click.Choice(_NAMES.split()))
+@click.argument("part", metavar="PART", type=click.Choice(_NAMES.split()))
 @click.option("--dataset", help=_DATASET_HELP)
-@click.option("--path", "--file", "path", default="", help=_PATH_HELP)
+@click.option(
+    "--path", "--file", "path", default="", show_default=False, help=_PATH_HELP
+)
 @SEED
 @PICTURE
-@click.option("--project", metavar="NAME", default="", help=_PROJECT_HELP)
+@click.option(
+    "--project", metavar="NAME", default="", show_default=False, help=_PROJECT_HELP
+)
 @click.option("--system", "systems", metavar="NAME", multiple=True, help=_SYSTEM_HELP)
-@click.option("--budgets", default="", help=_BUDGETS_HELP)
-@click.option("--lines", metavar="SESSION", default="", help=_LINES_HELP)
-@click.option("--fit", help="speech-acts: write the fitted weights to this file.")
+@click.option("--budgets", default="", show_default=False, help=_BUDGETS_HELP)
+@click.option(
+    "--lines", metavar="SESSION", default="", show_default=False, help=_LINES_HELP
+)
+@click.option(
+    "--fit",
+    help="With speech-acts: write the weights fitted on all projects to this file.",
+)
 def eval(
     part: str,
     dataset: str | None,
@@ -125,69 +150,65 @@ def eval(
     lines: str,
     fit: str | None,
 ) -> None:
-    """Every score stands beside trivial baselines and its 95 % interval.
+    """Every score has its 95 % interval, and is compared with simple baselines.
 
-    Public sets are downloaded unless THEOREX_DATA names a folder that holds them.
+    Public data sets are downloaded, unless THEOREX_DATA names a folder with them. Name
+    one part:
 
-    routing: the training queries are recorded in a home as calls, then `route` is asked
-    where each test query goes, with the settings that ship; policies fitted on the same
-    training stand beside it.
+    \b
+        routing         Records training queries as calls of models, asks
+                        `theorex route` about test queries, and compares it
+                        with policies fitted on the same training.
+        costs           Scores ways to choose a model by quality and cost:
+                        fixed models, cascades with a check of the first
+                        answer, Thompson sampling. --picture draws them.
+        failures        Scores which agent and which step of a failed run a
+                        review blames, and whether its fixes help.
+        retrieval       Scores how well the search finds the texts that
+                        answer questions: by words, by vectors, by both.
+                        --picture draws it.
+        signals         Scores whether messages with a preference, decision,
+                        correction, milestone, instruction or identity are
+                        recognized, in English and in Russian.
+        supersede       Scores whether the first hit still holds where later
+                        statements correct it, add to it or end it.
+        duplicates      Scores how well similarity finds sentences that
+                        say the same, and from which threshold.
+        contradictions  Scores how well sentences that contradict each other
+                        are found.
+        strategies      Scores which actions strategies predict for a task,
+                        what is still found after ten cycles, and which
+                        tasks are reached by constraints.
+        causal          Walks through a log in time order and scores the
+                        advice of `theorex causal` after failed calls. It
+                        says in words where advice does not help.
+        research        Scores which premises of a theorem are predicted
+                        from similar ones, and which insights a query gets.
+        needs           Scores how much of what real sessions needed to know
+                        each system's context covers, at the start and with
+                        the first prompt. THEOREX_DATA must name the folder
+                        of the needs. --lines shows which line covers what.
+        line-weights    Compares the weights of a briefing's lines with
+                        weights fitted on the other projects. It takes
+                        minutes.
+        speech-acts     Scores whether sentences are recognized as rules,
+                        tasks, questions, reports, decisions, facts, small
+                        talk or pasted text. Each project is scored by a
+                        model that was fitted on the others.
 
-    failures: which agent and step made a run fail; whether fixes help.
+    The patterns, weights and rules of signals, duplicates and contradictions were made
+    on other data than the data of the scores.
 
-    retrieval: what search finds of the texts that answer questions: by words alone, by
-    vectors, by both, as it ships with and without vectors. --picture draws it.
-
-    signals: whether messages are seen to tell preferences, decisions, corrections,
-    milestones, instructions and who someone is: 524 English messages and half of 156
-    self-written Russian ones chose the patterns; the other half and 206 English ones
-    that were drawn when the patterns were final report them.
-
-    supersede: whether what is found first holds now, where later statements correct
-    earlier ones, add to them or end them.
-
-    duplicates: how alike people find two sentences, and thresholds from which they say
-    the same; contradictions: whether they contradict each other. Half of the pairs made
-    weights and rules, the other half reports them.
-
-    strategies: the actions that a strategy foretells of a task, what is still found
-    after ten dreams, and which tasks constraints reach; the files and commands that it
-    names of a coding session.
-
-    costs: what ways to choose a model bring and cost: the cheapest that is not
-    distinguishably worse, cascades with a check of the first answer, Thompson sampling.
-    --picture draws policies.
-
-    causal: a log is walked in the order of time: what advice expected of each attempt
-    after a failed call, what it banned and preferred, and whether what then helped was
-    among what it offers; says in words where advice does not help.
-
-    research: graphs of theorems as they were published, the premises that a theorem's
-    likes foretell, and which insights a query is given, by each way to rank them.
-
-    needs: how much of what an agent would have wanted to be told at the starts of real
-    sessions the contexts of systems cover, at the start and with the first prompt, by
-    project and kind of need; --lines prints which line covers which need. The needs
-    are not packaged: THEOREX_DATA names the folder that holds them.
-
-    line-weights: whether the weights of a briefing's lines that were set by hand do
-    better than weights fitted on the other projects, each project left out once. It
-    takes minutes.
-
-    speech-acts: which sentences of sessions are rules, tasks, questions, reports,
-    decisions, facts, small talk or pasted; each project by a model that was fitted on
-    the others. --path names the table of labels; --fit writes the weights of all.
-
-    JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too;
-    failures: notes too; retrieval: methods instead of metrics; strategies: {dataset,
-    scores, cycles}; causal: {dataset, n, figures, verdict}; costs: {dataset, policies,
-    …}; signals: make too; duplicates and contradictions: thresholds too; needs:
-    {dataset, n, budgets, projects, mean, lines}; line-weights: {dataset, rows};
-    speech-acts: unsure and classes too
-    """
+    JSON: {dataset, n, metrics, baselines, published, …}; with routing also policies;
+    with failures also notes; with retrieval methods instead of metrics; with strategies
+    {dataset, scores, cycles}; with causal {dataset, n, figures, verdict}; with costs
+    {dataset, policies, …}; with signals also make; with duplicates or contradictions
+    also thresholds; with needs {dataset, n, budgets, projects, mean, lines}; with
+    line-weights {dataset, rows}; with speech-acts also unsure and classes
+    """  # noqa: D301 - click takes \b for a paragraph that it leaves as it is
     if picture and part not in ("retrieval", "costs"):
         raise InvalidInput(
-            f"got --picture with {part}; allowed is it with retrieval or costs"
+            f"got --picture with {part}; it is allowed with retrieval or costs"
         )
     needs_options = {
         "--project": project,
@@ -198,7 +219,7 @@ def eval(
     if part != "needs":
         _refuse_options(part, needs_options)
     if fit and part != "speech-acts":
-        raise InvalidInput(f"got --fit with {part}; allowed is it with speech-acts")
+        raise InvalidInput(f"got --fit with {part}; it is allowed with speech-acts")
     request = EvalRequest(
         dataset, seed, path, picture, project, systems, budgets, lines, fit
     )
@@ -210,7 +231,7 @@ def _refuse_options(part: str, options: Mapping[str, object]) -> None:
     """Raise InvalidInput where options of another part have a value."""
     for name, value in options.items():
         if value:
-            raise InvalidInput(f"got {name} with {part}; allowed is it with needs")
+            raise InvalidInput(f"got {name} with {part}; it is allowed with needs")
 
 
 def _routing(request: EvalRequest) -> Report:

@@ -5,7 +5,7 @@ They import a command's module when it is called.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ def _list_of_commands() -> click.Command:
 _LISTING = CommandEntry(
     "commands",
     _list_of_commands,
-    "List every command: its options, what it does, its JSON fields.",
+    "List all commands with their options and the keys of their JSON.",
 )
 
 
@@ -68,10 +68,14 @@ class DesignCommands(command_line.CommandGroup):
 
     def __init__(self, name: str) -> None:
         group = GROUPS[name]
-        super().__init__(name, help=group.about, params=[*COMMON_OPTIONS])
-        self._entries = {entry.name: entry for entry in group.commands}
-        self._printed = {entry.printed: entry for entry in group.commands}
-        self._printed.pop("", None)
+        text = f"{group.about}\n\n{group.words}"
+        super().__init__(name, help=text, params=[*COMMON_OPTIONS])
+        self._entries: dict[str, CommandEntry] = {}
+        self._printed: dict[str, CommandEntry] = {}
+        for entry in group.commands:
+            self._entries[entry.name] = entry
+            if entry.printed:
+                self._printed[entry.printed] = entry
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names, in the order of the table."""
@@ -79,8 +83,12 @@ class DesignCommands(command_line.CommandGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the command's module and return the command."""
-        entry = self._entries.get(cmd_name) or self._printed.get(cmd_name)
-        return None if entry is None else load(entry, cmd_name)
+        entry = self._entries.get(cmd_name)
+        if entry is None:
+            entry = self._printed.get(cmd_name)
+        if entry is None:
+            return None
+        return load(entry, cmd_name)
 
     def format_commands(
         self,
@@ -88,13 +96,15 @@ class DesignCommands(command_line.CommandGroup):
         formatter: click.HelpFormatter,
     ) -> None:
         """List the commands from the table, without importing any of them."""
-        rows = [(name, entry.about) for name, entry in self._entries.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-        if self._printed:
-            names = ", ".join(self._printed)
-            with formatter.section("The document's names are accepted too"):
-                formatter.write_text(names)
+        rows = []
+        for name, entry in self._entries.items():
+            rows.append((name, entry.about))
+        _write_section(formatter, "Commands", rows)
+        printed_rows = []
+        for printed, entry in self._printed.items():
+            printed_rows.append((printed, f"Do the same as {entry.name}."))
+        if printed_rows:
+            _write_section(formatter, "Names that the document prints", printed_rows)
 
 
 class Root(command_line.CommandGroup):
@@ -138,21 +148,33 @@ class Root(command_line.CommandGroup):
     ) -> None:
         """List the first day's commands, the names by job, and the designs' groups."""
         first_day, *jobs = JOBS
-        with formatter.section(first_day.name):
-            formatter.write_dl(
-                [(entry.name, entry.about) for entry in first_day.commands]
-            )
-        names_by_job = []
+        first_rows = []
+        for entry in first_day.commands:
+            first_rows.append((entry.name, entry.about))
+        _write_section(formatter, first_day.name, first_rows)
+
+        job_rows = []
         for job in jobs:
-            names = ", ".join(entry.name for entry in job.commands)
-            names_by_job.append((job.name, names))
-        names_by_job.append(("List all commands", _LISTING.name))
-        with formatter.section("By job (theorex COMMAND --help)"):
-            formatter.write_dl(names_by_job)
-        rows = [(group.name, group.about) for group in DESIGN_GROUPS]
-        rows += [(name, f"Commands of the design {name}.") for name in designs()]
-        with formatter.section("Published designs (theorex GROUP --help)"):
-            formatter.write_dl(rows)
+            names = [entry.name for entry in job.commands]
+            job_rows.append((job.name, ", ".join(names)))
+        job_rows.append(("List all commands", _LISTING.name))
+        _write_section(formatter, "By job (theorex COMMAND --help)", job_rows)
+
+        group_rows = []
+        for group in DESIGN_GROUPS:
+            group_rows.append((group.name, group.about))
+        for name in designs():
+            group_rows.append((name, f"Commands of the design {name}."))
+        title = "Published designs (theorex GROUP --help)"
+        _write_section(formatter, title, group_rows)
+
+
+def _write_section(
+    formatter: click.HelpFormatter, title: str, rows: list[tuple[str, str]]
+) -> None:
+    """Write a section of a help: names, and what stands for each."""
+    with formatter.section(title):
+        formatter.write_dl(rows)
 
 
 def designs() -> dict[str, Design]:
@@ -163,11 +185,11 @@ def designs() -> dict[str, Design]:
     from theorex_lab.designs import others
 
     reserved = (*COMMANDS, *GROUPS)
-    return {
-        design.name: design
-        for design in others()
-        if design.commands and design.name not in reserved
-    }
+    with_commands: dict[str, Design] = {}
+    for design in others():
+        if design.commands and design.name not in reserved:
+            with_commands[design.name] = design
+    return with_commands
 
 
 def design_group(name: str) -> command_line.CommandGroup | None:
@@ -185,30 +207,43 @@ def design_group(name: str) -> command_line.CommandGroup | None:
 
 
 _KEYS = "\n\nJSON: "
+# What click takes for the sign of a paragraph whose lines stay as they are.
+_AS_IT_IS = "\b\n"
 
 
 @command("commands")
 def commands() -> None:
-    """Settings are listed by `theorex config`.
+    """Each command is shown with its options, what it does, and the keys of its JSON.
 
-    Each command takes --json, --home, --now and --preset, before its name or after it.
-    Exit code 0 is ok, 1 failed, 2 wrong usage. Commands that read the memory read that
-    of this folder's project (--project P, --all-projects); commands that look after it
-    take all projects.
+    Every command takes --json, --home, --now and --preset, before or after its name.
+    The exit code is 0 where it succeeded, 1 where it failed, and 2 for wrong usage.
+
+    Commands that read the memory read that of the working folder's project, unless
+    --project P or --all-projects is given. Commands that maintain the memory take all
+    projects.
+
+    Next: `theorex COMMAND --help` explains one command, `theorex config` lists the
+    settings.
 
     JSON: {commands: [{path, job, usage, about, details, keys}]}
     """
     rows = list[dict[str, Any]]()
     for job in JOBS:
         for entry in job.commands:
-            rows += _rows(load(entry), entry.name, job.name)
-    rows += _rows(load(_LISTING), _LISTING.name, "")
+            loaded = load(entry)
+            rows += _rows(loaded, entry.name, job.name)
+    listing = load(_LISTING)
+    rows += _rows(listing, _LISTING.name, "")
     for group in DESIGN_GROUPS:
         for entry in group.commands:
-            rows += _rows(load(entry), f"{group.name} {entry.name}", group.name)
+            loaded = load(entry)
+            path = f"{group.name} {entry.name}"
+            rows += _rows(loaded, path, group.name)
     for name in designs():
-        rows += _rows(design_group(name), name, name)
-    emit({"commands": rows}, "\n\n".join(map(_text, rows)))
+        made = design_group(name)
+        rows += _rows(made, name, name)
+    texts = map(_text, rows)
+    emit({"commands": rows}, "\n\n".join(texts))
 
 
 def _rows(
@@ -219,18 +254,26 @@ def _rows(
     A group that does nothing itself has no row.
     """
     assert declared is not None
-    below = declared.commands if isinstance(declared, click.Group) else {}
+    below: MutableMapping[str, click.Command] = {}
+    if isinstance(declared, click.Group):
+        below = declared.commands
     if not below or declared.callback is not None:
         text, _, keys = (declared.help or "").partition(_KEYS)
+        text = text.replace(_AS_IT_IS, "")
         about, _, details = text.partition("\n\n")
-        usage = " ".join(filter(None, map(_usage, declared.params)))
+        usages = []
+        for parameter in declared.params:
+            usage = _usage(parameter)
+            if usage:
+                usages.append(usage)
+        key_words = keys.split()
         yield {
             "path": path,
             "job": job,
-            "usage": usage,
+            "usage": " ".join(usages),
             "about": about,
             "details": details,
-            "keys": " ".join(keys.split()),
+            "keys": " ".join(key_words),
         }
     for name, subcommand in below.items():
         yield from _rows(subcommand, f"{path} {name}", job)
@@ -243,16 +286,12 @@ def _usage(parameter: click.Parameter) -> str:
     """
     if parameter in COMMON_OPTIONS:
         return ""
-    kind = parameter.type
     option = parameter.opts[0]
-    if parameter.metavar:
-        value = parameter.metavar
-    elif isinstance(kind, click.Choice):
-        value = "|".join(kind.choices)
-    else:
-        value = option.lstrip("-").upper()
-    if isinstance(parameter, click.Argument):
-        usage = f"{value}…" if parameter.nargs == -1 else value
+    value = _value_of(parameter)
+    if isinstance(parameter, click.Argument) and parameter.nargs == -1:
+        usage = f"{value}…"
+    elif isinstance(parameter, click.Argument):
+        usage = value
     elif isinstance(parameter, click.Option) and parameter.is_flag:
         usage = option
     else:
@@ -262,10 +301,32 @@ def _usage(parameter: click.Parameter) -> str:
     return f"[{usage}]"
 
 
+def _value_of(parameter: click.Parameter) -> str:
+    """Return what stands for the value of a parameter, such as AGENT."""
+    if parameter.metavar:
+        return parameter.metavar
+    kind = parameter.type
+    if isinstance(kind, click.Choice):
+        return "|".join(kind.choices)
+    option = parameter.opts[0]
+    name = option.lstrip("-")
+    return name.upper()
+
+
 def _text(row: dict[str, Any]) -> str:
-    words = f"{row['about']} {row['details']}".split()
+    """Return a command for people: its usage, what it does, its JSON fields."""
+    path = row["path"]
+    usage = row["usage"]
+    about = row["about"]
+    details = row["details"]
+    keys = row["keys"]
+    first = f"theorex {path} {usage}"
+    words = f"{about} {details}".split()
+    description = " ".join(words)
     lines = [
-        f"theorex {row['path']} {row['usage']}".rstrip(),
-        f"    {' '.join(words)}",
+        first.rstrip(),
+        f"    {description}",
     ]
-    return "\n".join([*lines, *([f"    --json: {row['keys']}"] if row["keys"] else [])])
+    if keys:
+        lines.append(f"    --json: {keys}")
+    return "\n".join(lines)

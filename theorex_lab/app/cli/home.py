@@ -67,12 +67,13 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 def verify(salvages: bool) -> None:
     """It reads the whole journal, computes every view again and compares.
 
+    The journal is the list of all events; a view is what the memory computes from it.
     The exit code is 1 where anything is wrong. An event whose body does not fit its
     kind is set aside: nothing is read from it, and `theorex erase ID` erases it.
 
-    --salvage keeps what is sound, and lists the lost events here and in the journal.
-    The damaged files, snapshots and vectors are moved into a folder of the home, and
-    not deleted. It changes nothing where the home is sound.
+    --salvage keeps the events that are sound, and lists the lost ones here and in the
+    journal. It moves the damaged files, snapshots and vectors into a folder of the home
+    and deletes nothing. Where the home is sound it changes nothing.
 
     JSON: {ok, events, views, kinds, bad_events: [{seq, id, kind, why, do}], vectors};
     with --salvage {events, lost, set_aside, problems, bad_events}
@@ -107,12 +108,11 @@ def _verify() -> None:
 
 @command("backup")
 @click.argument("file", metavar="FILE", type=_PATH)
-@click.option("--replace", is_flag=True, help="Replace FILE where it is there.")
+@click.option("--replace", is_flag=True, help="Replace FILE if it exists.")
 def backup(file: Path, replace: bool) -> None:
-    """Journal, archived segments and settings, read again before the file counts.
+    """The file holds the journal, the archived events and the settings.
 
-    `theorex restore FILE` puts it back.
-
+    It is read again before it counts as made. `theorex restore FILE` puts it back.
     Events that were set aside are copied as they are, and counted as `bad_events`.
 
     JSON: {file, events, segments, bytes, bad_events}
@@ -132,12 +132,11 @@ def backup(file: Path, replace: bool) -> None:
 @command("restore")
 @click.argument("file", metavar="FILE", type=_PATH)
 def restore(file: Path) -> None:
-    """Every event of FILE is checked first.
+    """Every event of FILE is checked before anything changes.
 
-    What was in the home is not deleted: it is set aside in a folder of it.
-
-    Processes that have the home open must open it again; they are told so when they
-    write.
+    What was in the home is not deleted: it is moved into a folder of the home. A
+    program that has the home open must open it again; it gets an error that says so
+    when it writes.
 
     JSON: {file, events, set_aside}
     """
@@ -146,11 +145,11 @@ def restore(file: Path) -> None:
     report = put_back(_home(), file.expanduser(), aside=_aside())
     _render_context()
     aside_note = (
-        f"; what was there lies in {report.set_aside}" if report.set_aside else ""
+        f"; what was there is now in {report.set_aside}" if report.set_aside else ""
     )
     emit(
         report._asdict(),
-        f"{report.events} events are back in {report.file}{aside_note}",
+        f"{report.events} events are restored in {report.file}{aside_note}",
     )
 
 
@@ -198,15 +197,26 @@ def _render_context() -> None:
 @command("erase")
 @tends_project
 @click.argument("ids", nargs=-1)
-@agent_option("Everything of this agent.")
-@click.option("--match", help="Everything whose body or session id holds this text.")
-@click.option("--dry-run", is_flag=True, help="Only show which events would be erased.")
+@agent_option("Erase the events of this agent.")
+@click.option(
+    "--match", help="Erase the events whose body or session id contains this text."
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show which events would be erased, and erase nothing.",
+)
 def erase(
     ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: bool
 ) -> None:
-    """By event id, agent or text; with --project what all that is given applies to.
+    """It erases each event that one of IDS, --agent and --match fits.
 
-    It follows lineage to what was derived, and cannot be undone.
+    With --project it erases only events of that project, those that all of the given
+    ones fit; --project alone erases the whole project.
+
+    Everything that was derived from an erased event is erased too. This cannot be
+    undone: see first with --dry-run what it reaches. Exports, backups and folders that
+    were set aside keep their copies.
 
     JSON: {erased, selected}
     """
@@ -247,7 +257,7 @@ def _lines_of_events(lab: Lab, ids: Sequence[str]) -> list[str]:
 @click.option(
     "--replace",
     is_flag=True,
-    help="Do not ask before files that are there are replaced.",
+    help="Replace existing files without asking.",
 )
 @click.argument(
     "folder",
@@ -256,20 +266,18 @@ def _lines_of_events(lab: Lab, ids: Sequence[str]) -> list[str]:
     type=click.Path(file_okay=False, path_type=Path),
 )
 def export(folder: Path | None, agent: str | None, replace: bool) -> None:
-    """Graphs, sentences, short-term records, the context, traces and outcomes.
+    """The files are for other programs; `theorex backup FILE` makes a backup.
 
-    Each trace and outcome has a file: axon.json, stm.jsonl, observations.jsonl,
-    traces/ID.json, … Each is replaced whole.
+    DIR gets the concepts (axon.json), the short-term records (stm.jsonl), the texts
+    (observations.jsonl), the briefing, and a file for each trace and each outcome
+    (traces/ID.json, …). `theorex import DIR` reads them.
 
-    This is for other programs and no backup: that is made by `theorex backup FILE`,
-    with the whole history.
+    Without DIR the files go where agentAxonDir, sharedAxonPath and outcomesDir in
+    config.json say.
 
-    A DIR that is not empty, or files at the places below, are asked about; other files
-    in them are left alone. Where nobody can be asked the exit code is 1, unless
-    --replace is given.
-
-    Without DIR axons, the shared axon and outcomes go where agentAxonDir,
-    sharedAxonPath and outcomesDir in config.json say.
+    The command asks before it writes into a DIR that is not empty or replaces a file;
+    other files there are left alone. Where nobody can be asked the exit code is 1,
+    unless --replace is given.
 
     JSON: {folder, files}
     """
@@ -291,34 +299,38 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
 
 
 @command("import")
-@agent_option("Whose the records are that name nobody.", default="main")
+@agent_option("The agent of records that name none.", default="main")
 @click.option(
     "--trusted",
     is_flag=True,
-    help="Keep the sources that the files name; only for exports of your own.",
+    help="Believe who said what in the files; only for files of your own.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Exit code 1 where anything could not be read."
+    "--strict",
+    is_flag=True,
+    help="End with exit code 1 where anything could not be read.",
 )
 @click.option(
     "--transcripts",
     metavar="PATH",
     type=_PATH,
-    help="Take in coding agents' sessions: a file or a folder.",
+    help="Import recorded sessions of coding agents: a file or a folder.",
 )
 @click.option(
     "--project",
     metavar="P",
     default="",
-    help="With --transcripts: of sessions without an absolute folder.",
+    help="With --transcripts: the project of sessions that name no folder.",
 )
 @click.option(
-    "--since", metavar="ISO", help="With --transcripts: leave out what is earlier."
+    "--since",
+    metavar="ISO",
+    help="With --transcripts: leave out what is earlier than this time.",
 )
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="With --transcripts: say what would come in; nothing is kept.",
+    help="With --transcripts: show what would come in, and keep nothing.",
 )
 @click.argument("path", metavar="[PATH]", required=False, type=_PATH)
 @keeps_secrets
@@ -332,20 +344,23 @@ def import_(
     since: str | None,
     dry_run: bool,
 ) -> None:
-    """A folder that was exported, or one file of it; the original system's files too.
+    """PATH is a folder that `theorex export` wrote, or one file of it.
 
-    Importing twice imports once. The folders of facts (life, ops, the days in memory),
-    MEMORY.md and SOUL.md are only written, and not taken in.
+    Files of the original Theorex system are read too. Without PATH the files are looked
+    for where agentAxonDir, sharedAxonPath and outcomesDir in config.json say.
 
-    Exit code 1 where nothing could be taken in. Without --trusted no query is routed
-    by the runs that come in.
+    --transcripts PATH reads recorded sessions of Claude Code and Codex instead, or
+    lines in the form that a hook gets. Secrets in them are always masked. With
+    --trusted the prompts count as your own word; without it they are untrusted.
 
-    Without PATH they are looked for where agentAxonDir, sharedAxonPath and outcomesDir
-    in config.json say.
+    Importing twice imports once. Imported runs of models do not decide where `theorex
+    route` sends a query, unless --trusted is given. Pages of facts (life, ops, the days
+    in memory), MEMORY.md and SOUL.md are only written by the toolkit and never read.
 
-    Transcripts are those of Claude Code and Codex, and lines in a hook's form;
-    --trusted takes the prompts in them for your own word. Secrets in them are masked
-    always.
+    The exit code is 1 where nothing could be read, and with --strict where anything
+    could not.
+
+    Next: `theorex briefing` shows what an agent would read now.
 
     JSON: {files, imported, skipped}; with --transcripts {files, sessions, events,
     already, skipped, projects, problems, trusted, …}, where there are any also replayed
@@ -356,7 +371,7 @@ def import_(
     if transcripts is not None:
         if path is not None or current().keeps_secrets:
             raise click.UsageError(
-                "--transcripts PATH goes without another PATH and --keep-secrets"
+                "Give --transcripts PATH without another PATH and without --keep-secrets."
             )
         _import_transcripts(
             transcripts,
@@ -370,7 +385,7 @@ def import_(
         return
     if project or since or dry_run:
         raise click.UsageError(
-            "--project, --since and --dry-run are of --transcripts PATH"
+            "Give --project, --since and --dry-run with --transcripts PATH."
         )
     reports = open_lab().import_files(path, agent=agent, trusted=trusted)
     _tell_imported(reports, strict=strict)
@@ -410,14 +425,14 @@ def _tell(
 
 # How a time came about that no line of a transcript states plainly.
 _GUESSES = {
-    "neighbour": "missing: those of the lines beside them were taken",
-    "file": "missing, with none beside them: that of the file's last change was taken",
+    "neighbour": "missing: the times of neighbouring lines were taken",
+    "file": "missing, also in neighbouring lines: the file's last change was taken",
     "future": (
-        "in the future: those of the lines beside them were taken, or the present"
+        "in the future: the times of neighbouring lines were taken, or the present"
     ),
     "number": (
-        "given as numbers: seconds, milliseconds or smaller parts were told by their"
-        " size"
+        "given as numbers: their size decided between seconds, milliseconds and smaller"
+        " parts"
     ),
     "leap_second": "in a leap second: the second after it was taken",
     "backwards": "more than a minute before the line above: they were left as they are",
@@ -471,12 +486,12 @@ def _import_transcripts(
     "--before",
     required=True,
     metavar="DATE",
-    help="A day, or a time with its offset; older events move.",
+    help="A day, or a time with its offset; events before it are moved.",
 )
 def archive(before: str) -> None:
-    """Only what was flushed, or is of ended sessions.
+    """It moves raw events of sessions that have ended into files of the home.
 
-    Search, verify and replay read it as before.
+    The search, `theorex verify` and every replay read them as before.
 
     JSON: {events, segments}
     """
@@ -501,17 +516,18 @@ def _moment(moment: str) -> str:
 @click.option(
     "--unset",
     metavar="KEY",
-    help="Take a setting out of config.json, so that its default holds again.",
+    help="Take a setting out of config.json; its default then holds again.",
 )
 def config(key: str | None, value: str | None, unset: str | None) -> None:
-    """Without KEY every setting is shown with its value, default, range and unit.
+    """Without KEY it shows every setting with its value, default, range and unit.
 
-    With KEY that setting is shown; with KEY and VALUE it is set. KEY is camelCase or
-    snake_case, for a design's setting DESIGN.KEY. VALUE is a number or a text; lists
-    and objects are JSON. A wrong value is not written.
+    With KEY it shows that setting; with KEY and VALUE it sets it. KEY is written like
+    searchVectors or search_vectors, and DESIGN.KEY for a setting of a design. VALUE is
+    a number or a text; lists and objects are JSON. A value that is not allowed is not
+    written.
 
-    Settings are in config.json in the home. The file is replaced as a whole; what else
-    is in it stays. --unset also takes out a KEY that is no setting.
+    The settings are in config.json in the home. The file is replaced as a whole, and
+    what else stands in it stays. --unset also takes out a KEY that is no setting.
 
     JSON: {file, settings: [{key, value, default, range, unit, source, description}]};
     with VALUE or --unset {file, setting}

@@ -51,29 +51,42 @@ _NEW = "{}\n"
 
 @command("install-hooks")
 @click.option(
-    "--settings", metavar="F", default="~/.claude/settings.json", help="The file."
+    "--settings",
+    metavar="F",
+    default="~/.claude/settings.json",
+    help="The coding agent's settings file.",
 )
 @click.option(
     "--mcp",
     "servers",
     metavar="F",
-    help="Enter the MCP server too, in this file: .mcp.json in a project.",
+    help="Also enter the MCP server in this file, which is .mcp.json in a project.",
 )
-@agent_option("Record as this agent; default $THEOREX_AGENT of the session, else main.")
+@agent_option(
+    "Record the sessions under this name; default: the session's $THEOREX_AGENT, else main."
+)
 @click.option(
     "--uninstall",
     "remove",
     is_flag=True,
-    help="Take the hooks out again; with --mcp, the server too.",
+    help="Take the hooks out again; with --mcp take out the server too.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Write without asking.")
 def install_hooks(
     settings: str, servers: str | None, agent: str | None, remove: bool, yes: bool
 ) -> None:
-    """Shows the difference and asks before it writes.
+    """From then on the memory records the agent's sessions and gives it briefings.
 
-    The former file is kept beside the new one. Where nothing else stands in a file,
-    taking ours out removes it.
+    A hook is a command that the coding agent runs at an event, such as the start of a
+    session or the end of a tool call. The command shows which lines of the settings
+    file change, and asks before it writes. The former file is kept beside the new one.
+
+    With --mcp the agent can also search and write the memory by itself, over the Model
+    Context Protocol. --uninstall takes out only what this command entered, and removes
+    a file in which nothing else stands. The exit code is 1 where you decline, or where
+    nobody can be asked and --yes is missing.
+
+    Next: start a session of the agent, then `theorex doctor` checks the connection.
 
     JSON: {file, changed, backup, diff, mcp}
     """
@@ -87,7 +100,7 @@ def install_hooks(
         plans = _plans(settings, servers, hook, entry)
     changed = [plan for plan in plans if plan.after != plan.before]
     if not changed:
-        state = "nothing of ours" if remove else "all is there already"
+        state = "nothing of theorex is there" if remove else "all is there already"
         path = plans[0].path
         emit(_result(plans), f"{path}: {state}; nothing was changed")
         return
@@ -169,7 +182,10 @@ def _plan(file: str, change: Callable[[str | None, Any], str], entry: object) ->
 def _confirm(plans: list[_Plan], changed: list[_Plan], *, as_json: bool) -> None:
     """Ask whether the files are to be written; end the command where not."""
     if not sys.stdin.isatty():
-        fail("nothing was changed; add --yes to write this", **_result(plans))
+        fail(
+            "nothing was changed: nobody can be asked here; add --yes to write it",
+            **_result(plans),
+        )
     paths = " and ".join(str(plan.path) for plan in changed)
     if not click.confirm(f"Write this to {paths}?", err=as_json):
         fail("nothing was changed", **_result(plans))

@@ -1,4 +1,4 @@
-"""Commands by which files come in, and what a session says of itself."""
+"""Commands that read files into the memory, and those that sum a session up."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _MOST_PROBLEMS = 10
 _TRUSTED = click.option(
     "--trusted",
     is_flag=True,
-    help="Take documents for your own word; only for what you wrote yourself.",
+    help="Take the documents for your own word; only for texts that you wrote yourself.",
 )
 _EVERY = click.option(
     "--every",
     "every_seconds",
     type=click.FloatRange(1, 3_600),
     default=30.0,
-    help="Of videos: a frame at least every so many seconds.",
+    help="With --kind video: keep an image at least every this many seconds.",
 )
 
 
@@ -71,10 +71,12 @@ def _takes_files(function: Callable[..., None]) -> Callable[..., Any]:
         ),
         OWN_AGENT,
         click.option(
-            "--sync", is_flag=True, help="Hide what is no longer in these folders."
+            "--sync",
+            is_flag=True,
+            help="Hide what was read from these folders and is gone from them.",
         ),
         click.option(
-            "--dry-run", is_flag=True, help="Say what would come in; nothing is kept."
+            "--dry-run", is_flag=True, help="Show what would come in, and keep nothing."
         ),
     ]
     decorated: Callable[..., Any] = function
@@ -155,7 +157,7 @@ _READERS = {
     "--kind",
     type=click.Choice([*_READERS]),
     default="document",
-    help="What is read: documents, source code, images or videos.",
+    help="What the files are.",
 )
 @_TRUSTED
 @_EVERY
@@ -170,31 +172,33 @@ def ingest(
     trusted: bool,
     every_seconds: float,
 ) -> None:
-    """Hidden files, and files that .gitignore leaves out, stay out of folders.
+    """PATHS are files and folders; `theorex search` then finds what they say.
 
-    Documents are Markdown, plain text, reStructuredText, HTML, PDF and notebooks
-    without their outputs. They are cut by headings, then by size; `search --kind
+    Hidden files, and files that .gitignore leaves out, are skipped in folders. An
+    unchanged file is skipped; a changed one replaces what was read of it before. What
+    comes in is untrusted unless --trusted is given. The exit code is 1 where nothing
+    could be read.
+
+    document: Markdown, plain text, reStructuredText, HTML, PDF, and notebooks without
+    their outputs. Each is cut by headings, then by size. `theorex search --kind
     section` finds the parts.
 
-    Code is Python, JavaScript, TypeScript, Go and Rust. Modules, classes, functions and
-    methods come with signature, comment, calls and imports; `search --kind symbol`
-    finds them. A moved file keeps the ids of its symbols. The readable part of a file
-    that does not parse is kept.
+    code: Python, JavaScript, TypeScript, Go and Rust. Modules, classes, functions and
+    methods come with their signature, comment, calls and imports; `theorex search
+    --kind symbol` finds them. A moved file keeps the ids of its symbols. Of a file that
+    does not parse, the readable part is kept.
 
-    An image gives its metadata, its words (where tesseract is installed) and a
-    description (where the setting visionModel names a model and visionTokens allows
-    it). A video is a timeline of images: one at each cut and each interval.
+    image: its metadata, its words (where tesseract is installed) and a description
+    (where the setting visionModel names a model and visionTokens allows it).
 
-    An unchanged file is skipped; a changed one replaces what was read of it before.
-    What comes in is untrusted, unless --trusted is given. The exit code is 1 where
-    nothing could be read.
+    video: a timeline of images, one at each cut and one at each interval (--every).
 
     JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
     """
     if trusted and kind != "document":
         raise click.UsageError("Give --trusted with --kind document.")
-    given = context.get_parameter_source("every_seconds")
-    if kind != "video" and given is click.core.ParameterSource.COMMANDLINE:
+    source = context.get_parameter_source("every_seconds")
+    if kind != "video" and source is click.core.ParameterSource.COMMANDLINE:
         raise click.UsageError("Give --every with --kind video.")
     request = IngestRequest(paths, agent, sync, dry_run)
     home = open_lab().home
@@ -207,7 +211,9 @@ def ingest(
 def ingest_code(
     paths: tuple[Path, ...], agent: str | None, sync: bool, dry_run: bool
 ) -> None:
-    """Python, JavaScript, TypeScript, Go and Rust, as `theorex ingest --kind code`.
+    """The languages are Python, JavaScript, TypeScript, Go and Rust.
+
+    It is the same as `theorex ingest --kind code`, whose help says more.
 
     JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
     """
@@ -221,7 +227,9 @@ def ingest_code(
 def ingest_image(
     paths: tuple[Path, ...], agent: str | None, sync: bool, dry_run: bool
 ) -> None:
-    """Metadata, words and a description, as `theorex ingest --kind image`.
+    """It keeps the metadata, the words and a description of each image.
+
+    It is the same as `theorex ingest --kind image`, whose help says more.
 
     JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
     """
@@ -240,7 +248,9 @@ def ingest_video(
     dry_run: bool,
     every_seconds: float,
 ) -> None:
-    """A frame at each cut and each interval, as `theorex ingest --kind video`.
+    """It keeps an image at each cut and at each interval.
+
+    It is the same as `theorex ingest --kind video`, whose help says more.
 
     JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
     """
@@ -252,13 +262,13 @@ def ingest_video(
 @command("session-summary")
 @OWN_AGENT
 @SESSION
-@click.option("--investigated", help="What was looked into.")
-@click.option("--learned", help="What is known now.")
-@click.option("--completed", help="What is done.")
-@click.option("--next", help="What comes next.")
+@click.option("--investigated", help="What the session looked into.")
+@click.option("--learned", help="What the session found out.")
+@click.option("--completed", help="What the session completed.")
+@click.option("--next", help="What is to be done next.")
 @keeps_secrets
 def session_summary(agent: str | None, session: str, **texts: str | None) -> None:
-    """At least one of the four; all in one transaction.
+    """At least one of the four texts is needed; they are written together.
 
     The next briefing shows them.
 
@@ -284,10 +294,10 @@ def session_summary(agent: str | None, session: str, **texts: str | None) -> Non
 @click.argument("text", nargs=-1, required=True)
 @keeps_secrets
 def synthesize(agent: str | None, session: str, text: tuple[str, ...]) -> None:
-    """Two to six lessons, each with domain, outcome and confidence as tags.
+    """The model draws two to six lessons from TEXT and names their domain.
 
-    They are kept beside the text as the model's word. Where no model answers, the text
-    is kept alone.
+    Each lesson has its domain, outcome and confidence as tags. The lessons are kept
+    beside the text as the model's word. Where no model answers, the text is kept alone.
 
     JSON: {event_id, lessons: [[event_id, text]], model, problem}
     """

@@ -44,9 +44,11 @@ if TYPE_CHECKING:
 @OWN_AGENT
 @click.option("--decision", help="What was decided.")
 @click.option("--result", help="What came of it.")
-@click.option("--success", "succeeded", is_flag=True, help="It went well.")
-@click.option("--fail", "failed", is_flag=True, help="It went wrong.")
-@click.option("--score", type=NumberType(0, 1), help="How well, from 0 to 1.")
+@click.option("--success", "succeeded", is_flag=True, help="The result is a success.")
+@click.option("--fail", "failed", is_flag=True, help="The result is a failure.")
+@click.option(
+    "--score", type=NumberType(0, 1), help="How good the result is, from 0 to 1."
+)
 @click.option("--thumbs-up", "up", is_flag=True, help="A person approves.")
 @click.option("--thumbs-down", "down", is_flag=True, help="A person disapproves.")
 @click.option(
@@ -54,25 +56,25 @@ if TYPE_CHECKING:
     "--tag",
     "tags",
     multiple=True,
-    help="Tags, parted by commas; may be repeated.",
+    help="Tags, separated by commas; may be repeated.",
 )
 @SESSION
 @click.option(
     "--judge",
     "judged",
     is_flag=True,
-    help="Ask the judge at once, a model of the setting reviewers.",
+    help="Ask the judge for a score now: a model of the setting reviewers.",
 )
 @click.option(
     "--trace-id",
     metavar="ID",
-    help="The call that it is about, dispatched without --outcome-id.",
+    help="The trace of the call; not one that was sent with --outcome-id.",
 )
 @click.option(
     "--id",
     "outcome_id",
     metavar="ID",
-    help="Set right, or score, this outcome of before.",
+    help="Correct or score this earlier outcome.",
 )
 @keeps_secrets
 def outcome(
@@ -90,14 +92,18 @@ def outcome(
     trace_id: str | None,
     outcome_id: str | None,
 ) -> None:
-    """A new one needs --decision, --result, and --success or --fail.
+    """A new outcome needs --decision, --result, and --success or --fail.
 
-    With --trace-id the decision is the task of the call, and how it went counts for its
-    model. With --id, success, score and thumb may be corrected: what was recorded
-    stays, the correction is an event of its own.
+    With --trace-id it is the outcome of a call of a model: the call's task is the
+    decision, and success or failure counts for the model. `theorex dispatch` prints the
+    id of the trace.
 
-    The score weighs --score by .4, a thumb by .2 and the judge by .4, of those that are
-    given.
+    With --id it corrects the success, the score or the thumb of an earlier outcome.
+    What was recorded stays in the journal, and the correction is an event of its own.
+
+    The final score weighs --score by .4, a thumb by .2 and the judge by .4; only what
+    is given counts. `theorex outcomes` shows all outcomes, and `theorex review` looks
+    for the cause of failures.
 
     JSON: {id, outcome_id, score}, with --judge also judge_score and problem
     """
@@ -111,8 +117,8 @@ def outcome(
     if outcome_id is not None:
         if decision or result or tags or session or trace_id:
             raise click.UsageError(
-                "With --id only --success, --fail, --score, --thumbs-up, --thumbs-down"
-                " and --judge go."
+                "Give --id only with --success, --fail, --score, --thumbs-up,"
+                " --thumbs-down and --judge."
             )
         lab, recorded = _corrected(outcome_id, agent, scores, judged=judged)
     else:
@@ -161,12 +167,12 @@ def _split_tags(tags: Iterable[str]) -> list[str]:
 def _corrected(
     outcome_id: str, agent: str | None, scores: dict[str, Any], *, judged: bool
 ) -> tuple[Lab, Outcome]:
-    """Return the lab, and the outcome of this id after its scores were set right."""
+    """Return the lab, and the outcome of this id after its scores were corrected."""
     is_correction = any(value is not None for value in scores.values())
     if not judged and not is_correction:
         raise click.UsageError(
-            "With --id give what is to be set: --success, --fail, --score, a thumb, or"
-            " --judge."
+            "Give with --id what to correct: --success, --fail, --score, --thumbs-up,"
+            " --thumbs-down or --judge."
         )
     lab = open_lab()
     recorded = lab.outcomes.get(outcome_id)
@@ -236,7 +242,7 @@ def _judge_pending(agent: str | None) -> None:
     "--limit",
     type=click.IntRange(min=0),
     default=10,
-    help="How many of the latest outcomes are shown.",
+    help="Show this many of the latest outcomes.",
 )
 @click.option(
     "--judge",
@@ -245,14 +251,17 @@ def _judge_pending(agent: str | None) -> None:
     help="Let a model score the outcomes that no judge has scored.",
 )
 def outcomes(agent: str | None, limit: int, judges: bool) -> None:
-    """It shows win rates by tag with 95 % intervals and trends.
+    """A success rate has its 95 % interval and a trend, and the number of outcomes.
 
-    It counts the outcomes, the failures that wait for a review, and those that were
-    reviewed. With --judge the models of the setting reviewers are asked in their order;
-    an outcome without a usable answer stays pending.
+    It also counts the failures that wait for a review and those that were reviewed.
+    `theorex review` reviews them.
 
-    JSON: {outcomes, success_rate, tags: [{tag, n, rate, ci_low, ci_high, trend}], queue,
-    reviewed, recent}; with --judge {judged: [{outcome_id, judge_score, score}],
+    With --judge it asks a model for scores instead: the models of the setting
+    reviewers, in their order. An outcome without a usable answer waits for the next
+    time.
+
+    JSON: {outcomes, success_rate, tags: [{tag, n, rate, ci_low, ci_high, trend}],
+    queue, reviewed, recent}; with --judge {judged: [{outcome_id, judge_score, score}],
     pending, problems}
     """
     if judges:
@@ -269,16 +278,15 @@ def outcomes(agent: str | None, limit: int, judges: bool) -> None:
     "limit",
     type=click.IntRange(min=0),
     default=10,
-    help="How many of the latest outcomes are shown.",
+    help="Show this many of the latest outcomes.",
 )
 def evolve_status(agent: str | None, limit: int) -> None:
-    """It shows win rates by tag with 95 % intervals and trends.
+    """A success rate has its 95 % interval and a trend, and the number of outcomes.
 
-    It counts the outcomes, the failures that wait for a review, and those that were
-    reviewed.
+    It also counts the failures that wait for a review and those that were reviewed.
 
-    JSON: {outcomes, success_rate, tags: [{tag, n, rate, ci_low, ci_high, trend}], queue,
-    reviewed, recent}
+    JSON: {outcomes, success_rate, tags: [{tag, n, rate, ci_low, ci_high, trend}],
+    queue, reviewed, recent}
     """
     _show_outcomes(agent, limit)
 
@@ -330,21 +338,26 @@ def _show_outcomes(agent: str | None, limit: int) -> None:
 
 
 @command("audit")
-@click.option("--since", metavar="ISO", help="Only what happened from this time on.")
+@click.option(
+    "--since", metavar="ISO", help="Only show what happened from this time on."
+)
 @click.option(
     "--kind",
     "kinds",
     multiple=True,
-    help="Such as tier_change, prune; may be repeated.",
+    help="Only show this kind, such as tier_change or outcome; may be repeated.",
 )
 @click.option(
-    "--limit", type=click.IntRange(min=0), default=100, help="The latest so many."
+    "--limit",
+    type=click.IntRange(min=0),
+    default=100,
+    help="Show this many of the latest entries.",
 )
 def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
-    """It reads the journal, oldest first.
+    """It reads the journal and prints the entries from the oldest to the newest.
 
-    It shows changes of tiers and sentiment, promotions, removals, outcomes, reviews,
-    tests of policies and erasures.
+    The entries are changes of tier and sentiment, concepts that became long-term or
+    shared, removals, outcomes, reviews, tests of policies and erasures.
 
     JSON: {entries: [{timestamp, agent, kind, detail}]}
     """
@@ -387,12 +400,17 @@ _TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 
 
 _REASON = click.option(
-    "--reason", default="", help="Why the policy is kept; up to 500 characters."
+    "--reason", default="", help="Why the policy is kept, in up to 500 characters."
 )
 
 
 @command("policy")
-@click.option("--test", "tests", is_flag=True, help="Propose a policy and test it.")
+@click.option(
+    "--test",
+    "tests",
+    is_flag=True,
+    help="Propose a policy, test it, and use it where it does better.",
+)
 @click.option("--snapshot", "keeps", is_flag=True, help="Keep the policy in force.")
 @click.option(
     "--rollback", "number", type=int, metavar="N", help="Put policy N in force again."
@@ -401,17 +419,16 @@ _REASON = click.option(
 def policy(tests: bool, keeps: bool, number: int | None, reason: str) -> None:
     """A policy is the settings that decide what is remembered and which model is asked.
 
-    Without an option the kept policies are listed, in the order in which they were
-    kept.
+    Without an option the kept policies are listed, the oldest first.
 
-    --test proposes a policy from the earlier half of what was recorded and judges it on
-    the later half (an offline acceptance test): it is put in force where it gains
-    acceptanceMargin, and held where there are fewer than acceptanceMinSamples records. Repeating
-    changes nothing.
+    --test proposes a policy from the earlier half of the recorded outcomes and calls,
+    and scores it on the later half (an offline acceptance test). The policy comes into
+    force where it gains at least acceptanceMargin. With fewer than acceptanceMinSamples
+    records nothing changes. Repeating the test changes nothing.
 
-    --snapshot keeps the policy with its scores on the later half of the recorded
-    outcomes and calls. --rollback keeps what was in force first, so that it can be
-    undone; settings that belong to no policy stay as they are.
+    --snapshot keeps the policy in force, with its scores on the later half. --rollback
+    N puts policy N in force again. It keeps the present policy first, so that a
+    rollback can be undone. Settings that belong to no policy stay as they are.
 
     JSON: {policies: [{number, timestamp, settings, metrics, reason, parent, in_force,
     …}]}; with --test {tested: [{part, decision, before, after, n, margin, repeated,
@@ -437,7 +454,8 @@ def policy(tests: bool, keeps: bool, number: int | None, reason: str) -> None:
 def policy_snapshot(reason: str) -> None:
     """A policy is the settings that decide what is remembered and which model is asked.
 
-    Its scores on the later half of the recorded outcomes and calls are kept with it.
+    Its scores on the later half of the recorded outcomes and calls are kept with it. It
+    is the same as `theorex policy --snapshot`.
 
     JSON: {number, timestamp, settings, metrics, reason, parent, …}
     """
@@ -454,8 +472,8 @@ def _keep_policy(reason: str) -> None:
         "reason": reason,
         "metrics": score_policy(lab.home),
     }
-    kept = snapshot(lab.journal, policy_settings(lab.settings), **details)
-    emit(kept.to_dict(), f"policy {kept.number} kept: {_metrics(kept.metrics)}")
+    entry = snapshot(lab.journal, policy_settings(lab.settings), **details)
+    emit(entry.to_dict(), f"policy {entry.number} kept: {_metrics(entry.metrics)}")
 
 
 def _list_policies() -> None:
@@ -465,8 +483,8 @@ def _list_policies() -> None:
     lab = open_lab()
     now = policy_settings(lab.settings)
     rows = [
-        {**kept.to_dict(), "in_force": kept.settings == now}
-        for kept in policies(lab.journal)
+        {**entry.to_dict(), "in_force": entry.settings == now}
+        for entry in policies(lab.journal)
     ]
     row_format = "{mark} {number:>4}  {timestamp:.19}  {said}  {why}"
     lines = [
@@ -481,7 +499,7 @@ def _list_policies() -> None:
     emit(
         {"policies": rows},
         (
-            "\n".join([*lines, "* as the settings are now"])
+            "\n".join([*lines, "* in force now"])
             if rows
             else "no policy is kept yet: keep one with `theorex policy --snapshot`"
         ),
@@ -517,32 +535,32 @@ def _test_policy() -> None:
 
 @command("maintain")
 @tends_project
-@agent_option("The agent, or all.", default=ALL)
+@agent_option("The agent to maintain, or all.", default=ALL)
 @REVIEWER
 @click.option(
     "--schedule",
     "scheduler",
     type=click.Choice(["cron"]),
-    help="Print the line that runs it every day; nothing is installed.",
+    help="Print the line that runs it every day; install nothing.",
 )
 @click.option(
     "--at",
     "time_of_day",
     metavar="HH:MM",
-    help="With --schedule: when, in the machine's own time; default 03:00.",
+    help="With --schedule: the time of day, by this machine's clock; default: 03:00.",
 )
 def maintain(
     agent: str, reviewer: str, scheduler: str | None, time_of_day: str | None
 ) -> None:
-    """It reviews failures, tests the policy, brings every design up to date.
+    """It reviews failures, tests the policy and brings every design up to date.
 
-    It also makes missing vectors and writes the briefings. Repeating it changes
-    nothing. A step that fails does not stop the others; it ends the command with exit
-    code 1.
+    It also computes missing vectors and writes the briefings. Run it once a day, for
+    example with the line that --schedule prints. Repeating it changes nothing. A step
+    that fails does not stop the others; the exit code is then 1.
 
-    Where another maintenance runs already, nothing is done, and the message says who
-    holds the lease until when. A process that was killed keeps it for leaseSeconds at
-    most.
+    Where another maintenance is under way, nothing is done, and the message says which
+    process holds the lease and until when. A process that was killed holds it for
+    leaseSeconds at most.
 
     JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}, with held_by and until where
     it did not run; with --schedule {kind, files}
@@ -604,7 +622,7 @@ def _metrics(metrics: dict[str, Any]) -> str:
     return ", ".join(parts) or "nothing measured"
 
 
-_AGENT = agent_option("The agent, or all; default $THEOREX_AGENT, else main.")
+_AGENT = agent_option("The agent, or all; default: $THEOREX_AGENT, else main.")
 
 
 def _named(agent: str | None) -> str | None:
@@ -615,14 +633,20 @@ def _named(agent: str | None) -> str | None:
 @command("review")
 @_AGENT
 @REVIEWER
-@click.option("--again", is_flag=True, help="Also those that were reviewed before.")
+@click.option(
+    "--again", is_flag=True, help="Also review failures that were reviewed before."
+)
 def review(agent: str | None, reviewer: str, again: bool) -> None:
     """A failure waits for a review where its score is at most reviewThreshold.
 
-    Its fix is written as a trace_fix. Where a review fails, nothing is written, and the
-    failure waits for another reviewer (with --again for the same too). A model that is
-    silent twice in a row is not asked again in that run. The confidence of a rule is
-    how often such a step was the right one where that was measured; that of a model is
+    A review names the decisive step and writes a fix, a text of the type trace_fix,
+    which comes back when something like it is done again. `theorex trust ID` makes it a
+    known fix.
+
+    Where a review fails, nothing is written, and the failure waits for another
+    reviewer; with --again the same one tries once more. A model that gives no answer
+    twice in a row is not asked again in that run. The confidence of a rule says how
+    often such a step was the right one in measured runs. The confidence of a model is
     not known.
 
     JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step,
@@ -642,13 +666,14 @@ def review(agent: str | None, reviewer: str, again: bool) -> None:
 @click.option(
     "--days",
     type=NumberType(min=0, min_open=True, max=3_650),
-    help="Default: evolveWindowDays.",
+    help="Learn from the outcomes of this many days; default: evolveWindowDays.",
 )
 def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
-    """It reviews failures.
+    """It reviews the failures that wait, as `theorex review` does.
 
-    It reinforces what won in the last days, and writes what lost as something to avoid.
-    Then it promotes concepts and writes the briefing. Repeating it writes nothing.
+    Then it strengthens what succeeded in the last days, and writes down what failed as
+    something to avoid. At the end it publishes strong concepts to the shared ones and
+    writes the briefing. Repeating it writes nothing.
 
     JSON: {reviews, reviewer, refined: [{agent, won, lost, observations, …}], promoted:
     {concepts, links}, briefing: {path, lines, tokens}}
@@ -677,7 +702,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     }
     lines = _review_lines(reviews, reason)
     lines += [_refined_line(tags) for tags in refined]
-    lines.append(f"promoted: {concepts} concepts, {links} links")
+    lines.append(f"published: {concepts} concepts, {links} links")
     lines.append(
         f"briefing: {len(briefing.lines)} lines, {briefing.tokens} tokens in"
         f" {lab.context_file}"
@@ -686,7 +711,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
 
 
 def _refined_line(tags: RefinementResult) -> str:
-    """Return what was learnt of an agent's outcomes, for people."""
+    """Return what was learned from an agent's outcomes, for people."""
     won = one_row(", ".join(tag.tag for tag in tags.won)) or "nothing"
     lost = one_row(", ".join(tag.tag for tag in tags.lost)) or "nothing"
     n_observations = len(tags.observations)
@@ -705,7 +730,7 @@ def _reviews(
 def _review_lines(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
     """Return the reviews for people.
 
-    They say what was written, and what waits on and why, each reason once.
+    They say what was written, and which failures still wait and why, each reason once.
     """
     lines = [f"reviewer: {reason}"]
     ids_by_text = dict[str, list[str]]()

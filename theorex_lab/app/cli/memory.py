@@ -1,7 +1,4 @@
-"""Commands of the memory itself.
-
-By some a person sees and steers what comes back of it.
-"""
+"""Commands of the memory itself, and those that steer what comes back of it."""
 
 from __future__ import annotations
 
@@ -45,20 +42,22 @@ _MOST_EVENTS_SHOWN = 3
 
 
 @command("write")
-@agent_option("Who remembers; default $THEOREX_AGENT, else main.")
+@agent_option("The agent that remembers it; default: $THEOREX_AGENT, else main.")
 @click.option(
     "--type",
     "observation_type",
     default="discovery",
-    help="Such as decision, discovery, trace_fix.",
+    help="What kind of text it is, such as decision, discovery or trace_fix.",
 )
 @click.option(
     "--source",
     default="agent",
-    help="Where the text came from: user, agent, model, tool, import.",
+    help="Who said it: user, agent, model, tool or import.",
 )
 @SESSION
-@click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
+@click.option(
+    "--tag", "tags", multiple=True, help="A tag of the text; may be repeated."
+)
 @click.argument("text", nargs=-1, required=True)
 @keeps_secrets
 def write(
@@ -69,7 +68,11 @@ def write(
     tags: tuple[str, ...],
     text: tuple[str, ...],
 ) -> None:
-    """Several words are one text. A text that begins with a dash goes after `--`.
+    """The text can be searched at once, and may come back in a briefing.
+
+    Several words are one text. A text that begins with a dash goes after `--`. The
+    output names the event, which `theorex erase` removes, and the concepts that were
+    found in the text.
 
     JSON: {event_id, concepts}
     """
@@ -98,30 +101,30 @@ def write(
 
 @command("search")
 @reads_project
-@agent_option("Whose memory; default $THEOREX_AGENT, else main.")
+@agent_option("The agent whose memory is searched; default: $THEOREX_AGENT, else main.")
 @click.option(
     "--all-agents",
     is_flag=True,
-    help="What all agents remember, not only one and the shared web.",
+    help="Search what all agents remember, not only one agent's items and the shared ones.",
 )
 @LIMIT
 @click.option("--cold", is_flag=True, help="Find archived items too.")
-@click.option("--tag", help="Only what carries this tag.")
+@click.option("--tag", help="Only find items with this tag.")
 @click.option(
     "--kind",
     "kinds",
     multiple=True,
-    help="Only items of this kind, such as concept; may be repeated.",
+    help="Only find items of this kind, such as concept; may be repeated.",
 )
 @click.option(
-    "--spread", is_flag=True, help="Also find what is linked with the best hits."
+    "--spread", is_flag=True, help="Also find items that are linked with the best hits."
 )
 @click.option(
     "--vectors",
     type=click.Choice(["auto", "always", "never"]),
-    help="Default: the setting searchVectors.",
+    help="Whether vectors are used; default: the setting searchVectors.",
 )
-@click.option("--why", is_flag=True, help="Say what each signal adds to a score.")
+@click.option("--why", is_flag=True, help="Show what each signal adds to a score.")
 @click.argument("query", nargs=-1, required=True)
 def search(
     agent: str | None,
@@ -135,10 +138,11 @@ def search(
     why: bool,
     query: tuple[str, ...],
 ) -> None:
-    """Several words are one query.
+    """It searches the agent's own items and the shared ones, in this folder's project.
 
-    It finds texts; with --kind concept it finds concepts. It searches the agent's own
-    items and what is shared, in this folder's project.
+    Several words are one query. A hit is a text; with --kind concept it is a concept.
+    Each line has the score, the day, the agent, the kind and the id. `theorex pin`,
+    `dismiss`, `correct` and `trust` take that id.
 
     JSON: {hits: [{id, kind, text, agent, score, subject, timestamp, signals}], notes};
     with --why {hits: [{id, kind, text, agent, score, subject, timestamp, signals,
@@ -208,7 +212,7 @@ def _absent_writer(lab: Lab, name: str, hits: Hits) -> list[str]:
     if writers:
         near = f"the nearest who has is {nearest(name, writers)!r}"
     else:
-        near = "nor has anybody else"
+        near = "no other agent has either"
     return [f"the agent {name!r} has written nothing yet; {near}"]
 
 
@@ -236,9 +240,14 @@ def _line(hit: Hit, query: str, found_by: str = "") -> str:
 @tends_project
 @ANY_AGENT
 def status(agent: str | None) -> None:
-    """The tiers are computed for the present.
+    """It counts the events, observations and concepts, and the concepts in each tier.
 
-    Events that were set aside are listed with the command that erases each.
+    An observation is a text that was written into the memory; a concept is a name that
+    texts share. A tier says how present a concept is: ACTIVE is the highest. The output
+    also names the law of decay and the model that computes vectors.
+
+    An event that cannot be used is set aside and listed with the command that erases
+    it.
 
     JSON: {home, project, events, facts, dreams, causal, research, concepts,
     observations, agents: [{agent, concepts, tiers, top}], decay_law, bad_events: [{seq,
@@ -271,13 +280,15 @@ def status(agent: str | None) -> None:
 
 @command("embed")
 @click.option(
-    "--limit", type=click.IntRange(min=0), help="At most so many; default: all."
+    "--limit",
+    type=click.IntRange(min=0),
+    help="Compute at most this many; default: all.",
 )
 def embed(limit: int | None) -> None:
-    """The newest texts come first.
+    """A vector lets the search find a text that says the same in other words.
 
-    `theorex maintain` does it too. The first search of a small memory makes the vectors
-    that are missing.
+    The newest texts come first. `theorex maintain` does this too, and the first search
+    of a small memory computes what it needs, so the command is rarely necessary.
 
     JSON: {embedded, covered, queued, note}
     """
@@ -299,17 +310,17 @@ def embed(limit: int | None) -> None:
     "--query",
     default="",
     show_default=False,
-    help="A prompt; default: what a session starts with.",
+    help="Show what this prompt would be given instead of a session's start.",
 )
 @click.option(
     "--tokens",
     type=TOKENS,
-    help="The budget; default: the setting contextTokens, with --query recallTokens.",
+    help="The budget in tokens; default: the setting contextTokens, with --query recallTokens.",
 )
 @click.option(
     "--why",
     is_flag=True,
-    help="The id of each line, why it is there, and what it rests on.",
+    help="Show the id of each line, why it is there, and the events it rests on.",
 )
 @click.option(
     "--save",
@@ -319,7 +330,7 @@ def embed(limit: int | None) -> None:
 @click.option(
     "--given",
     is_flag=True,
-    help="Show what agents were given before, and what of it they used.",
+    help="Show which briefings agents were given before, and which lines they used.",
 )
 @LIMIT
 def briefing(
@@ -330,17 +341,21 @@ def briefing(
     given: bool,
     limit: int,
 ) -> None:
-    """It needs no maintenance, and without --save it writes nothing.
+    """A briefing holds what an agent should know: rules, open work, recent decisions.
 
-    A project without a recorded session gets lines from its git history.
+    Without options it is the one that a session of this folder's project starts with.
+    It needs no maintenance before it, and it writes nothing without --save. A project
+    without a recorded session gets lines from its git history.
 
-    With --given it shows the latest briefings (--limit of them). A line counts as used
-    where the session then touched a file that the line names, or contained at least
-    half of its words.
+    --why shows the ids that `theorex pin`, `dismiss`, `correct` and `trust` take.
 
-    JSON: {text, tokens, problem, lines: [{id, section, text, why, timestamp, events}]}; with
-    --given {before: [{timestamp, how, agent, session, query, tokens, items, used}], given,
-    used}
+    --given shows the latest briefings that agents were given (--limit of them). A line
+    counts as used where the session then touched a file that the line names, or
+    contained at least half of its words.
+
+    JSON: {text, tokens, problem, lines: [{id, section, text, why, timestamp, events}]};
+    with --given {before: [{timestamp, how, agent, session, query, tokens, items,
+    used}], given, used}
     """
     asks_for_one = bool(query) or tokens is not None
     _check_choice(given=given, save=save, why=why, asks_for_one=asks_for_one)
@@ -410,7 +425,7 @@ def _show_briefing(made: Briefing, *, why: bool) -> None:
 
 
 def _show_given(lab: Lab, limit: int) -> None:
-    """Show what agents were given before, and what of it they used."""
+    """Show which briefings agents were given before, and which lines they used."""
     from theorex_lab.memory.given_before import given_before
 
     before = given_before(lab.home, limit)
@@ -432,7 +447,7 @@ def _explained(rows: Sequence[dict[str, Any]]) -> str:
         reason = f"{row['why']}; {event_ids}" if event_ids else row["why"]
         texts.append(f"{row['id']}  {row['section']}: {row['text']}")
         texts.append(f"    {reason}")
-    return "\n".join(texts) or "no line is worth its room"
+    return "\n".join(texts) or "no line is worth its tokens"
 
 
 @command("pin")
@@ -442,8 +457,8 @@ def _explained(rows: Sequence[dict[str, Any]]) -> str:
 def pin(item: str, undo: bool) -> None:
     """ID is the id of a line or an item, or a prefix that no other id has.
 
-    `briefing --why` shows the ids of lines, `search` those of items. The same ids are
-    for dismiss, correct and trust. A line is marked in its own project only.
+    `theorex briefing --why` shows the ids of lines, `theorex search` those of items. A
+    line is pinned in its own project only.
 
     JSON: {item}
     """
@@ -458,9 +473,10 @@ def pin(item: str, undo: bool) -> None:
 @click.argument("item", metavar="ID")
 @click.option("--undo", is_flag=True, help="Show it again.")
 def dismiss(item: str, undo: bool) -> None:
-    """The briefing leaves out lines that say the same in other words too.
+    """ID is the id of a line or an item, or a prefix that no other id has.
 
-    The item stays in the memory, where `search --cold` finds it. `erase` removes it.
+    The briefing also leaves out lines that say the same in other words. The item stays
+    in the memory: `theorex search --cold` finds it, and `theorex erase` removes it.
 
     JSON: {item}
     """
@@ -474,11 +490,13 @@ def dismiss(item: str, undo: bool) -> None:
 @reads_project
 @click.argument("item", metavar="ID")
 @click.argument("text", nargs=-1)
-@click.option("--undo", is_flag=True, help="Take the correction back.")
+@click.option("--undo", is_flag=True, help="Bring the former text back.")
 def correct(item: str, text: tuple[str, ...], undo: bool) -> None:
-    """The new text stands under the same id, as the word of the user.
+    """ID is the id of a line or an item, or a prefix that no other id has.
 
-    Several words are one text.
+    TEXT takes the place of the old text under the same id, as the word of the user.
+    Several words are one text. The old text stays in the journal, so --undo brings it
+    back.
 
     JSON: {item}
     """
@@ -495,16 +513,20 @@ def correct(item: str, text: tuple[str, ...], undo: bool) -> None:
 @click.argument("item", metavar="ID")
 @click.option("--undo", is_flag=True, help="Take the trust back.")
 def trust(item: str, undo: bool) -> None:
-    """A pasted or imported statement becomes a rule of the user.
+    """ID is the id of a statement or a fix, or a prefix that no other id has.
 
-    It stands among the standing rules of the briefing from then on. A fix that a review
-    wrote becomes a known fix; its ID is what `theorex review --json` shows.
+    A statement that was pasted or imported is untrusted at first. Trusted, it counts as
+    the user's word and stands among the standing rules of the briefing.
+
+    A fix that a review wrote becomes a known fix; `theorex review --json` shows its ID.
 
     JSON: {item}
     """
+    from theorex_lab.designs.theorex.sections import fix_id
+
     lab = open_lab()
     trusted = lab.trust(item, undo=undo)
-    if lab.theorex.fix_id(trusted):
+    if fix_id(lab.home, trusted):
         _emit(trusted, "is a known fix from now on")
     elif undo:
         _emit(trusted, "is no standing rule any more")

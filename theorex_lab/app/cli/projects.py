@@ -1,4 +1,4 @@
-"""Commands of projects: which there are, and making one of two."""
+"""Commands of projects: they list the projects and join two."""
 
 from collections.abc import Iterable
 from itertools import permutations
@@ -38,11 +38,14 @@ class MergeHint(NamedTuple):
     do: str
 
 
-_ABOUT = """Each is shown with id, name, folders, number of events and last activity.
+_ABOUT = """A project is a git repository or a folder; each has a memory of its own.
+
+Each line has the id, the name, the number of events, the day of the last one, and the
+folders.
 
 A project keeps its id where its folder is moved. A repository that was copied from
-another disk, or moved before the memory knew it, has another id: `theorex projects
-merge OLD NEW` joins the two.
+another disk, or moved before the memory knew it, gets another id; `theorex projects
+merge OLD NEW` then joins the two.
 
 JSON: {projects: [{project, name, paths, events, last_at, merged}], hints: [{old, new,
 do}]}
@@ -73,10 +76,11 @@ def _list_projects() -> None:
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 def projects_merge(old: str, new: str) -> None:
-    """Everything that was and will be captured in OLD belongs to NEW from then on.
+    """Everything captured in OLD, before and after the merge, belongs to NEW.
 
-    OLD and NEW are ids, or names or folders that only one project has. A merge cannot
-    be undone; make a backup before it (`theorex backup FILE`).
+    OLD and NEW are ids, or names or folders that only one project has. `theorex
+    projects` lists them. A merge cannot be undone, so make a backup first (`theorex
+    backup FILE`).
 
     JSON: {project, from, events}
     """
@@ -85,7 +89,7 @@ def projects_merge(old: str, new: str) -> None:
     former = merged["from"]
     project = merged["project"]
     n_events = merged["events"]
-    emit(merged, f"{former} is {project} now, with its {n_events} events")
+    emit(merged, f"{former} is now part of {project}, with its {n_events} events")
 
 
 _options: dict[str, Any] = {
@@ -176,7 +180,7 @@ def _line(row: ProjectRow) -> str:
     newest_first = reversed(row["paths"])
     folders = ", ".join(newest_first)
     if not folders:
-        folders = "no folder is bound to it"
+        folders = "no folder belongs to it"
     line = f"{project}  {name}  {n_events} events, last {last_day}  {folders}"
     merged = ", ".join(row["merged"])
     if merged:

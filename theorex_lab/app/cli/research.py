@@ -26,14 +26,16 @@ if TYPE_CHECKING:
     from theorex_lab.eval.metrics.compare import Comparison
     from theorex_lab.memory.decay import Law
 
-_LOG = "A git repository, a file of accesses, transcripts, or a data set."
+_LOG = "A git repository, a file of accesses, transcripts, or the name of a data set."
 _FORMATS = ("git", "git-touches", "jsonl", "sessions")
 
 
 @command("tune")
 @click.option("--log", "log_file", metavar="FILE", required=True, help=_LOG)
 @click.option(
-    "--format", type=click.Choice(_FORMATS), help="Default: by the log's name."
+    "--format",
+    type=click.Choice(_FORMATS),
+    help="The format of the log; default: guessed from its name.",
 )
 @SEED
 @click.option(
@@ -41,10 +43,12 @@ _FORMATS = ("git", "git-touches", "jsonl", "sessions")
     "law_paths",
     metavar="MODULE:NAME",
     multiple=True,
-    help="Score your own law too; again for more.",
+    help="Score a law of your own too; may be repeated.",
 )
 @click.option(
-    "--write", is_flag=True, help="Adopt what is advised in the home's config.json."
+    "--write",
+    is_flag=True,
+    help="Put the advised settings into the home's config.json.",
 )
 @PICTURE
 def tune(
@@ -55,20 +59,25 @@ def tune(
     write: bool,
     picture: str | None,
 ) -> None:
-    """The last third of the events is scored.
+    """The log says which item was used when; the command shows which settings suit it.
 
-    Law, parameters and thresholds are chosen on the part before it only: the thresholds
-    that forget least while the context holds no more than under the default settings.
+    A decay law predicts from earlier uses which items are used again. The laws, their
+    parameters and the thresholds of the tiers are chosen on the first part of the
+    events. All scores are of the last third, the held-out events. The chosen thresholds
+    forget least while the context holds no more than under the default settings.
 
-    Then those events are replayed: what the context would have cost, and how much of
-    what was used again would have been absent from it, under the default, the fitted
-    law, and both by rank alone until the context is full (budget). A law of your own is
-    a class of `theorex_lab.memory.decay.Law` that needs no arguments, or an instance of
-    one.
+    Then the held-out events are replayed under the default settings and under the
+    fitted law. Each is also replayed by rank alone, until the context is full (budget).
+    A table shows how many tokens the context takes, and how much of what was used again
+    was absent from it.
 
-    What is advised, and with --write adopted, is only what the held-back events say is
-    better, with its interval; else to keep what you have, and why. The fitted law
-    (config) is shown whether it is advised or not.
+    A change is advised only where the held-out events show, with a 95 % interval, that
+    it is better. Otherwise the advice is to keep what you have, with the reason.
+    --write puts the advised settings into config.json. The fitted law is shown in any
+    case (config).
+
+    --law adds a law of your own: a class of `theorex_lab.memory.decay.Law` that needs
+    no arguments, or an instance of one.
 
     JSON: {law, params, scores, advice: {adopt, config, why, gain, ci_low, ci_high},
     held_back, config, adopted, …}
@@ -150,26 +159,35 @@ def _law_at(path: str) -> Law:
 
 @command("tour")
 @click.option(
-    "--repo", metavar="PATH", help="A git repository; default: the one you stand in."
+    "--repo",
+    metavar="PATH",
+    help="The git repository; default: the one of the working folder.",
 )
 @click.option(
     "--transcripts",
     metavar="PATH",
-    help="Sessions of coding agents, a file or folder, in its place.",
+    help="Use recorded sessions of coding agents instead: a file or a folder.",
 )
 @click.option(
-    "--output", metavar="F", default="tour.html", help="The page that is written."
+    "--output", metavar="F", default="tour.html", help="The file of the page."
 )
 @SEED
 def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> None:
-    """Shows what the next session would be given of a history.
+    """It needs no set-up and leaves your own home alone.
 
-    It also shows what such a context was worth: the share of the files needed next that
-    it would have named, beside the files touched last and nothing.
+    It remembers the commits of a git repository one after the other, as if an agent had
+    made them in sessions. Then it prints the context that the next session would read,
+    and writes a page with pictures and the score of every decay law (a rule of how fast
+    things are forgotten).
 
-    A repository with fewer than 30 commits gives way to a simulation, and it says so;
-    without --repo also a folder that lies in none. One that is empty or cannot be read
-    is an error. Your own home is not touched.
+    It also measures what such a context would have been worth: its recall of the files
+    that were needed next, compared with the files touched last and with no context.
+
+    A repository with fewer than 30 commits is replaced by a simulated history, and the
+    output says so. So is a folder that lies in no repository, unless --repo names it. A
+    repository that is empty or cannot be read is an error.
+
+    Next: `theorex install-hooks` connects your coding agent.
 
     JSON: {source, law, params, scores, advice, concepts, tiers, context_tokens, figure,
     seconds, page, …}
@@ -204,13 +222,13 @@ def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> N
 @click.option(
     "--port",
     type=click.IntRange(1, 65_535),
-    help="Port of the server; default its own.",
+    help="The port of the server; default: chosen by JupyterLab.",
 )
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @click.option(
     "--folder",
     help=(
-        "Where to work; default the checkout's notebooks, else a copy in"
+        "The folder of notebooks; default: the checkout's, else a copy in"
         " ./theorex-notebooks."
     ),
 )
@@ -218,14 +236,14 @@ def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> N
 def lab(
     port: int | None, no_browser: bool, folder: str | None, more: tuple[str, ...]
 ) -> None:
-    """Runs until you stop it with Ctrl-C.
+    """The server runs until you stop it with Ctrl-C.
 
-    The address that is printed holds a token made for this run. Told to end, by `kill`
-    or a terminal that closes, its kernels end with it.
+    The printed address holds a token made for this run. When the server is ended by
+    `kill` or by a terminal that closes, its kernels end with it.
 
-    What stands after -- goes to the server as it is, for instance: theorex lab --
-    --allow-root; a path in it is a whole one, since the server does not run in your
-    folder and reads nothing there.
+    What stands after -- goes to JupyterLab as it is, for example: theorex lab --
+    --allow-root. A path in it must be absolute, since the server does not run in your
+    folder.
 
     JSON: {folder, command}
     """
@@ -272,9 +290,9 @@ def _notebooks(folder: Path | None) -> Path:
 
 
 _NEITHER = "neither probes nor more than five sessions"
-_LOGS = "A data set's name, or transcripts; again for more."
-_DESIGN = "A design, a baseline, or your class as module:Name; again for more."
-_OUT = "Keeps the comparison, for `Comparison.load`."
+_LOGS = "The name of a data set, or a path of transcripts; may be repeated."
+_DESIGN = "A design, a baseline, or your class as module:Name; may be repeated."
+_OUT = "Write the comparison to this file, which `Comparison.load` reads."
 _SHOWN = ("mean", "evidence_recall", "stale", "answer_words")
 
 
@@ -285,19 +303,33 @@ _SHOWN = ("mean", "evidence_recall", "stale", "answer_words")
 @click.option(
     "--design", "designs", metavar="NAME", multiple=True, required=True, help=_DESIGN
 )
-@click.option("--budgets", default="150,500,2000,8000", help="Tokens, with commas.")
-@click.option("--every-days", type=float, default=1.0, help="Days between nights.")
+@click.option(
+    "--budgets",
+    default="150,500,2000,8000",
+    help="Budgets in tokens, separated by commas.",
+)
+@click.option(
+    "--every-days",
+    type=float,
+    default=1.0,
+    help="Run the designs' maintenance after this many days.",
+)
 @click.option(
     "--baseline",
     metavar="NAME",
-    help="The design that the others are paired with; default the last.",
+    help="The design that the others are compared with; default: the last.",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    help="Seconds that one answer may take.",
+    help="How many seconds one answer may take; default: no limit.",
 )
-@click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    help="How many processes share the work.",
+)
 @SEED
 @click.option("--out", metavar="FILE", help=_OUT)
 @PICTURE
@@ -313,12 +345,23 @@ def compare(
     out: str | None,
     picture: str | None,
 ) -> None:
-    """Each design lives through each log in a home of its own.
+    """Each log is replayed to each design, which gets a new home for it.
 
-    It is asked at every session's start (inject) and at every question or first prompt
-    (retrieve). Your own home is not touched. Where it is known what the sessions of a
-    log needed to know, a table says first how much of that the briefing, each published
-    design and baselines cover; `theorex eval needs` says more of it.
+    A log is a recorded history of sessions, and a design is a memory. At the start of
+    every session the design is asked for a context (inject), and at every question or
+    first prompt for an answer (retrieve). Each budget limits these in tokens. Your own
+    home is not touched.
+
+    The table has a row for each design with the score, its 95 % interval, the tokens it
+    took, and whether the difference to the --baseline is significant.
+
+    For logs where it is known what the sessions needed to know, a table ahead of it
+    says how much of that the briefing, each published design and the baselines cover.
+    `theorex eval needs` says more about it.
+
+    --design takes the name of a published design (theorex, facts, dreams, causal,
+    research), of a baseline, or your own class. A wrong name prints all that are
+    allowed.
 
     JSON: {needs, logs, designs, paired, trials}
     """
@@ -366,7 +409,7 @@ def compare(
 
 
 def _needs_tables(compared: Comparison) -> Iterator[str]:
-    """Yield a table for each log with known needs: a row a system."""
+    """Yield a table for each log with known needs; it has a row for each system."""
     from theorex_lab.eval.replay.needs import NEEDS_COLUMNS
 
     frame = compared.needs_frame
@@ -376,7 +419,7 @@ def _needs_tables(compared: Comparison) -> Iterator[str]:
             index="system", columns="column", values="text", aggfunc="first", sort=False
         )
         table = table.reindex(columns=list(NEEDS_COLUMNS), fill_value="").fillna("")
-        title = f"{log}: what sessions needed to know, share covered"
+        title = f"{log}: recall of what the sessions needed to know"
         yield f"{title}\n{table.rename_axis(None, axis=1).to_string()}\n"
     if not frame.empty:
         yield "Recall of names, words and evidence, for diagnosis:"

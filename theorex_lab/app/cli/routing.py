@@ -1,7 +1,4 @@
-"""Commands of routing and its evidence, and of dispatch and its traces.
-
-Those of tasks between agents stand here too.
-"""
+"""Commands of routing, of calls of models and their traces, and of agents' tasks."""
 
 from __future__ import annotations
 
@@ -39,25 +36,25 @@ _NO_EVIDENCE = (
 
 
 @command("route")
-@agent_option(
-    "Who asks: an operative that takes the type of the query proposes its own model."
-)
+@agent_option("The agent that asks; the model that its role prefers is proposed first.")
 @click.option(
-    "--urgent", is_flag=True, help="A small model, unless a role prefers otherwise."
+    "--urgent",
+    is_flag=True,
+    help="Prefer a small model, unless a role prefers another one.",
 )
 @click.option(
     "--context",
     "context_pct",
     type=PERCENT,
     default=0.0,
-    help="Percent of the context in use.",
+    help="How much of the agent's context is in use, in percent.",
 )
 @click.option(
     "--tokens",
     "query_tokens",
     type=TOKENS,
     default=0,
-    help="Length of the query; default: estimated.",
+    help="Length of the query in tokens; default: estimated.",
 )
 @click.argument("query", nargs=-1, required=True)
 def route(
@@ -67,10 +64,12 @@ def route(
     context_pct: float,
     query_tokens: int,
 ) -> None:
-    """Nothing is called.
+    """It calls no model; `theorex dispatch` routes a task and calls the model.
 
-    Role preference, energy, recall of like queries, confidence matrix, heuristic, in
-    that order; each says what it did.
+    Five rules are asked in this order: the model that the agent's role prefers, the
+    power of the machine, how like queries went before, the confidence matrix (`theorex
+    matrix`), and a rule of thumb by the kind of query. The output says what each of
+    them did.
 
     JSON: {query_type, tier, model, confidence, reasons, fallbacks, is_measured}
     """
@@ -108,9 +107,11 @@ def _decision_lines(decision: Decision) -> list[str]:
 @command("role-route")
 @click.argument("query", nargs=-1, required=True)
 def role_route(query: tuple[str, ...]) -> None:
-    """The operative with the highest priority that takes this type of query.
+    """It names the operative of the highest priority that takes this type of query.
 
-    Where none does, the orchestrator.
+    An operative is an agent with a role for some types of queries; `roles` lists them.
+    Where none takes the query, the answer is the orchestrator, the agent that shares
+    out work. No model is called.
 
     JSON: {agent, role, model, query_type, reason}
     """
@@ -136,7 +137,9 @@ def role_route(query: tuple[str, ...]) -> None:
 
 @command("roles")
 def roles() -> None:
-    """They are set in config.json, under roles.
+    """A role says which types of queries an agent takes, and which model it prefers.
+
+    Roles are set in config.json under `roles`.
 
     JSON: {roles: [{agent_id, role, capabilities, model_preference, priority, active}]}
     """
@@ -152,9 +155,9 @@ def roles() -> None:
     help="How hard the query is.",
 )
 def energy_check(complexity: Complexity) -> None:
-    """On battery no large model runs for what is of low complexity.
+    """On battery a query of low complexity gets no large model.
 
-    Nor does one below batteryThreshold.
+    Below the setting batteryThreshold no query gets one.
 
     JSON: {percent, on_battery, source, allowed, reason}
     """
@@ -177,22 +180,25 @@ def energy_check(complexity: Complexity) -> None:
     )
 
 
-_AGENTS_CALLS = agent_option("Only this agent's calls.")
+_AGENTS_CALLS = agent_option("Only count this agent's calls.")
 
 
 @command("traces")
 @_AGENTS_CALLS
 @click.argument("trace_id", metavar="[ID]", required=False)
 def traces(agent: str | None, trace_id: str | None) -> None:
-    """By query type and model: success with its 95 % interval, latency, tokens.
+    """For each query type and model it shows success, latency and tokens.
 
-    Lost calls and those that no model answered are counted apart. With ID it shows one
-    call: what was asked, why this model, each attempt and tool call in its order, and
-    how it ended.
+    The success rate has its 95 % interval. Lost calls, and calls that no model
+    answered, are counted separately.
 
-    JSON: {stats: [{query_type, model, n, success_rate, ci_low, ci_high, lost, unavailable,
-    …}], open}; with ID {id, agent_id, task, tags, reasons, events, attempts,
-    start_time, end_time, success, response, error, …}
+    With ID it shows one call: what was asked, why this model was chosen, each attempt
+    and tool call in its order, and how the call ended. `theorex dispatch` prints the
+    ID.
+
+    JSON: {stats: [{query_type, model, n, success_rate, ci_low, ci_high, lost,
+    unavailable, …}], open}; with ID {id, agent_id, task, tags, reasons, events,
+    attempts, start_time, end_time, success, response, error, …}
     """
     if trace_id is None:
         _show_statistics(agent)
@@ -206,12 +212,13 @@ def traces(agent: str | None, trace_id: str | None) -> None:
 @command("trace-stats")
 @_AGENTS_CALLS
 def trace_stats(agent: str | None) -> None:
-    """By query type and model: success with its 95 % interval, latency, tokens.
+    """For each query type and model it shows success, latency and tokens.
 
-    Lost calls and those that no model answered are counted apart.
+    The success rate has its 95 % interval. Lost calls, and calls that no model
+    answered, are counted separately.
 
-    JSON: {stats: [{query_type, model, n, success_rate, ci_low, ci_high, lost, unavailable,
-    …}], open}
+    JSON: {stats: [{query_type, model, n, success_rate, ci_low, ci_high, lost,
+    unavailable, …}], open}
     """
     _show_statistics(agent)
 
@@ -229,9 +236,9 @@ def _show_statistics(agent: str | None) -> None:
 
 @command("matrix-build")
 def matrix_build() -> None:
-    """Takes in what other processes have recorded since.
+    """It reads what other processes have recorded since the last time.
 
-    The result is kept for the next start.
+    The result is kept for the next start. `matrix-show` shows it.
 
     JSON: {records, cells}
     """
@@ -254,22 +261,23 @@ def matrix_build() -> None:
     "half_life_days",
     type=DAYS,
     metavar="DAYS",
-    help="Default matrixHalfLifeDays.",
+    help="After this time a run counts half; default: matrixHalfLifeDays.",
 )
 @click.option(
     "--min-samples",
     type=click.IntRange(min=1),
-    help="Runs of a usable cell; default matrixMinSamples.",
+    help="How many runs a usable cell needs; default: matrixMinSamples.",
 )
 def matrix(half_life_days: float | None, min_samples: int | None) -> None:
-    """A call succeeds where a model answered.
+    """Each cell of this confidence matrix is a type of query and a model.
 
-    It does not where its outcome says later that it went wrong. Cells without enough
-    runs are not usable: they have no score and are not used. Runs that were imported
-    without --trusted stand below; no query is routed by them.
+    A call is a success where a model answered, unless an outcome says later that it
+    failed. A cell without enough runs is not usable: it has no score, and `theorex
+    route` does not use it. Runs that were imported without --trusted stand in a table
+    of their own and are not used either.
 
-    JSON: {cells: [{query_type, model, n, success_rate, ci_low, ci_high, latency_ms, score,
-    usable, …}], untrusted}
+    JSON: {cells: [{query_type, model, n, success_rate, ci_low, ci_high, latency_ms,
+    score, usable, …}], untrusted}
     """
     lab = open_lab()
     measured = lab.matrix(half_life_days=half_life_days, min_samples=min_samples)
@@ -305,18 +313,19 @@ def _as_table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 _CONTEXT = (
-    "Percent of the agent's context in use; nothing is called below dispatchContextPct."
+    "How much of the agent's context is in use, in percent; below the setting"
+    " dispatchContextPct no model is called."
 )
 
 
 @command("dispatch")
-@agent_option("Whose task it is; default $THEOREX_AGENT, else main.")
+@agent_option("The agent whose task it is; default: $THEOREX_AGENT, else main.")
 @click.option("--context", "context_pct", type=PERCENT, default=50.0, help=_CONTEXT)
 @click.option(
     "--tokens",
     "query_tokens",
     type=TOKENS,
-    help="Length of the task; default: estimated.",
+    help="Length of the task in tokens; default: estimated.",
 )
 @click.option(
     "--tag",
@@ -327,19 +336,19 @@ _CONTEXT = (
 @click.option(
     "--outcome-id",
     metavar="ID",
-    help="The outcome that the trace is linked to; its failure is the call's.",
+    help="The outcome that the call belongs to; where it fails, so does the call.",
 )
 @click.option(
     "--check",
     help=(
-        "An answer must pass it, else the next model is asked: not_empty, json,"
-        " regex:PATTERN."
+        "A check of the answer: not_empty, json or regex:PATTERN; the next model is"
+        " asked where an answer does not pass."
     ),
 )
 @click.option(
     "--cascade",
     is_flag=True,
-    help="A cheap model first, the strong one where the check fails.",
+    help="Ask a cheap model first, and the strong one where the check fails.",
 )
 @SESSION
 @click.argument("task", nargs=-1, required=True)
@@ -355,10 +364,14 @@ def dispatch(
     cascade: bool,
     session: str,
 ) -> None:
-    """Several words are one task.
+    """`theorex route` says which model a task would go to; this command also asks it.
 
-    Exit code 1 where no model answered; 0 where one did, and where none was called
-    since too little of the context is in use (then trace_id is null).
+    Several words are one task. If a model does not answer, the next one is asked. The
+    exit code is 1 where no model answered. It is 0 where one did, and where none was
+    called because too little of the context is in use; trace_id is then null.
+
+    Next: `theorex traces ID` shows the call, `theorex outcome --trace-id ID` records
+    how its answer turned out.
 
     JSON: {task_id, model_used, success, trace_id, latency_ms, response,
     written_to_axon}, and error where there is one
@@ -397,13 +410,16 @@ _STATES = (
 )  # the module that defines them imports numpy
 _SHOWN_CHARACTERS = 100
 _WORKER = click.option(
-    "--worker", help="Who works on it; default $THEOREX_WORKER, else the agent."
+    "--worker", help="The name of the worker; default: $THEOREX_WORKER, else the agent."
 )
 _ID = click.argument("task_id", metavar="ID")
 
 
 def _working(worker: str | None) -> str | None:
-    """None where nobody was named: the board then takes the agent's name."""
+    """Return who works on a task; None where nobody was named.
+
+    The board then takes the agent's name.
+    """
     return worker if worker is not None else os.environ.get("THEOREX_WORKER") or None
 
 
@@ -416,7 +432,7 @@ def _json_or_text(words: tuple[str, ...]) -> Any:
 
 
 def _no_constant(name: str) -> NoReturn:
-    """NaN and Infinity are words, not JSON."""
+    """Refuse NaN and Infinity, which are words and not JSON."""
     raise ValueError(name)
 
 
@@ -432,19 +448,25 @@ def _line(task: Task) -> str:
 
 
 @command("a2a-send")
-@agent_option("Who asks; default $THEOREX_AGENT, else main.", "--from", "sender")
+@agent_option(
+    "The agent that asks; default: $THEOREX_AGENT, else main.", "--from", "sender"
+)
 @agent_option("The agent that is asked.", "--to", required=True)
 @click.option(
-    "--type", "task_type", required=True, help="Such as review or summary: a-z 0-9 _."
+    "--type",
+    "task_type",
+    required=True,
+    help="The type of task, such as review or summary: letters a-z, digits and _.",
 )
 @click.argument("payload", nargs=-1, required=True)
 @keeps_secrets
 def a2a_send(
     sender: str | None, to: str, task_type: str, payload: tuple[str, ...]
 ) -> None:
-    """PAYLOAD is JSON, or else a text; several words are one text.
+    """The task waits until a worker of that agent takes it with `a2a-claim`.
 
-    One that begins with a dash goes after `--`.
+    PAYLOAD is JSON, or else a text; several words are one text. A text that begins with
+    a dash goes after `--`. The output is the id of the task.
 
     JSON: {task_id}
     """
@@ -455,10 +477,15 @@ def a2a_send(
 
 
 @command("a2a-tasks")
-@agent_option("The agent that was asked; default $THEOREX_AGENT, else main.")
-@click.option("--state", type=click.Choice(_STATES), help="Only those in this state.")
+@agent_option("The agent that was asked; default: $THEOREX_AGENT, else main.")
+@click.option(
+    "--state", type=click.Choice(_STATES), help="Only show tasks in this state."
+)
 def a2a_tasks(agent: str | None, state: str | None) -> None:
-    """Oldest first. A task whose lease ran out is submitted again.
+    """It lists the tasks that were sent to the agent, the oldest first.
+
+    A task is submitted, working, completed or failed. A task whose lease has run out is
+    submitted again.
 
     JSON: {tasks: [{id, from, to, type, payload, state, attempt, …}]}
     """
@@ -470,15 +497,20 @@ def a2a_tasks(agent: str | None, state: str | None) -> None:
 
 
 @command("a2a-claim")
-@agent_option("The agent that was asked; default $THEOREX_AGENT, else main.")
+@agent_option("The agent that was asked; default: $THEOREX_AGENT, else main.")
 @_WORKER
 @click.option(
-    "--lease", type=LEASE_SECONDS, metavar="SECONDS", help="Default taskLeaseSeconds."
+    "--lease",
+    type=LEASE_SECONDS,
+    metavar="SECONDS",
+    help="How long the lease lasts; default: taskLeaseSeconds.",
 )
 def a2a_claim(agent: str | None, worker: str | None, lease: float | None) -> None:
-    """When the lease is over the task may be claimed again.
+    """The worker then has a lease: until it ends nobody else gets the task.
 
-    Workers at one time need names of their own.
+    When the lease has ended, the task may be claimed again. Workers that run at the
+    same time need different names (--worker). Next: `a2a-complete` or `a2a-fail`
+    reports what became of the task.
 
     JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}; task
     is null where none waits
@@ -500,7 +532,8 @@ def a2a_claim(agent: str | None, worker: str | None, lease: float | None) -> Non
 def a2a_complete(task_id: str, result: tuple[str, ...], worker: str | None) -> None:
     """RESULT is JSON, or else a text.
 
-    Accepted from the worker who claimed it, unless another has claimed it since.
+    Only the worker that claimed the task may report it, and only until another worker
+    has claimed it.
 
     JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}
     """
@@ -516,7 +549,10 @@ def a2a_complete(task_id: str, result: tuple[str, ...], worker: str | None) -> N
 @click.argument("reason", nargs=-1, required=True)
 @keeps_secrets
 def a2a_fail(task_id: str, reason: tuple[str, ...], worker: str | None) -> None:
-    """REASON says why; it becomes the task's result.
+    """REASON says why; it becomes the result of the task.
+
+    Only the worker that claimed the task may report it, and only until another worker
+    has claimed it.
 
     JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}
     """

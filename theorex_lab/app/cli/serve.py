@@ -23,31 +23,33 @@ def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             "--port",
             type=click.IntRange(0, 65_535),
             default=port,
-            help="0: any free one.",
+            help="The port; 0 takes any free one.",
         ),
-        agent_option("Whose memory it serves; default $THEOREX_AGENT, else main."),
+        agent_option(
+            "The agent whose memory is served; default: $THEOREX_AGENT, else main."
+        ),
         click.option(
             "--any-agent",
             is_flag=True,
-            help="Let its calls name other agents too: this token opens every memory.",
+            help="Let calls name other agents too; the token then opens every memory.",
         ),
-        click.option("--host", default="127.0.0.1", help="Address to listen on."),
+        click.option("--host", default="127.0.0.1", help="The address to listen on."),
         click.option(
             "--allow-remote",
             is_flag=True,
-            help="Let --host be an address that other machines reach.",
+            help="Allow a --host that other machines can reach.",
         ),
         click.option(
             "--allowed-host",
             "hosts",
             multiple=True,
             metavar="NAME",
-            help="Another name it may be reached under.",
+            help="Another host name that requests may use; may be repeated.",
         ),
         click.option(
             "--token-file",
             metavar="FILE",
-            help="The token; default mcp-token-AGENT in the home.",
+            help="The file of the token; default: mcp-token-AGENT in the home.",
         ),
     ]
     return lambda function: reduce(
@@ -60,32 +62,44 @@ def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @click.option(
     "--stdio",
     is_flag=True,
-    help="Speak over standard input and output instead of HTTP.",
+    help="Serve over standard input and output instead of HTTP.",
 )
 def mcp(agent: str | None, stdio: bool, **where: Any) -> None:
-    """Runs until it is stopped; what is under way then is answered first.
+    """A coding agent that speaks this protocol can then search and write the memory.
 
-    Over HTTP every request needs the token, which is made at the first start.
+    `theorex install-hooks --mcp FILE` enters the server in an agent's list; the agent
+    then starts it over standard input and output (--stdio). Without --stdio the server
+    listens over HTTP until it is stopped, and answers what is under way before it ends.
 
-    The tools are status, search, write, promote, boot-inject and those of designs. Over
-    HTTP all projects are open unless --project or a call names one. What an agent
-    writes counts as an agent's word at most, and what it only passes on as less
-    (source: model, tool or import).
+    The tools are those of the toolkit (status, search, write, …) and of the designs.
+    What an agent writes is recorded as the agent's word, never as the user's. What it
+    only passes on counts less still (source: model, tool or import).
 
-    Each agent has a server and a token of its own. The file of the token is read at the
-    start: for another token, remove it and start the server again. The server listens
-    on this machine alone, refuses pages of other origins, and GET /health says whether
-    it runs. From a container it is reached with --host 0.0.0.0 --allow-remote
-    --allowed-host host.docker.internal. The resources theorex://context and
-    theorex://context/{agent}/{model} hold what a session starts with, below
-    theorex://project/{project}/ that of one project.
+    Over HTTP every request needs a token, which the first start writes into a file.
+    Each agent has a token of its own. To change it, remove the file and start the
+    server again. The server accepts connections of this machine only, and refuses web
+    pages of other origins. GET /health says whether it runs. All projects are open
+    unless --project or a call names one.
 
-    \b The entry in a coding agent's list of servers, over stdio (theorex install-hooks
-    --mcp FILE writes it), and over HTTP; PROGRAM is what `which theorex` says, TOKEN
-    stands in the token's file: {"mcpServers": {"theorex": {"command": "PROGRAM",
-      "args": ["--home", "HOME_FOLDER", "mcp", "--stdio", "--agent", "main"]}}}
-    {"mcpServers": {"theorex": {"type": "http", "url": "http://127.0.0.1:18800/mcp",
-      "headers": {"Authorization": "Bearer TOKEN"}}}}
+    A program in a container reaches the server where it is started with --host 0.0.0.0
+    --allow-remote --allowed-host host.docker.internal.
+
+    The resource theorex://context holds what a session starts with,
+    theorex://context/{agent}/{model} the same for an agent and a model, and
+    theorex://project/{project}/ stands before either for one project.
+
+    These are the entries in an agent's list of servers, over standard input and output
+    and over HTTP. PROGRAM is what `which theorex` prints; TOKEN is what the token's
+    file holds.
+
+    \b
+        {"mcpServers": {"theorex": {
+          "command": "PROGRAM",
+          "args": ["--home", "HOME_FOLDER", "mcp", "--stdio",
+                   "--agent", "main"]}}}
+        {"mcpServers": {"theorex": {
+          "type": "http", "url": "http://127.0.0.1:18800/mcp",
+          "headers": {"Authorization": "Bearer TOKEN"}}}}
 
     JSON: {url, agent, token_file}
     """  # noqa: D301 - click takes \b for a paragraph that it leaves as it is
@@ -108,17 +122,22 @@ def mcp(agent: str | None, stdio: bool, **where: Any) -> None:
     "--rate",
     type=click.FloatRange(1, 1e6),
     default=50.0,
-    help="Requests a second; twice as many at once.",
+    help="Requests allowed a second; a burst may be twice as large.",
 )
 def serve(agent: str | None, rate: float, **where: Any) -> None:
-    """It serves JSON at the endpoints that /openapi.json and the page at / list.
+    """The page at / shows the memory and lists the endpoints, as does /openapi.json.
 
-    Web sockets tell what goes on. Each request but GET /, /health and /openapi.json
-    needs the agent's token, the same as of `theorex mcp` (Authorization: Bearer TOKEN).
-    A page opens a web socket with the subprotocols `bearer` and TOKEN. Captured events
-    and the training export belong to the agent. All projects are open unless --project
-    names one. The server listens on this machine only and refuses pages of other
-    origins.
+    The server answers in JSON, and its web sockets report what happens in the memory.
+    It runs until it is stopped.
+
+    Every request except GET /, /health and /openapi.json needs the header
+    `Authorization: Bearer TOKEN`. The token is the agent's, the same as for `theorex
+    mcp`; the first start writes it into a file. A web page opens a web socket with the
+    subprotocols `bearer` and TOKEN.
+
+    Captured events and the export of training data are those of the agent. All projects
+    are open unless --project names one. The server accepts connections of this machine
+    only, and refuses web pages of other origins.
 
     JSON: {url, agent, token_file}
     """

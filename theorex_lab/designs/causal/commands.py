@@ -28,11 +28,13 @@ _SIGNALS = click.option(
     "signals",
     multiple=True,
     metavar="S…",
-    help="Signals, such as log_error or errsig:TEXT.",
+    help="The signals, such as log_error or errsig:TEXT.",
 )
-_GENE = click.option("--gene", metavar="ID", help="The gene that is tried.")
+_GENE = click.option("--gene", metavar="ID", help="The id of the gene.")
 _CATEGORY = click.option(
-    "--category", metavar="C", help="Its category: repair, optimize or innovate."
+    "--category",
+    metavar="C",
+    help="The category of the gene: repair, optimize or innovate.",
 )
 
 
@@ -55,9 +57,9 @@ _OBSERVED = click.option(
 def _recording(
     *options: Callable[..., Any],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare what a command takes that records.
+    """Declare the options of a command that records something.
 
-    It takes whose it is, the signals, what was observed, and these options.
+    They are the agent, the signals, what was observed, and the given options.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -73,7 +75,7 @@ def _recording(
 def causal_snapshot(
     agent: str | None, signals: tuple[str, ...], observed: dict[str, Any] | None
 ) -> None:
-    """Signals that are there now, whatever is then done about them.
+    """It records the signals alone, whether or not anything is done about them.
 
     JSON: {type, kind, id, ts, signal: {key, signals, error_signature}, observed}
     """
@@ -102,7 +104,7 @@ def causal_hypothesis(
     category: str | None,
     observed: dict[str, Any] | None,
 ) -> None:
-    """What a gene is expected to do, before it is tried.
+    """The output is its id, which `attempt --hypothesis` takes.
 
     JSON: {id, signal_key, event}
     """
@@ -119,7 +121,12 @@ def causal_hypothesis(
 @_recording(
     _GENE,
     _CATEGORY,
-    click.option("--hypothesis", "hypothesis_id", metavar="ID", help="What it tests."),
+    click.option(
+        "--hypothesis",
+        "hypothesis_id",
+        metavar="ID",
+        help="The hypothesis that the attempt tests.",
+    ),
 )
 def causal_attempt(
     agent: str | None,
@@ -129,7 +136,7 @@ def causal_attempt(
     hypothesis_id: str | None,
     observed: dict[str, Any] | None,
 ) -> None:
-    """That a gene is tried; `close` says what came of it.
+    """The output is the id of the attempt; `close` records its outcome.
 
     JSON: {id, signal_key, event}
     """
@@ -148,17 +155,21 @@ def causal_attempt(
     "--action",
     "action_id",
     metavar="ID",
-    help="The attempt; default: the agent's last open one.",
+    help="The id of the attempt; default: the agent's last open one.",
 )
 @_recording()
 @click.option(
     "--status",
     type=click.Choice(["success", "failed"]),
-    help="Its outcome; default: read from --signals.",
+    help="The outcome; default: read from --signals.",
 )
-@click.option("--score", type=float, help="0 to 1, with --status.")
-@click.option("--cost", type=float, help="What it took, in money.")
-@click.option("--latency-ms", type=float, help="What it took, in ms.")
+@click.option(
+    "--score", type=float, help="With --status: how good the outcome is, from 0 to 1."
+)
+@click.option("--cost", type=float, help="What the attempt cost, in money.")
+@click.option(
+    "--latency-ms", type=float, help="How long the attempt took, in milliseconds."
+)
 def causal_close(
     agent: str | None,
     action_id: str | None,
@@ -169,9 +180,10 @@ def causal_close(
     cost: float | None,
     latency_ms: float | None,
 ) -> None:
-    """Without --status an error that is gone is a success.
+    """Give --status, or the signals that are present now (--signals).
 
-    One that stays or is new is a failure.
+    With --signals alone the outcome is read from them: an error that is gone is a
+    success, and one that stays or is new is a failure.
 
     JSON: {closed, event}
     """
@@ -213,9 +225,12 @@ def causal_close(
 @reads_project
 @_SIGNALS
 def causal_genes(signals: tuple[str, ...]) -> None:
-    """What came of each under these signals and signals alike.
+    """For each gene it shows how often it succeeded, and of how many attempts.
 
-    Without --signals, of all that it was tried for.
+    The counts have their 95 % interval. With --signals they are of attempts for these
+    signals and for similar ones, without it of all attempts. A banned gene has failed
+    too often to be tried again for these signals. For each gene the steps it stands for
+    are shown too.
 
     JSON: {genes: [{id, category, strategy, n, successes, ci_low, ci_high, banned}]}
     """
@@ -230,7 +245,8 @@ def causal_genes(signals: tuple[str, ...]) -> None:
         strategy = one_line(row["strategy"], _STRATEGY_CHARACTERS)
         lines.append(f"{row['id']}: {outcome}{banned}  {strategy}")
     nothing = (
-        "no genes yet: they are read from what was done about failures, or recorded"
+        "no genes yet: they are made of what was done about failures, or recorded with"
+        " `theorex causal attempt`"
     )
     emit({"genes": rows}, "\n".join(lines) or nothing)
 
@@ -244,20 +260,26 @@ def causal_genes(signals: tuple[str, ...]) -> None:
     "genes",
     multiple=True,
     metavar="G…",
-    help="Of these; default: of all known.",
+    help="Choose among these genes; default: all known ones.",
 )
-@click.option("--drift", is_flag=True, help="Ban nothing.")
+@click.option(
+    "--drift",
+    is_flag=True,
+    help="Ban no gene, so that failed ones can be tried again (genetic drift).",
+)
 @click.option(
     "--cheapest/--best",
     default=None,
-    help="The cheapest not told from the best; default: the setting.",
+    help="Prefer the best gene, or the cheapest of those not significantly worse;"
+    " default: the setting.",
 )
 def causal_advice(
     signals: tuple[str, ...], genes: tuple[str, ...], drift: bool, cheapest: bool | None
 ) -> None:
-    """By what came of each gene under these signals and signals alike.
+    """Genes are ranked by how they went for these signals and for similar ones.
 
-    Without evidence no gene is preferred.
+    Without evidence no gene is preferred. The output has the score of each gene and the
+    reasons.
 
     JSON: {signal_key, preferred_gene_id, banned_gene_ids, scores, explanation}
     """

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from theorex_lab.designs.dreams.strategies import Strategy, StrategyStep
 
 _GOAL_CHARACTERS = 120
-_DOMAIN = click.option("--domain", metavar="D", help="Only of this domain.")
+_DOMAIN = click.option(
+    "--domain",
+    metavar="D",
+    help="Only this domain (the field of work, such as coding).",
+)
 
 
 @command("run")
@@ -32,13 +36,17 @@ _DOMAIN = click.option("--domain", metavar="D", help="Only of this domain.")
     "--limit",
     type=click.IntRange(1),
     metavar="N",
-    help="Trajectories at most; default maxTracesPerCycle.",
+    help="Read at most this many trajectories; default: maxTracesPerCycle.",
 )
 def dream_run(domain: str | None, limit: int | None) -> None:
-    """One cycle: curate, make strategies, merge and link them, tell them shorter.
+    """It reads new trajectories and makes, merges and links strategies of them.
 
-    What a silent model or the gate holds back waits on. Where maintenance or a dream is
-    under way, nothing is done.
+    A dream has four steps: it curates the trajectories, makes strategies, merges and
+    links them, and writes shorter summaries. A trajectory waits for the next dream
+    where a model gives no answer, or where the acceptance test refuses the result.
+    Where maintenance or another dream is under way, nothing is done.
+
+    Next: `strategies` lists the result, `recall` finds one for a task.
 
     JSON: {ran, journal_id, traces_processed, nodes_created, nodes_merged,
     edges_created, constraints_extracted, phase_log, …}
@@ -69,9 +77,9 @@ def _tell(event: dict[str, Any]) -> None:
 @_DOMAIN
 @click.argument("query")
 def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
-    """The strategy that answers a task with its steps, or why there is none.
+    """It prints the strategy with its steps, or says why no strategy fits (zero shot).
 
-    What tools answered is told as data.
+    What tools answered is printed as data, never as an instruction.
 
     JSON: {path, reasoning, confidence, similarity, entry_point: {node_id, goal,
     summary, …, steps, negative_constraints}}
@@ -100,13 +108,14 @@ def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
 @click.option(
     "--context",
     default="",
-    help="What is going on now: where it fits no more, the way leads elsewhere.",
+    help="What is going on now; it may lead to another strategy.",
 )
 @click.argument("strategy")
 def dream_traverse(strategy: str, context: str) -> None:
-    """Follow a strategy step by step to its end.
+    """STRATEGY is an id that `strategies` shows.
 
-    A jump tells the strategy that it leads to.
+    With --context the traversal ends where the context no longer fits the strategy. It
+    then names another strategy that fits (a jump), or says that none does (zero shot).
 
     JSON: {node_id, path, reasoning, steps: [{number, reasoning, action, result, why,
     seen, event, ok}]}
@@ -138,13 +147,13 @@ def dream_traverse(strategy: str, context: str) -> None:
     "--all",
     "everything",
     is_flag=True,
-    help="With those that were taken into others or put to sleep.",
+    help="Also list those that were merged into others or archived.",
 )
 @click.argument("strategy", required=False)
 def dream_strategies(
     strategy: str | None, domain: str | None, everything: bool
 ) -> None:
-    """Or one of them, with its steps and what it warns of.
+    """With STRATEGY, an id, it shows its steps with their results, and its warnings.
 
     JSON: {strategies: [{node_id, goal, summary, confidence, success_rate, version,
     steps, negative_constraints, …}], recall_floor}
@@ -164,7 +173,7 @@ def dream_strategies(
         "recall_floor": floor_of(dreams.home),
     }
     if not lines:
-        lines = ["no strategies yet: theorex dreams run makes them of what was done"]
+        lines = ["no strategies yet: `theorex dreams run` makes them of what was done"]
     emit(result, "\n".join(lines))
 
 
@@ -173,9 +182,9 @@ def _row(strategy: Strategy) -> str:
     if strategy.active:
         state = ""
     elif strategy.absorbed_by:
-        state = f" [taken into {strategy.absorbed_by}]"
+        state = f" [merged into {strategy.absorbed_by}]"
     else:
-        state = " [asleep]"
+        state = " [archived]"
     n_outcomes = strategy.success + strategy.failure
     rate = "no outcome known"
     if n_outcomes:
@@ -183,7 +192,7 @@ def _row(strategy: Strategy) -> str:
     goal = one_line(strategy.goal, _GOAL_CHARACTERS)
     return (
         f"{strategy.id}  {goal} ({len(strategy.steps)} steps, {rate},"
-        f" {strategy.confidence:.0%} sure){state}"
+        f" confidence {strategy.confidence:.0%}){state}"
     )
 
 
@@ -221,9 +230,7 @@ def _step(number: int, step: StrategyStep) -> str:
 @command("undo")
 @click.argument("strategy")
 def dream_undo(strategy: str) -> None:
-    """The strategy is again as it was before its last merge.
-
-    What was taken into it stands by itself again.
+    """A merge takes one strategy into another; both are then again as they were before.
 
     JSON: {strategy_id, version}
     """

@@ -48,14 +48,14 @@ Output = tuple[dict[str, Any], str]
 _PATH = click.Path(file_okay=False, path_type=Path)
 _FOLDER = click.argument("folder", metavar="DIR", type=_PATH)
 _TEXT = click.option(
-    "--text", "--observation", "text", required=True, help="What is written."
+    "--text", "--observation", "text", required=True, help="The text of the note."
 )
 _FROM = click.option(
     "--trust",
     "source",
     type=click.Choice([*TRUST]),
     default="agent",
-    help="Who it is from.",
+    help="Who said it, which decides how far it is trusted.",
 )
 
 
@@ -119,7 +119,7 @@ def _rendering(
     """Return a command's function that writes files."""
 
     def run(home: Home, folder: Path) -> Output:
-        """A file that is there is replaced.
+        """DIR gets the files; a file that exists is replaced.
 
         JSON: {files}
         """
@@ -133,7 +133,10 @@ def _rendering(
 def _observe(
     home: Home, *, text: str, category: str, source: str, agent: str
 ) -> Output:
-    """One that repeats an open note is not kept.
+    """A note is a remark on how the work goes.
+
+    `review` decides later what becomes of it, and `notes` lists all notes. A note that
+    repeats an open one is not kept.
 
     JSON: {id, repeats}
     """
@@ -155,7 +158,10 @@ def _tension(
     source: str,
     agent: str,
 ) -> Output:
-    """Without facts, those that are pending.
+    """A tension is a pair of facts that perhaps do not both hold.
+
+    Without --fact1 and --fact2 the tensions that wait for a review are listed. `review`
+    accepts or rejects a tension.
 
     JSON: {id, repeats}; without facts {notes, alerts}
     """
@@ -166,7 +172,7 @@ def _tension(
 
 
 def _notes(home: Home, status: str | None) -> Output:
-    """Tensions too, and an alert where too many are pending.
+    """An alert is added where too many notes or tensions wait for a review.
 
     JSON: {notes: [{id, category, status, …}], alerts}; a note has observation or
     tension too
@@ -196,13 +202,18 @@ def _review(
     abstraction: str,
     agent: str,
 ) -> Output:
-    """promote: it becomes a fact of --entity. resolve, archive: it is done with.
+    """NOTE is an id that `notes` shows; VERDICT is one of the following.
 
-    Of a tension: accept, the newest fact stands in the place of the others; reject, all
-    stay. undo takes the last verdict back.
+    \b
+    promote  The note becomes a fact of --entity.
+    resolve  The note is dealt with.
+    archive  The note is put away.
+    accept   Of a tension: the newest fact replaces the others.
+    reject   Of a tension: all of its facts stay.
+    undo     The last verdict is taken back.
 
     JSON: {id, status, fact, …}
-    """
+    """  # noqa: D301 - click takes \b for a paragraph that it leaves as it is
     note = notes.review(
         home,
         note_id,
@@ -216,19 +227,19 @@ def _review(
 
 
 def _validate(home: Home) -> Output:
-    """That the chains of the facts are complete and without a circle.
+    """A chain is a fact with the facts that it replaced, one after the other.
 
-    Exit code 1 where something is wrong.
+    A chain must have no gap and no circle. The exit code is 1 where one has.
 
     JSON: {facts, problems}
     """
     check = check_home(home)
     if check.problems:
         fail("\n".join(check.problems), **check._asdict())
-    return check._asdict(), f"{check.facts} facts are well"
+    return check._asdict(), f"{check.facts} facts, and no problem in their chains"
 
 
-_PATHS = "people/NAME, projects/NAME or archives/NAME."
+_PATHS = "The entity: people/NAME, projects/NAME or archives/NAME."
 _ANY_ENTITY = click.option(
     "--entity", "--kg-entity", "entity", default="", metavar="PATH", help=_PATHS
 )
@@ -242,7 +253,7 @@ fact_observe = _made(
         "--category",
         type=click.Choice(NOTE_CATEGORIES),
         default="friction",
-        help="What kind of note it is.",
+        help="The kind of note.",
     ),
 )
 fact_tension = _made(
@@ -250,16 +261,24 @@ fact_tension = _made(
     _tension,
     OWN_AGENT,
     _FROM,
-    click.option("--fact1", metavar="ID", help="A fact."),
-    click.option("--fact2", metavar="ID", help="A fact that may not hold beside it."),
+    click.option("--fact1", metavar="ID", help="The id of a fact."),
     click.option(
-        "--text", "--tension", "text", default="", help="What does not fit together."
+        "--fact2",
+        metavar="ID",
+        help="The id of a fact that may not hold together with it.",
+    ),
+    click.option(
+        "--text",
+        "--tension",
+        "text",
+        default="",
+        help="What does not fit together, in words.",
     ),
 )
 fact_notes = _made(
     "notes",
     _notes,
-    click.option("--status", type=click.Choice(STATUSES), help="Only these."),
+    click.option("--status", type=click.Choice(STATUSES), help="Only this status."),
 )
 fact_review = _made(
     "review",
@@ -272,7 +291,7 @@ fact_review = _made(
         "--abstraction",
         type=click.Choice(["pattern", "principle"]),
         default="pattern",
-        help="Of the fact.",
+        help="With promote: how general the fact is.",
     ),
 )
 fact_validate = _made("validate", _validate)
@@ -283,8 +302,9 @@ fact_self = group(
         "add",
         _writing(
             notes.add_line,
-            "A line of --text, or of --fact, which this promotes. Content flows from"
-            " notes to facts to these files, never back.",
+            "The line is --text, or the text of the fact --fact, which is promoted.\n\n"
+            "MEMORY.md holds what the agent always knows, SOUL.md who it is. What they"
+            " hold comes from notes and facts, and never the other way round.",
             "file",
             "text",
             "undo",
@@ -295,11 +315,13 @@ fact_self = group(
             "--file",
             type=click.Choice(notes.FILES),
             default="MEMORY",
-            help="Which file.",
+            help="The file that gets the line.",
         ),
-        click.option("--text", default="", help="The line."),
-        click.option("--fact", default="", metavar="ID", help="A fact to promote."),
-        click.option("--undo", is_flag=True, help="Take the line out."),
+        click.option("--text", default="", help="The text of the line."),
+        click.option(
+            "--fact", default="", metavar="ID", help="The id of a fact to promote."
+        ),
+        click.option("--undo", is_flag=True, help="Take the line out again."),
         about="Add a line to MEMORY.md or SOUL.md.",
     ),
     _made(
@@ -315,25 +337,33 @@ waiting = threading.Event()  # nobody sets it: a signal ends the wait
 
 
 @command("heartbeat")
-@click.option("--once", is_flag=True, help="One heartbeat, as for cron; the default.")
+@click.option(
+    "--once",
+    is_flag=True,
+    help="Run one heartbeat, as a cron job does; this is the default.",
+)
 @click.option(
     "--every",
     is_flag=False,
     flag_value="",
     metavar="30m",
-    help="Go on; default heartbeatMinutes.",
+    help=(
+        "Run a heartbeat again after this time, such as 30m or 2h; default:"
+        " heartbeatMinutes."
+    ),
 )
 @click.option(
     "--limit-beats",
     type=click.IntRange(1),
     metavar="N",
-    help="With --every: stop after so many.",
+    help="With --every: stop after this many heartbeats.",
 )
 def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> None:
-    """Reads new captures for facts, of all projects, validates, and reports.
+    """It reads new captures of all projects for facts, checks the chains, and reports.
 
-    On Mondays it sums up entities. Where maintenance or a heartbeat is under way, nothing
-    is done. Exit code 1 where a phase of the last one failed.
+    On Mondays it also sums up the entities. With --every it goes on until it is
+    stopped. Where maintenance or another heartbeat is under way, nothing is done. The
+    exit code is 1 where a phase of the last heartbeat failed.
 
     JSON: {ran, ok, phases: [{name, status, summary, stats, alerts, seconds}],
     heartbeat}, held_by and until where it did not run
@@ -400,11 +430,12 @@ _ENTITY = click.option("--entity", required=True, metavar="PATH", help=_PATHS)
 
 
 @command("signal")
-@click.option("--text", required=True, help="The message.")
+@click.option("--text", required=True, help="The text of the message.")
 def fact_signal(text: str) -> None:
-    """high: a preference, decision, correction, milestone, instruction or identity.
+    """The answer is high, low or none, with categories and a confidence.
 
-    low: work in progress. none: the rest.
+    high: the message has a preference, decision, correction, milestone, instruction or
+    identity (who someone is). low: it tells of work in progress. none: anything else.
 
     JSON: {signal, categories, confidence, keywords}
     """
@@ -424,41 +455,53 @@ def fact_signal(text: str) -> None:
 @OWN_AGENT
 @_ENTITY
 @click.option(
-    "--fact", "--text", "text", required=True, help="The fact, up to 500 characters."
+    "--fact",
+    "--text",
+    "text",
+    required=True,
+    help="The statement, in up to 500 characters.",
 )
 @click.option(
     "--category",
     type=click.Choice(CATEGORIES),
     default="context",
-    help="What kind of fact it is.",
+    help="The kind of fact.",
 )
-@click.option("--confidence", type=float, default=0.8, help="How sure it is, 0 to 1.")
+@click.option(
+    "--confidence", type=float, default=0.8, help="How sure it is, from 0 to 1."
+)
 @click.option(
     "--abstraction",
     type=click.Choice(ABSTRACTIONS),
     default="episode",
-    help="How general it is.",
+    help="How general it is: an episode happened once, a pattern often, a principle holds always.",
 )
 @click.option(
-    "--trust", type=click.Choice([*TRUST]), default="agent", help="Who it is from."
+    "--trust",
+    type=click.Choice([*TRUST]),
+    default="agent",
+    help="Who said it, which decides how far it is trusted.",
 )
-@click.option("--source", "origin", default="", help="Where it is from, in words.")
+@click.option("--source", "origin", default="", help="Where it is from, in your words.")
 @click.option(
     "--tag",
     "tags",
     multiple=True,
     metavar="TAG",
-    help="A tag; may be given several times.",
+    help="A tag; may be repeated.",
 )
 @click.option(
-    "--supersedes", multiple=True, metavar="ID", help="A fact in whose place it stands."
+    "--supersedes",
+    multiple=True,
+    metavar="ID",
+    help="The id of a fact that this one replaces; may be repeated.",
 )
-@click.option("--valid-from", metavar="ISO", help="Since when it is true.")
-@click.option("--valid-to", metavar="ISO", help="Until when it is true.")
+@click.option("--valid-from", metavar="ISO", help="The time from which it is true.")
+@click.option("--valid-to", metavar="ISO", help="The time until which it is true.")
 @click.option(
     "--semantic-check/--no-semantic-check",
     default=True,
-    help="Leave out what is nearly the same.",
+    help="Do not write a fact that says nearly the same as another.",
 )
 def fact_write(
     *,
@@ -476,10 +519,12 @@ def fact_write(
     valid_to: str | None,
     semantic_check: bool,
 ) -> None:
-    """An exact duplicate within the entity is not written again.
+    """A fact is one statement about an entity: a person or a project.
 
-    What it replaces is superseded, never deleted; a nearly equal fact is left out; what
-    contradicts becomes a tension.
+    The same statement about the entity is not written again, nor is one that says
+    nearly the same. A statement that replaces another supersedes it; the older one is
+    kept in its chain. One that seems to contradict another is written, and a tension
+    records the two.
 
     JSON: {id, action, of, tension, likeness, event_id}
     """
@@ -506,14 +551,16 @@ def fact_write(
 
 @command("list")
 @reads_project
-@click.option("--entity", metavar="PATH", help="Only of this entity.")
-@click.option("--as-of", metavar="ISO", help="What was believed at that time.")
-@click.option("--all", "everything", is_flag=True, help="With what was superseded.")
+@click.option("--entity", metavar="PATH", help="Only facts of this entity.")
+@click.option("--as-of", metavar="ISO", help="Show what was believed at this time.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also list facts that were superseded."
+)
 def fact_list(entity: str | None, as_of: str | None, everything: bool) -> None:
-    """With --as-of it lists what was believed at that time.
+    """Each line has the id, the fact, its entity, its category and its confidence.
 
-    That is the fold of what was written until then, without what was no longer true by
-    then.
+    With --as-of it lists what was believed at that time: the facts written until then,
+    without those that had ended by then.
 
     JSON: {facts: [{id, entity, fact, category, confidence, status, …}]}
     """
@@ -538,7 +585,7 @@ def _row(fact: Fact) -> str:
 @command("show")
 @click.argument("fact_id", metavar="ID")
 def fact_show(fact_id: str) -> None:
-    """Oldest first.
+    """It prints the chain of the fact from the oldest one to the newest.
 
     JSON: {fact, chain: [{id, fact, status, supersededBy, …}]}
     """
@@ -555,10 +602,12 @@ def fact_show(fact_id: str) -> None:
 @command("supersede")
 @click.argument("old", metavar="OLD")
 @click.argument("by", metavar="[NEW]", required=False, default="")
-@click.option("--why", default="", help="Why.")
+@click.option("--why", default="", help="The reason, in your words.")
 @click.option("--undo", is_flag=True, help="Let OLD hold again.")
 def fact_supersede(old: str, by: str, why: str, undo: bool) -> None:
-    """Without NEW the fact ends. Nothing is deleted.
+    """OLD and NEW are ids of facts; without NEW the fact OLD ends.
+
+    Nothing is deleted; --undo takes it back.
 
     JSON: {id, status, supersededBy}
     """
@@ -585,10 +634,10 @@ def fact_supersede(old: str, by: str, why: str, undo: bool) -> None:
     multiple=True,
     required=True,
     metavar="ID",
-    help="A fact; may be repeated.",
+    help="The id of a fact that was used; may be repeated.",
 )
 def fact_access(fact_ids: tuple[str, ...]) -> None:
-    """A fact that is used often stays warm.
+    """A fact that is used often stays warm, so that summaries keep showing it.
 
     JSON: {accessed}
     """
@@ -599,7 +648,7 @@ def fact_access(fact_ids: tuple[str, ...]) -> None:
 @command("archive")
 @click.argument("entity", metavar="ENTITY")
 def fact_archive(entity: str) -> None:
-    """Its facts stay, under its new path.
+    """Its facts are kept, under the new path that is printed.
 
     JSON: {entity, to}
     """
@@ -609,15 +658,23 @@ def fact_archive(entity: str) -> None:
 
 @command("contradict")
 @reads_project
-@click.option("--entity", metavar="PATH", help="Only of this entity.")
+@click.option("--entity", metavar="PATH", help="Only facts of this entity.")
 @click.option(
-    "--cross-entity", is_flag=True, help="Across entities too, people included."
+    "--cross-entity",
+    is_flag=True,
+    help="Also compare facts of different entities, people included.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1, 1_000), default=20, help="How many at most."
+    "--limit",
+    type=click.IntRange(1, 1_000),
+    default=20,
+    help="Show at most this many pairs.",
 )
 def fact_contradict(entity: str | None, cross_entity: bool, limit: int) -> None:
-    """Active facts that share words, what speaks most for a contradiction first.
+    """It compares active facts that share words.
+
+    The likeliest contradiction stands first. Next: `tension` records a pair, and
+    `supersede` replaces a fact of it.
 
     JSON: {candidates: [{facts, texts, shared, jaccard, contradiction}]}
     """
@@ -626,13 +683,21 @@ def fact_contradict(entity: str | None, cross_entity: bool, limit: int) -> None:
     for pair in pairs:
         texts = " | ".join(map(one_row, pair["texts"]))
         lines.append(f"{pair['contradiction']:.2f}  {texts}")
-    emit({"candidates": pairs}, "\n".join(lines) or "nothing contradicts")
+    emit(
+        {"candidates": pairs},
+        "\n".join(lines) or "no two facts seem to contradict each other",
+    )
 
 
 @command("render")
-@click.option("--output", required=True, metavar="DIR", help="Below which folder.")
+@click.option(
+    "--output",
+    required=True,
+    metavar="DIR",
+    help="The folder below which the pages are written.",
+)
 def fact_render(output: str) -> None:
-    """Each is life/ENTITY/summary.md.
+    """The page of an entity is the file life/ENTITY/summary.md below --output.
 
     JSON: {files}
     """
@@ -644,7 +709,9 @@ def fact_render(output: str) -> None:
 @reads_project
 @click.argument("entity", metavar="ENTITY")
 def fact_summary(entity: str) -> None:
-    """What is hot, warm, and of what is cold the principles.
+    """The page has the hot and the warm facts, and the cold ones that are principles.
+
+    Hot facts were used very recently, warm ones recently or often; the rest is cold.
 
     JSON: {entity, text, tokens}
     """
@@ -655,18 +722,21 @@ def fact_summary(entity: str) -> None:
 
 
 @command("add-session")
-@click.option("--platform", required=True, help="Such as telegram.")
-@click.option("--id", "id", required=True, help="The chat's id there.")
+@click.option(
+    "--platform", required=True, help="The platform of the chat, such as telegram."
+)
+@click.option("--id", "id", required=True, help="The id of the chat on the platform.")
 @click.option(
     "--group",
     "is_group",
     is_flag=True,
-    help="More than two take part: its facts stay in it.",
+    help="More than two people take part, so its facts stay in the channel.",
 )
 def fact_session_add(platform: str, id: str, is_group: bool) -> None:
-    """What is written with `--project PLATFORM-ID` stays in that project.
+    """A channel is a project for one chat; the output says its name.
 
-    Facts reach other projects too, unless the chat is a group's.
+    What is written with `--project PLATFORM-ID` belongs to that project. Its facts also
+    reach other projects, unless the chat is a group's.
 
     JSON: {platform, id, channel, group, project, added}
     """

@@ -18,23 +18,23 @@ from theorex_lab.text.line import one_line
 Output = tuple[dict[str, Any], str]  # the result of a command, and the text for people
 _SHOWN_CHARACTERS = 120
 _MOST_PREMISES = 10
-_HERE_YET = "of this project yet; --all-projects shows those of others"
+_HERE_YET = "in this project yet; --all-projects shows those of others"
 _PATH = click.Path(path_type=Path)
 _TAGS = click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
 _DOMAIN = click.option(
     "--domain",
     default="",
-    help="What it is about; default: the session's, else general.",
+    help="The field it belongs to; default: that of the session, else general.",
 )
 _OF_DOMAIN = click.option(
-    "--domain", default=None, help="Only of this domain; default: of all."
+    "--domain", default=None, help="Only this domain; default: all domains."
 )
 _KEY = click.argument("key", metavar="KEY")
 _AT_MOST = click.option(
     "--limit",
     type=click.IntRange(0, 1_000),
     default=None,
-    help="How many at most; default: the setting.",
+    help="Show at most this many; default: the number in the settings.",
 )
 
 
@@ -46,9 +46,10 @@ def _remember(
     session: str,
     agent: str,
 ) -> Output:
-    """VALUE is JSON, or else a text.
+    """VALUE is JSON, or else a text; several words are one text.
 
-    What was under the key before is replaced; it stays in the journal.
+    It replaces the value that the key had before, which stays in the journal. `recall`
+    shows it.
 
     JSON: {record_id, key}
     """
@@ -66,7 +67,9 @@ def _remember(
 
 
 def _recall(home: Home, key: str | None, tag: str | None, prefix: str | None) -> Output:
-    """Exit code 1 where nothing is kept under KEY.
+    """Give one of KEY, --tag and --prefix; --prefix '' lists all records.
+
+    The exit code is 1 where nothing is kept under KEY.
 
     JSON: {records: [{record_id, key, value, tags, source_session, created_at,
     updated_at}]}
@@ -109,7 +112,7 @@ def _chosen_records(
 
 
 def _forget(home: Home, key: str, agent: str) -> Output:
-    """What it said stays in the journal; `erase` removes it.
+    """The value stays in the journal; `theorex erase` removes it for good.
 
     JSON: {key, deleted}
     """
@@ -129,9 +132,10 @@ def _add_theorem(
     tags: tuple[str, ...],
     agent: str,
 ) -> Output:
-    """A name is told once in a domain.
+    """NAME must be new in its domain.
 
-    The same statement again changes nothing, another one is refused.
+    The same name with the same statement changes nothing; with another statement it is
+    refused. STATEMENT is one text, also where it has several words.
 
     JSON: {node_id, theorem_name, formal_statement, domain, session_id, tags,
     created_at, distance}
@@ -151,7 +155,10 @@ def _add_theorem(
 
 
 def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Output:
-    """START and END are ids or names. The same link is kept once.
+    """START and END are ids or names of theorems; the relation goes from START to END.
+
+    The same link is kept once. Where theorems use each other in a circle, a warning
+    names them.
 
     JSON: {from, to, relation, new, circles: [[names]]}
     """
@@ -181,7 +188,7 @@ def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Output
 
 
 def _related(home: Home, name: str, depth: int) -> Output:
-    """Along links of any kind and direction, the nearest first.
+    """It follows links of every relation in both directions, the nearest first.
 
     JSON: {related: [{node_id, theorem_name, formal_statement, domain, session_id, tags,
     created_at, distance}]}
@@ -228,9 +235,10 @@ def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Output:
 def _closure(
     home: Home, relation: str, domain: str | None, dataset: str | None
 ) -> Output:
-    """The reflexive and transitive pairs of a relation.
+    """It counts the pairs of theorems that the relation connects, directly or in steps.
 
-    --dataset reads a folder of $THEOREX_DATA instead of the memory.
+    Each theorem also counts as a pair with itself (the reflexive and transitive
+    closure). --dataset reads a folder of $THEOREX_DATA instead of the memory.
 
     JSON: {nodes, edges, pairs, seconds}
     """
@@ -259,7 +267,10 @@ def _closure(
 def _premises(
     home: Home, statement: tuple[str, ...], domain: str | None, limit: int | None
 ) -> Output:
-    """By what statements like it use, by likeness, and by how often each is used.
+    """It ranks known theorems for a new STATEMENT.
+
+    A theorem ranks high where similar statements use it, where it is similar itself,
+    and where many theorems use it.
 
     JSON: {premises: [{node_id, theorem_name, formal_statement, score, …}]}
     """
@@ -285,9 +296,11 @@ def _add_insight(
     confidence: float,
     agent: str,
 ) -> Output:
-    """What says the same is kept once.
+    """An insight that says the same as another is kept once.
 
-    What says much of the same is linked with it, or merged by the setting's model.
+    One that says much of the same is linked with the other, or merged with it by the
+    model that the settings name. An insight below the setting insightConfidence is not
+    kept.
 
     JSON: {insight_id, kept, like}
     """
@@ -316,7 +329,7 @@ def _add_insight(
 
 
 def _insights(home: Home, domain: str | None, category: str | None) -> Output:
-    """The oldest first.
+    """It prints the oldest insight first.
 
     JSON: {insights: [{insight_id, category, title, content, confidence, domain,
     session_id, source, agent, created_at, …}]}
@@ -343,9 +356,10 @@ def _inject(
     session: str,
     agent: str,
 ) -> Output:
-    """Whole insights, in <memories>; with words those that fit them.
+    """With WORDS the insights are those that fit the words.
 
-    That they were given is noted.
+    They are printed whole, between <memories> and </memories>. The journal records that
+    they were given.
 
     JSON: {text, tokens}
     """
@@ -366,9 +380,10 @@ def _inject(
 
 
 def _skills(home: Home, role: str | None, stage: str | None) -> Output:
-    """Those that did best first.
+    """The skills are ranked by their success rate.
 
-    By success rate (the last counts most), shrunk by how often it was tried.
+    In the rate the last outcome counts most. The rate of a skill that was tried only a
+    few times counts less.
 
     JSON: {skills: [{skill_id, name, description, origin, success_rate, usage_count,
     successes, ci_low, ci_high, rank, …}]}
@@ -392,9 +407,9 @@ def _skills(home: Home, role: str | None, stage: str | None) -> Output:
 def _skill_stats(
     home: Home, name: str, success: bool | None, session: str, agent: str
 ) -> Output:
-    """With --success or --failure an outcome is recorded first.
+    """With --success or --failure it first records how a session with the skill went.
 
-    It is recorded once a session where one is named.
+    With --session an outcome counts once for that session.
 
     JSON: {name, success_rate, usage_count, successes, ci_low, ci_high, rank}
     """
@@ -431,12 +446,10 @@ def _post_run(
     state: Path | None,
     agent: str,
 ) -> Output:
-    """What went well and what failed becomes insights, skills and statistics.
+    """It turns what worked and what failed into insights, skills and statistics.
 
-    It is one step. Doing it twice changes nothing.
-
-    --state is a theory_state.json; without one it is read from what was captured of the
-    session.
+    Everything is written in one step. Doing it twice changes nothing. Without --state,
+    what happened is read from what was captured of the session.
 
     JSON: {session_id, status, stats, insights, skills, patterns}
     """
@@ -460,7 +473,9 @@ def _post_run(
 
 
 def _export(home: Home, folder: Path, replace: bool) -> Output:
-    """Of all projects.
+    """DIR gets the records, insights and skills of all projects.
+
+    An existing file is replaced only with --replace.
 
     JSON: {folder, files}
     """
@@ -475,11 +490,10 @@ def _export(home: Home, folder: Path, replace: bool) -> Output:
 
 
 def _import(home: Home, paths: tuple[Path, ...], trusted: bool, agent: str) -> Output:
-    """A folder like ~/.eurekaclaw, or one of its files.
+    """PATHS are folders like ~/.eurekaclaw, or single files of them.
 
-    Importing twice imports once; what is damaged is named.
-
-    Exit code 1 where nothing could be taken in.
+    Importing twice imports once, and damaged files are listed. The exit code is 1 where
+    nothing could be read.
 
     JSON: {files: [{file, imported, skipped, problems}], imported, skipped}
     """
@@ -500,8 +514,8 @@ def _import(home: Home, paths: tuple[Path, ...], trusted: bool, agent: str) -> O
     }
     if not n_imported + n_skipped:
         nothing = (
-            "got no file of memory/, memories/, skills/ or runs/ there; name such a"
-            " folder"
+            "found no file of memory/, memories/, skills/ or runs/; name a folder that"
+            " has one"
         )
         fail("; ".join(problems) or nothing, **result)
     rows = [
@@ -526,8 +540,8 @@ RECALL = home_command(
     "",
     _recall,
     click.argument("key", metavar="[KEY]", required=False),
-    click.option("--tag", help="All with this tag."),
-    click.option("--prefix", help="All whose keys begin so."),
+    click.option("--tag", help="Show the records with this tag."),
+    click.option("--prefix", help="Show the records whose keys begin with this text."),
 )
 FORGET = home_command("forget", "", _forget, OWN_AGENT, _KEY)
 _NAME = click.argument("name", metavar="NAME")
@@ -537,14 +551,14 @@ _RELATION = click.option(
     type=click.Choice(RELATIONS),
     default="uses",
     show_default=True,
-    help="What START does to END.",
+    help="The relation of START to END.",
 )
 _PAIRS = click.option(
     "--relation",
     type=click.Choice(RELATIONS),
     default="generalizes",
     show_default=True,
-    help="Along which links.",
+    help="The relation whose links are followed.",
 )
 _ENDS = [click.argument(name, metavar=name.upper()) for name in ("start", "end")]
 THEOREM = group(
@@ -563,7 +577,7 @@ THEOREM = group(
     ),
     home_command(
         "link",
-        "Say how two theorems belong together.",
+        "Link two theorems by a relation.",
         _link,
         OWN_AGENT,
         *_ENDS,
@@ -571,7 +585,7 @@ THEOREM = group(
     ),
     home_command(
         "related",
-        "Show what is linked with a theorem.",
+        "Show the theorems that are linked with a theorem.",
         _related,
         _NAME,
         click.option(
@@ -579,12 +593,12 @@ THEOREM = group(
             type=click.IntRange(0, 100),
             default=2,
             show_default=True,
-            help="How many links away.",
+            help="Follow at most this many links.",
         ),
     ),
     home_command(
         "import",
-        "Take in theorems from files.",
+        "Import theorems from files.",
         _import_theorems,
         OWN_AGENT,
         click.argument("path", type=_PATH),
@@ -592,11 +606,13 @@ THEOREM = group(
     ),
     home_command(
         "closure",
-        "Count what follows from what.",
+        "Count the pairs of theorems that a relation connects.",
         _closure,
         _PAIRS,
         _OF_DOMAIN,
-        click.option("--dataset", help="Such as equational_theories."),
+        click.option(
+            "--dataset", help="A folder of $THEOREX_DATA, such as equational_theories."
+        ),
     ),
     home_command(
         "premises",
@@ -627,19 +643,19 @@ INSIGHT = group(
             type=float,
             default=0.8,
             show_default=True,
-            help="From 0 to 1.",
+            help="How sure it is, from 0 to 1.",
         ),
     ),
     home_command(
         "list",
-        "Show insights.",
+        "List insights.",
         _insights,
         _OF_DOMAIN,
-        click.option("--category", type=_CATEGORY, help="Only of this category."),
+        click.option("--category", type=_CATEGORY, help="Only this category."),
     ),
     home_command(
         "inject",
-        "Give a session the insights that fit it.",
+        "Print the insights that fit a session.",
         _inject,
         OWN_AGENT,
         _WORDS,
@@ -651,7 +667,7 @@ INSIGHT = group(
             type=TOKENS,
             default=2_000,
             show_default=True,
-            help="Tokens that it may have.",
+            help="The budget in tokens.",
         ),
     ),
 )
@@ -660,20 +676,22 @@ SKILL = group(
     "",
     home_command(
         "list",
-        "Show skills, those that did best first.",
+        "List skills, the best first.",
         _skills,
-        click.option("--role", help="For this role."),
-        click.option("--stage", help="For this stage."),
+        click.option("--role", help="Only skills for this role."),
+        click.option("--stage", help="Only skills for this stage of the work."),
     ),
     home_command(
         "stats",
-        "Show how a skill did, or say how it went.",
+        "Show how well a skill worked, or record an outcome.",
         _skill_stats,
         OWN_AGENT,
         _NAME,
         SESSION,
         click.option(
-            "--success/--failure", default=None, help="How a session with it went."
+            "--success/--failure",
+            default=None,
+            help="How a session with the skill went.",
         ),
     ),
 )
@@ -682,12 +700,17 @@ POST_RUN = home_command(
     "",
     _post_run,
     OWN_AGENT,
-    click.option("--session", required=True, help="The session that is over."),
+    click.option(
+        "--session", required=True, help="The id of the session that is over."
+    ),
     _DOMAIN,
     click.option(
-        "--status", help="Such as proved; default: as the state or the last check says."
+        "--status",
+        help="How it ended, such as proved; default: what the state or the last check says.",
     ),
-    click.option("--state", type=_PATH, help="The session's theory_state.json."),
+    click.option(
+        "--state", type=_PATH, help="The file theory_state.json of the session."
+    ),
 )
 _FOLDER = click.argument(
     "folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path)
@@ -697,7 +720,7 @@ EXPORT = home_command(
     "",
     _export,
     _FOLDER,
-    click.option("--replace", is_flag=True, help="Replace files that are there."),
+    click.option("--replace", is_flag=True, help="Replace existing files."),
 )
 IMPORT = home_command(
     "import",
@@ -708,6 +731,6 @@ IMPORT = home_command(
     click.option(
         "--trusted",
         is_flag=True,
-        help="The files are exports of your own: keep the sources that they name.",
+        help="Believe who said what in the files; only for files of your own.",
     ),
 )

@@ -270,7 +270,9 @@ def recent_events(
     return entries[start:]
 
 
-def search_events(home: Home, text: str = "", **metadata: Any) -> list[EpisodicEntry]:
+def search_events(
+    home: Home, text: str = "", *, metadata: Metadata | None = None
+) -> list[EpisodicEntry]:
     """Return those of the last 500 captures that hold a text and have this metadata.
 
     Upper and lower case are the same.
@@ -278,13 +280,14 @@ def search_events(home: Home, text: str = "", **metadata: Any) -> list[EpisodicE
     Args:
         home: Where they are kept.
         text: A part of what was done.
-        metadata: Members of the entries' metadata, whose names are open by nature.
+        metadata: Members that the entries' metadata has, with their values; None for
+            any.
     """
     folded_text = text.casefold()
     entries = []
     for entry in recent_events(home, RING):
         has_text = folded_text in entry.content.casefold()
-        if has_text and _has_metadata(entry, metadata):
+        if has_text and _has_metadata(entry, metadata or {}):
             entries.append(entry)
     return entries
 

@@ -35,7 +35,11 @@ from theorex_lab.search.items import MOMENT_TYPE
 @tends_project
 @ANY_AGENT
 def scan(agent: str | None) -> None:
-    """Running it twice at one time changes nothing.
+    """A tier follows from how often and how recently an item was used.
+
+    Items that have faded below the lowest tier fall asleep, and weak links are dropped.
+    Running it twice at the same time of day changes nothing more. `theorex maintain`
+    does it too.
 
     JSON: {tiers, changed, slept, links_dropped}
     """
@@ -52,9 +56,9 @@ def scan(agent: str | None) -> None:
 @tends_project
 @ANY_AGENT
 def prune(agent: str | None) -> None:
-    """Takes LESS concepts unseen for longer than pruneThresholdDays.
+    """It removes concepts of the tier LESS that were unseen for pruneThresholdDays.
 
-    What they were stays in the journal.
+    They stay in the journal.
 
     JSON: {pruned}
     """
@@ -65,22 +69,25 @@ def prune(agent: str | None) -> None:
 @command("flush")
 @tends_project
 @OWN_AGENT
-@click.option("--session", help="The session; default: all of the agent's.")
+@click.option(
+    "--session", help="The session to flush; default: all sessions of the agent."
+)
 def flush(agent: str | None, session: str | None) -> None:
-    """What scored below flushThreshold is let go; it stays in the journal.
+    """Texts that scored at least flushThreshold are kept, the others are let go.
 
-    Repeating changes nothing. Then what the next sessions and prompts are given is
-    brought up to date.
+    What is let go stays in the journal. Then the briefings and the index of prompts are
+    brought up to date. Repeating it changes nothing. The hook does this at the end of a
+    session.
 
-    With --session, where the hook has noted the size of the session's transcript, the
-    session is first checked as `context-monitor` does it. Then texts that wait for a
-    vector get one, newest first, for two seconds at most.
+    With --session, and where the hook has recorded the size of the transcript, the
+    context is first checked as `context-monitor` does. At the end, texts that wait for
+    a vector get one, the newest first, for two seconds at most.
 
     JSON: {sessions, kept, let_go}
     """
     end = open_lab().end_session(session, agent=own_agent(agent))
     if end.problem:
-        note(f"texts wait for their vectors: {end.problem}")
+        note(f"some texts wait for their vectors: {end.problem}")
     emit(
         {"sessions": end.sessions, "kept": end.kept, "let_go": end.let_go},
         f"{end.kept} events kept, {end.let_go} let go, in {end.sessions} sessions",
@@ -91,10 +98,10 @@ def flush(agent: str | None, session: str | None) -> None:
 @tends_project
 @OWN_AGENT
 def graduate(agent: str | None) -> None:
-    """On enough days a concept is to reach the threshold with its best score.
+    """A concept graduates where its best score of a day is high enough on enough days.
 
-    Enough are graduationDays different UTC days within graduationWindowDays; the
-    threshold is graduationThreshold.
+    High enough is graduationThreshold; enough are graduationDays different UTC days
+    within graduationWindowDays.
 
     JSON: {graduated: [label]}
     """
@@ -110,10 +117,12 @@ def graduate(agent: str | None) -> None:
     type=CONCEPT_ID,
     multiple=True,
     metavar="ID",
-    help="Promote this concept_id in any case.",
+    help="Promote the concept with this concept_id in any case; may be repeated.",
 )
 def promote(agent: str | None, force: tuple[int, ...]) -> None:
-    """Concepts above promotionThreshold; doing it twice changes nothing.
+    """It publishes the concepts that score above promotionThreshold, and their links.
+
+    Doing it twice changes nothing. `query-shared` shows the result.
 
     JSON: {concepts, links}
     """
@@ -129,9 +138,9 @@ def promote(agent: str | None, force: tuple[int, ...]) -> None:
 @LIMIT
 @click.argument("query", nargs=-1)
 def query_shared(query: tuple[str, ...], limit: int) -> None:
-    """Counts are the sum of what the agents counted themselves.
+    """Without QUERY it lists the best concepts of the shared web.
 
-    Without a query the best of all are listed.
+    The count of a concept is the sum of the counts of its agents.
 
     JSON: {hits: [{text, count, agent, tier}]}
     """
@@ -156,9 +165,9 @@ def query_shared(query: tuple[str, ...], limit: int) -> None:
 @command("flash-inject")
 @reads_project
 @OWN_AGENT
-@click.option("--session", required=True, help="The running session.")
+@click.option("--session", required=True, help="The id of the running session.")
 def flash_inject(agent: str | None, session: str) -> None:
-    """Up to ten ACTIVE concepts and the five that flushes kept last.
+    """It shows up to ten ACTIVE concepts, and the five texts that were flushed last.
 
     JSON: {text}
     """
@@ -174,13 +183,13 @@ def flash_inject(agent: str | None, session: str) -> None:
 @command("boot-inject")
 @reads_project
 @click.option(
-    "--output", metavar="F", help="The file; default SHARED_CONTEXT.md in the home."
+    "--output", metavar="F", help="The file; default: SHARED_CONTEXT.md in the home."
 )
 def boot_inject(output: str | None) -> None:
-    """The file is replaced as a whole.
+    """It replaces the whole file; the text is that of `theorex briefing`.
 
-    A project's briefing is also kept in the home's folder contexts, for its sessions.
-    The text is the one that `theorex briefing` shows.
+    The briefing of a project is also written into the home's folder contexts, where the
+    project's sessions read it.
 
     JSON: {path, lines, tokens}
     """
@@ -198,10 +207,12 @@ def boot_inject(output: str | None) -> None:
 @reads_project
 @OWN_AGENT
 @click.option(
-    "--model", default="default", help="Such as claude-sonnet, qwen3-32b, ministral-3b."
+    "--model",
+    default="default",
+    help="The model, such as claude-sonnet, qwen3-32b or ministral-3b.",
 )
 def boot_aware(agent: str | None, model: str) -> None:
-    """A model without a budget of its own gets the default's.
+    """The budget depends on the model; an unknown model gets the default budget.
 
     JSON: {text, concepts, fixes, agents, tokens, items, model}
     """
@@ -226,7 +237,9 @@ def boot_aware(agent: str | None, model: str) -> None:
 @click.argument("story", nargs=-1, required=True)
 @keeps_secrets
 def moment(agent: str | None, session: str, story: tuple[str, ...]) -> None:
-    """Several words are one story. It never sleeps; its concepts anchor `drift`.
+    """Its concepts become anchors: `drift` says whether they are still ACTIVE.
+
+    Several words are one story.
 
     JSON: {event_id, concepts}
     """
@@ -245,9 +258,11 @@ def moment(agent: str | None, session: str, story: tuple[str, ...]) -> None:
 @command("drift")
 @OWN_AGENT
 def drift(agent: str | None) -> None:
-    """Coverage is the share of the anchors that are still ACTIVE.
+    """The anchors of an agent are the concepts of its moments.
 
-    The anchors are the concepts of the agent's moments.
+    The coverage is the part of the anchors that are ACTIVE; `left` lists those that
+    were ACTIVE and are no longer. A low coverage means that the agent has drifted from
+    what mattered to it.
 
     JSON: {agent, coverage, state, anchors, active, left}
     """
@@ -258,27 +273,29 @@ def drift(agent: str | None) -> None:
         " ACTIVE"
     )
     if result.left:
-        text += f"; left: {one_row(', '.join(result.left))}"
+        text += f"; no longer: {one_row(', '.join(result.left))}"
     emit(result.to_dict(), text)
 
 
 @command("context-monitor")
 @OWN_AGENT
-@click.option("--session", required=True, help="The session whose context it is.")
+@click.option(
+    "--session", required=True, help="The id of the session whose context it is."
+)
 @click.option(
     "--context",
     "context_pct",
     type=options.PERCENT,
     metavar="N",
     help=(
-        "Percent of the context in use; default: estimated from what was captured of"
-        " the session."
+        "How much of the context is in use, in percent; default: estimated from what"
+        " was captured of the session."
     ),
 )
 def context_monitor(agent: str | None, session: str, context_pct: float | None) -> None:
-    """From contextAlertPct on the session is summed up.
+    """At contextAlertPct percent it writes a summary of the session.
 
-    It is summed up at once, and again each time contextCooldownCalls have passed.
+    It writes another one each time contextCooldownCalls more calls were made.
 
     JSON: {fired, context_pct, calls, written, …}
     """
@@ -305,7 +322,7 @@ def _note_served(
     agent: str,
     session: str = "",
 ) -> None:
-    """Note that a context of this kind was served; a failure is told, not raised."""
+    """Record that a context was served; a failure is printed, not raised."""
     from theorex_lab.memory.retrieval_log import note_recalled
 
     problem = note_recalled(

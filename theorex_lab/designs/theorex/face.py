@@ -36,7 +36,6 @@ class Theorex(DesignApi):
     boot_aware = on_home(sections.render_for_model)
     flash_context = on_home(sections.render_flash)
     trust = on_home(sections.trust_fix)
-    fix_id = on_home(sections.fix_id)
     drift = on_home(upkeep.drift)
     check_context = on_home(upkeep.check_context)
     check_turns = on_home(upkeep.check_turns)

@@ -280,10 +280,12 @@ def _kept_last(
     lines = []
     for label, item in item_of.items():
         trust = trust_of[label]
-        untrusted_source = None if trust >= TRUST["agent"] else (agent, trust)
-        lines.append(
-            ContextLine(_RECENT, agent, one_line(label), untrusted_source, (item,))
-        )
+        untrusted_source = None
+        if trust < TRUST["agent"]:
+            untrusted_source = (agent, trust)
+        text = one_line(label)
+        line = ContextLine(_RECENT, agent, text, untrusted_source, (item,))
+        lines.append(line)
     return lines
 
 
@@ -498,7 +500,9 @@ def fix_id(home: Home, observation_id: str) -> str:
         observation_id: Its id, or the end of it that a context shows.
     """
     matches = _sentences_by_id(home.views, observation_id)
-    return matches[0].id if len(matches) == 1 else ""
+    if len(matches) != 1:
+        return ""
+    return matches[0].id
 
 
 def _sentences_by_id(views: Views, observation_id: str) -> list[Event]:

@@ -5,7 +5,7 @@ draw.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,6 +41,59 @@ LEGEND_DROP_INCHES = 0.5
 _LEGEND_LETTERS = 48  # abreast
 
 
+class MarkLook(TypedDict, total=False):
+    """How the mark of a legend looks, by matplotlib's names."""
+
+    color: Any
+    linewidth: float
+    ls: str
+    markersize: float
+    mec: Any
+    mew: float
+    mfc: Any
+    ms: float
+
+
+class LineLook(MarkLook, total=False):
+    """How a line and its marks look, by matplotlib's names."""
+
+    fmt: str
+    label: str
+    marker: str
+
+
+class TextLook(TypedDict, total=False):
+    """How a text looks, by matplotlib's names."""
+
+    bbox: dict[str, Any]
+    color: Any
+    fontsize: float | None
+    path_effects: list[Any]
+    weight: str
+    zorder: float
+
+
+class CellColours(TypedDict, total=False):
+    """How values become colours, by matplotlib's names."""
+
+    cmap: Any
+    norm: Any
+    vmax: float
+    vmin: float
+
+
+class AxesLabels(TypedDict, total=False):
+    """Limits, labels and title of Axes, by matplotlib's names."""
+
+    title: str
+    xlabel: str
+    xlim: tuple[float, float]
+    xticklabels: Sequence[Any]
+    xticks: Sequence[float]
+    ylabel: str
+    ylim: tuple[float, float]
+
+
 def new_axes(
     ax: Axes | None,
     *,
@@ -67,7 +120,7 @@ def colour_of(number: int) -> str:
     return LINE_COLOURS[number % len(LINE_COLOURS)]
 
 
-def look_of(number: int, **more: Any) -> dict[str, Any]:
+def look_of(number: int, **more: Unpack[LineLook]) -> dict[str, Any]:
     """Return colour and marker of the line of this number, as `Axes.plot` takes them.
 
     What else is given is added.
@@ -80,16 +133,16 @@ def look_of(number: int, **more: Any) -> dict[str, Any]:
 
 
 def finish_axes(
-    ax: Axes, *, hidden: Sequence[str] = ("top", "right"), **settings: Any
+    ax: Axes, *, hidden: Sequence[str] = ("top", "right"), **labels: Unpack[AxesLabels]
 ) -> Axes:
     """Set limits, labels and title, as `Axes.set` does; return `ax`.
 
     Args:
         ax: The Axes.
         hidden: The edges of the frame that are hidden.
-        settings: What `Axes.set` takes.
+        labels: Limits, labels and title.
     """
-    ax.set(**settings)
+    ax.set(**labels)
     ax.spines[list(hidden)].set_visible(False)
     return ax
 
@@ -102,7 +155,7 @@ def draw_interval(
     ci_low: Any,
     ci_high: Any,
     level: bool = False,
-    **look: Any,
+    **look: Unpack[LineLook],
 ) -> None:
     """Draw points and the bars of their intervals.
 
@@ -115,7 +168,7 @@ def draw_interval(
         ci_low: The lower bounds of y, or of x where they are `level`.
         ci_high: The upper bounds.
         level: Whether the bars are level.
-        look: What `Axes.errorbar` takes.
+        look: How points and bars look.
     """
     middle = np.asarray(x if level else y, dtype=np.float64)
     lengths = np.maximum(
@@ -139,7 +192,7 @@ def note(
     *,
     in_width: bool = False,
     above: float = 0.0,
-    **look: Any,
+    **look: Unpack[TextLook],
 ) -> None:
     """Write a text so many points to the right of a position, or below 0 to its left.
 
@@ -152,12 +205,12 @@ def note(
         points: How far to the right of it.
         in_width: The first number of `at` is a share of the width of the axes.
         above: Points over the position, centred.
-        look: What `Axes.annotate` takes.
+        look: How the text looks.
     """
     across, upright = (
         ("center", "bottom") if above else ("right" if points < 0 else "left", "center")
     )
-    settings = {
+    settings: dict[str, Any] = {
         "fontsize": 9,
         "va": upright,
         "ha": across,
@@ -175,7 +228,7 @@ def note(
     )
 
 
-def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
+def name_rows(ax: Axes, names: Sequence[str], **look: Unpack[TextLook]) -> None:
     """Name rows 0, 1, … from top to bottom, each with its name before."""
     ax.set_yticks(
         range(len(names)),
@@ -195,7 +248,7 @@ def heat_map(
     columns: Sequence[str],
     size: float = 8.5,
     drop: float = 0.0,
-    **colours: Any,
+    **colours: Unpack[CellColours],
 ) -> AxesImage:
     """Draw values as coloured cells, shape (rows, columns); NaN stays blank.
 
@@ -207,7 +260,7 @@ def heat_map(
         columns: The names of the columns.
         size: The size of the texts, in points.
         drop: How far below the middle of its cell a text stands, in cells.
-        colours: As for `Axes.imshow`.
+        colours: How values become colours.
     """
     picture = ax.imshow(values, aspect="auto", **colours)
     ax.set_xticks(
@@ -235,14 +288,15 @@ def heat_map(
     return picture
 
 
-def key(label: str, marker: str = "", **look: Any) -> Line2D:
+def key(label: str, marker: str = "", **look: Unpack[MarkLook]) -> Line2D:
     """Return a mark of a legend; without `ls` no line."""
+    settings: dict[str, Any] = {"ls": "", "ms": 9, **look}
     return Line2D(
         [],
         [],
         marker=marker,
-        **{"ls": "", "ms": 9, **look},
         label=label,
+        **settings,
     )
 
 

@@ -10,7 +10,12 @@ from matplotlib.figure import Figure
 
 from theorex_lab.eval.plots import axes
 from theorex_lab.eval.plots.causal import Frame, describe_half_life, draw_advice
-from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
+from theorex_lab.eval.widgets.explorer import (
+    ControlSettings,
+    Explorer,
+    control,
+    paragraph,
+)
 
 
 def advice_explorer(sources: Mapping[str, Frame]) -> Any:
@@ -31,7 +36,7 @@ def advice_explorer(sources: Mapping[str, Frame]) -> Any:
     for name, table in sources.items():
         readers[name] = partial(pd.DataFrame.copy, table)
     explorer = Explorer[Frame](readers, "attempts")
-    lives = {
+    lives: ControlSettings = {
         "options": [
             ("7", 7.0),
             ("30", 30.0),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from html import escape
 from io import BytesIO
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 import ipywidgets as widgets
 from matplotlib.figure import Figure
@@ -16,6 +16,18 @@ from theorex_lab.core.errors import InvalidInput, TheorexError
 
 T = TypeVar("T")
 Redraw = Callable[..., None]
+
+
+class ControlSettings(TypedDict, total=False):
+    """What a control holds and allows, by the names of ipywidgets."""
+
+    continuous_update: bool
+    max: float
+    min: float
+    options: Sequence[Any]
+    readout_format: str
+    step: float
+    value: Any
 
 
 class Explorer(Generic[T]):
@@ -81,7 +93,7 @@ class Explorer(Generic[T]):
         )
 
 
-def control(kind: str, description: str, **settings: Any) -> Any:
+def control(kind: str, description: str, **settings: Unpack[ControlSettings]) -> Any:
     """Return a control of ipywidgets by the name of its class.
 
     Its description stands before it; it acts when it is let go.
@@ -89,7 +101,7 @@ def control(kind: str, description: str, **settings: Any) -> Any:
     Args:
         kind: The name of the class.
         description: The description.
-        settings: What the class takes.
+        settings: What it holds and allows.
     """
     if kind.endswith("Slider"):
         settings["continuous_update"] = False

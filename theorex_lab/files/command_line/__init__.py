@@ -32,17 +32,17 @@ COMMON_OPTIONS: tuple[click.Option, ...] = (
     click.Option(
         ["--home"],
         metavar="DIR",
-        help="The home; default $THEOREX_HOME, else ~/.theorex.",
+        help="The folder of the memory; default: $THEOREX_HOME, else ~/.theorex.",
     ),
     click.Option(
         ["--now"],
         metavar="ISO",
-        help="Take this time for the present, for reproducible runs.",
+        help="Use this time as the present, for reproducible runs.",
     ),
     click.Option(
         ["--preset"],
         metavar="NAME",
-        help="Use a named set of settings: document, or none.",
+        help="Use a named set of settings: paper (as published) or none.",
     ),
 )
 F = TypeVar("F", bound=Callable[..., Any])
@@ -77,6 +77,9 @@ class Command(_Merging):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for option in self.params:
+            if isinstance(option, click.Option) and option.default == "":
+                option.show_default = False  # `[default: ""]` tells nobody anything
         self.params += COMMON_OPTIONS
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -223,22 +226,24 @@ def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
 
     add_option = click.option(
-        "--keep-secrets", is_flag=True, help="Do not mask what looks like a secret."
+        "--keep-secrets",
+        is_flag=True,
+        help="Keep texts that look like secrets; default: they are masked.",
     )
     return add_option(run)
 
 
 def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that gives memory back `--project` and `--all-projects`.
+    """Give a command that shows memory `--project` and `--all-projects`.
 
     The default is the working folder's project. Click hands the other options on by
     their names.
     """
 
     @_project_option(
-        "A project's name or folder; default: this folder's.", _named_project
+        "The project, by name or folder; default: the working folder's.", _named_project
     )
-    @click.option("--all-projects", is_flag=True, help="What is of other projects too.")
+    @click.option("--all-projects", is_flag=True, help="Include all other projects.")
     @wraps(function)
     def run(*args: Any, project: str | None, all_projects: bool, **kwargs: Any) -> Any:
         if all_projects and project is not None:
@@ -252,7 +257,7 @@ def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
 def tends_project(function: F) -> F:
     """Give a command that keeps the memory in order `--project`; default are all."""
     return _project_option(
-        "Only this project, by name or folder; default: all.",
+        "Only this project, by name or folder; default: all projects.",
         _tended,
         expose_value=False,
     )(function)
@@ -327,7 +332,7 @@ def emit(result: dict[str, Any], text: str) -> None:
     if secret_door is not None and masking:
         result = {**result, **masking}
         if secret_door.masked:
-            text += f"\n({secret_door.masked} masked as secrets)"
+            text += f"\n({secret_door.masked} secrets were masked)"
         else:
             text += "\n(secrets were kept)"
     if options.get("as_json"):

@@ -132,7 +132,7 @@ def printable(text: str) -> str:
 
 
 def note(text: str) -> None:
-    """Say something beside the result, on standard error."""
+    """Print a remark about the result to standard error."""
     click.echo(printable(f"theorex: {text}"), err=True)
 
 
@@ -144,13 +144,16 @@ def _checked(
     return None if value is None else check_agent(value)
 
 
-OWN_AGENT = agent_option("The agent; default $THEOREX_AGENT, else main.")
-ANY_AGENT = agent_option("Only this agent's; default: all agents'.")
+OWN_AGENT = agent_option("The agent; default: $THEOREX_AGENT, else main.")
+ANY_AGENT = agent_option("Only this agent; default: all agents.")
 SESSION = click.option(
-    "--session", default="", show_default=False, help="The session it belongs to."
+    "--session",
+    default="",
+    show_default=False,
+    help="The id of the session that it belongs to.",
 )
 LIMIT = click.option(
-    "--limit", type=RESULTS, default=10, help="How many results at most."
+    "--limit", type=RESULTS, default=10, help="Show at most this many results."
 )
 PICTURE = click.option(
     "--picture", metavar="FILE", help="Draw the scores into this PNG file."
@@ -159,12 +162,15 @@ SEED = click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=0,
-    help="Seed of intervals and of what is drawn.",
+    help="The seed of random draws, such as those of intervals.",
 )
-_AUTO = "auto: a model where one of the setting `reviewers` accepts a connection, else by rules."
+_REVIEWER_HELP = (
+    "Who reviews: a model of the setting reviewers, rules (heuristic), or auto: a"
+    " model where one accepts a connection, else rules."
+)
 REVIEWER = click.option(
     "--reviewer",
     type=click.Choice(["auto", "heuristic", "model"]),
     default="auto",
-    help=_AUTO,
+    help=_REVIEWER_HELP,
 )
