@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from theorex_lab.routing.router import Decision
 
 
+_NO_CALL = "no call has ended: `theorex dispatch` makes one"
 _NO_EVIDENCE = (
     "no evidence yet: `theorex dispatch` and `theorex outcome --trace-id ID` make it"
 )
@@ -226,11 +227,8 @@ def trace_stats(agent: str | None) -> None:
 def _show_statistics(agent: str | None) -> None:
     """Show how calls of models went."""
     stats = open_lab().trace_stats(agent=agent)
-    table = (
-        _as_table(rows)
-        if (rows := stats.to_dict())
-        else "no call has ended: `theorex dispatch` makes one"
-    )
+    rows = stats.to_dict()
+    table = _as_table(rows) if rows else _NO_CALL
     emit({"stats": rows, "open": stats.open}, f"{table}\n{stats.open} calls are open")
 
 
