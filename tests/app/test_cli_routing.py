@@ -264,10 +264,12 @@ def test_the_matrix_is_kept_for_the_next_start(
 
 def test_without_evidence(run: Run) -> None:
     assert run("tiers", "matrix-build", "--json").json == {"records": 0, "cells": 0}
-    assert run("matrix").out == "no evidence yet\n"
-    assert run("matrix", "--json").json == {"cells": []}
+    assert run("matrix").out.startswith("no evidence yet: `theorex dispatch`")
+    assert run("matrix", "--json").json == {"cells": [], "untrusted": []}
     assert run("traces", "--json").json == {"stats": [], "open": 0}
-    assert run("traces").out == "no call has ended\n0 calls are open\n"
+    assert run("traces").out == (
+        "no call has ended: `theorex dispatch` makes one\n0 calls are open\n"
+    )
 
 
 def test_a_preset_holds_for_one_command(run: Run, recorded: None) -> None:

@@ -32,6 +32,7 @@ from theorex_lab.files.command_line import (
     keeps_secrets,
     named_clock,
     named_home,
+    one_row,
     tends_project,
 )
 from theorex_lab.files.command_line.options import (
@@ -45,11 +46,13 @@ from theorex_lab.text.redact.redaction_scope import current
 if TYPE_CHECKING:
     from theorex_lab.core.settings import SettingsRecord
     from theorex_lab.files.formats.reports import FileReport
+    from theorex_lab.store.lab import Lab
 
 NO_BACKUP = (
     "This is no backup: `theorex backup FILE` makes one, with the whole history."
 )
 _PATH = click.Path(path_type=Path)
+_EVENT_LETTERS = 80  # of an event that would be erased
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -225,14 +228,28 @@ def erase(
     reached = erase_them(
         ids=ids, agent=agent, match=match, project=lab.home.project or None
     )
-    text = (
-        f"{len(reached)} events {'would be' if dry_run else 'were'} erased; exports,"
-        " backups and folders set aside are not reached"
-    )
+    noun = "event" if len(reached) == 1 else "events"
+    if dry_run:
+        lines = [f"{len(reached)} {noun} would be erased:"]
+        lines += _lines_of_events(lab, reached)
+    else:
+        lines = [f"{len(reached)} {noun} erased:", *reached]
+    lines.append("Exports, backups and folders set aside keep what they hold.")
     emit(
         {"erased": [] if dry_run else reached, "selected": reached},
-        "\n".join([text, *reached]),
+        "\n".join(lines),
     )
+
+
+def _lines_of_events(lab: Lab, ids: Sequence[str]) -> list[str]:
+    """Return a line for each event: its id, its day, and how its text begins."""
+    lines = []
+    for event in lab.journal.read(ids=list(ids)):
+        texts = [event.body.get(field) for field in ("text", "message", "tool")]
+        text = next((text for text in texts if isinstance(text, str)), "")
+        shown = printable(one_row(text))[:_EVENT_LETTERS]
+        lines.append(f"{event.id}  {to_iso(event.at)[:10]}  {shown}".rstrip())
+    return lines
 
 
 @command("export")
@@ -445,8 +462,8 @@ def _import_transcripts(
     if report.suggestion:
         note(report.suggestion)
     totals = (
-        f"{report.events:8d} new of {report.files} transcripts, {report.already} there"
-        " already"
+        f"{report.events} new events of {report.files} transcripts,"
+        f" {report.already} there already"
     )
     if report.replayed:
         totals += f", {report.replayed} repeated by another session"
@@ -455,9 +472,9 @@ def _import_transcripts(
     lines = [totals]
     for name, counts in sorted(report.projects.items()):
         by_label = ", ".join(f"{count} {label}" for label, count in counts.items())
-        lines.append(f"          {name}: {by_label}")
+        lines.append(f"    {name}: {by_label}")
     for guess, count in sorted(report.guessed.items()):
-        lines.append(f"          {count} times {_GUESSES[guess]}")
+        lines.append(f"    {count} times {_GUESSES[guess]}")
     if dry_run:
         lines.append("(a dry run: nothing was kept)")
     _tell(report.to_dict(), lines, report.problems, failed=strict)

@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from theorex_lab.routing.router import Decision
 
 
+_NO_CALL = "no call has ended: `theorex dispatch` makes one"
+_NO_EVIDENCE = (
+    "no evidence yet: `theorex dispatch` and `theorex outcome --trace-id ID` make it"
+)
+
+
 @command("route")
 @agent_option("The agent that asks; the model that its role prefers is proposed first.")
 @click.option(
@@ -221,7 +227,8 @@ def trace_stats(agent: str | None) -> None:
 def _show_statistics(agent: str | None) -> None:
     """Show how calls of models went."""
     stats = open_lab().trace_stats(agent=agent)
-    table = _as_table(rows) if (rows := stats.to_dict()) else "no call has ended"
+    rows = stats.to_dict()
+    table = _as_table(rows) if rows else _NO_CALL
     emit({"stats": rows, "open": stats.open}, f"{table}\n{stats.open} calls are open")
 
 
@@ -277,7 +284,7 @@ def matrix(half_life_days: float | None, min_samples: int | None) -> None:
     )
     rows = measured.to_dict()
     imported_rows = imported.to_dict()
-    table = _as_table(rows) if rows else "no evidence yet"
+    table = _as_table(rows) if rows else _NO_EVIDENCE
     if imported_rows:
         table += (
             f"\n\nimported without --trusted, not used:\n{_as_table(imported_rows)}"
