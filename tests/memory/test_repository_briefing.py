@@ -295,6 +295,9 @@ def test_a_large_history_is_read_as_far_as_there_is_time(
     monkeypatch.setattr(repository_history, "_FIRST_COMMITS", 10)
     history = read_history(shop.folder, NOW)
     assert (len(history.touches), history.is_whole) == (10, False)
+    patient = read_history(shop.folder, NOW, in_haste=False)
+    assert patient.is_whole
+    assert len(patient.touches) > 10
     candidates = repository_candidates(shop.folder, NOW)
     texts = [line.text for line in candidates]
     assert any(text.startswith("The newest 10 commits, up to 26 Mar") for text in texts)

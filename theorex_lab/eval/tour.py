@@ -318,7 +318,9 @@ def run_tour(
             context = lab.briefing(tokens=tokens)
         else:
             # No session is recorded: an agent is told what the git history tells.
-            context = briefing_of_repository(history.repository, present, tokens=tokens)
+            context = briefing_of_repository(
+                history.repository, present, tokens=tokens, in_haste=False
+            )
         figures = _figures(notes, history, tuning, replayed)
         settings = {
             "decayLaw": lab.settings.decay_law,

@@ -207,7 +207,8 @@ def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> N
     write_whole(file, report.html.encode(), "--output")
     text = [
         f"source    {report.source}\n",
-        report.context.text,
+        report.context.text
+        or f"(no briefing: {report.context.problem or _NO_HISTORY})",
         f"settings  {report.advice}",
         (
             f"page      {file}, with pictures and every law's score"
@@ -216,6 +217,9 @@ def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> N
         report.worth,
     ]
     emit({**report.result(), "page": str(file)}, "\n".join(text))
+
+
+_NO_HISTORY = "the history tells too little"
 
 
 @command("lab")

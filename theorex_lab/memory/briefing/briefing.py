@@ -196,7 +196,11 @@ def _prompt_briefing(
 
 
 def briefing_of_repository(
-    folder: str | Path, now: int, *, tokens: int = DEFAULT_TOKENS
+    folder: str | Path,
+    now: int,
+    *,
+    tokens: int = DEFAULT_TOKENS,
+    in_haste: bool = True,
 ) -> Briefing:
     """Return what the git history of a folder tells, without a home.
 
@@ -204,12 +208,13 @@ def briefing_of_repository(
         folder: The folder.
         now: The time of the briefing (µs UTC).
         tokens: The budget, heading included; from 20.
+        in_haste: Whether somebody waits for it, as a session that starts does.
 
     Returns:
         The briefing; one without lines where the folder has no history.
     """
     heading = heading_of(tokens, now, has_sessions=False)
-    candidates, problem = _history_of(folder, now)
+    candidates, problem = _history_of(folder, now, in_haste=in_haste)
     chosen = choose(candidates, tokens_for_lines(tokens, heading))
     if not chosen:
         return Briefing("", (), 0, problem)
@@ -241,14 +246,17 @@ def _from_git(
     return _history_of(folder, now)
 
 
-def _history_of(folder: str | Path, now: int) -> tuple[list[Candidate], str]:
+def _history_of(
+    folder: str | Path, now: int, *, in_haste: bool = True
+) -> tuple[list[Candidate], str]:
     """Return what the git history of a folder tells, and why it could not be read."""
     try:
-        return repository_candidates(folder, now), ""
+        candidates = repository_candidates(folder, now, in_haste=in_haste)
     except (NoRepository, NoCommit):
         return [], ""
     except (TheorexError, OSError) as error:
         return [], f"the git history was not read: {error}"
+    return candidates, ""
 
 
 def _known_folder(home: Home) -> str:

@@ -71,12 +71,15 @@ _WEIGHTS = {
 _KINDS_OF_WORK = frozenset(("recent", "recent area", "moved"))
 
 
-def repository_candidates(folder: str | Path, now: int) -> list[Candidate]:
+def repository_candidates(
+    folder: str | Path, now: int, *, in_haste: bool = True
+) -> list[Candidate]:
     """Return what the history of the repository around a folder tells, as lines.
 
     Args:
         folder: A folder in the repository, of any depth.
         now: The time of the briefing (µs UTC); later commits are left out.
+        in_haste: As `read_history` takes it.
 
     Returns:
         Lines of the sections "Recent work" and "Where things are"; none where the
@@ -88,7 +91,7 @@ def repository_candidates(folder: str | Path, now: int) -> list[Candidate]:
         ProgramTimeout: Git takes too long to be waited for.
         InvalidInput: Git is not installed, or cannot read the repository.
     """
-    history = read_history(folder, now)
+    history = read_history(folder, now, in_haste=in_haste)
     if not history.telling:
         return []
     writer = _Writer(history, now)

@@ -7,6 +7,7 @@ commit, their names and messages, is not looked at.
 
 from __future__ import annotations
 
+import math
 import posixpath
 import time
 from collections import Counter, defaultdict
@@ -25,6 +26,7 @@ from theorex_lab.core.processes import ProgramTimeout
 MOST_COMMITS = 2_000
 _SECONDS = 0.5  # for reading; what was read by then is what there is
 _SECONDS_OF_ONE_RUN = 1.5
+_SECONDS_OF_A_PATIENT_RUN = 300.0
 _FIRST_COMMITS = 100  # that are read at once, then twice as many each time
 
 # A commit that changes more files than this says of none of them when it changes.
@@ -97,12 +99,16 @@ class RepositoryHistory:
         return [touch for touch in self.touches if not touch.is_sweeping]
 
 
-def read_history(folder: str | Path, now: int) -> RepositoryHistory:
+def read_history(
+    folder: str | Path, now: int, *, in_haste: bool = True
+) -> RepositoryHistory:
     """Return what the newest commits of the repository around a folder changed.
 
     Args:
         folder: A folder in the repository, of any depth.
         now: The time (µs UTC); later commits are left out.
+        in_haste: Whether somebody waits for it, as a session that starts does: then
+            the oldest commits are left out where reading takes long.
 
     Raises:
         NoRepository: The folder lies in no repository.
@@ -110,8 +116,12 @@ def read_history(folder: str | Path, now: int) -> RepositoryHistory:
         ProgramTimeout: Git takes too long to be waited for.
         InvalidInput: Git is not installed, or cannot read the repository.
     """
-    deadline = time.monotonic() + _SECONDS
-    repository = GitRepository.at(folder, seconds=_SECONDS_OF_ONE_RUN)
+    deadline = math.inf
+    seconds = _SECONDS_OF_A_PATIENT_RUN
+    if in_haste:
+        deadline = time.monotonic() + _SECONDS
+        seconds = _SECONDS_OF_ONE_RUN
+    repository = GitRepository.at(folder, seconds=seconds)
     commits = repository.read_commits(MOST_COMMITS)
     listing = repository.run(
         "ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"
