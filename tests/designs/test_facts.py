@@ -390,7 +390,7 @@ def test_the_command_line(run: Run) -> None:
     ).json
     assert (first["id"], first["action"]) == ("ann-001", "written")
     second = run(
-        "fact",
+        "facts",
         "write",
         "--entity",
         "people/ann",
@@ -412,7 +412,7 @@ def test_the_command_line(run: Run) -> None:
     undone = run("facts", "supersede", "ann-001", "--undo", "--json").json
     assert undone == {"id": "ann-001", "status": "active", "supersededBy": None}
     added = run(
-        "facts", "add-session", "add", "--platform", "telegram", "--id", "123", "--json"
+        "facts", "add-session", "--platform", "telegram", "--id", "123", "--json"
     ).json
     assert (added["channel"], added["added"]) == ("telegram-123", True)
     wrong = run("facts", "show", "ann-01")

@@ -399,6 +399,7 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, sign: signal.Signals) -> None
         "theorex_lab",
         "--home",
         str(tmp_path / "home"),
+        "facts",
         "heartbeat",
         "--every",
         "30m",

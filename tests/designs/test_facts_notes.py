@@ -279,7 +279,7 @@ def test_a_line_outside_the_rules_is_refused(lab: Lab, given: dict[str, str]) ->
 
 def test_the_commands_of_notes(run: Run) -> None:
     assert run(
-        "fact",
+        "facts",
         "observe",
         "--text",
         "The build is slow",

@@ -853,7 +853,7 @@ def test_the_commands_of_a_home(
     assert run("backup", str(file)).code == 1
     again = run("backup", str(file), "--replace", "--json")
     assert again.json["events"] == done.json["events"]
-    assert run("--json", "home", "verify").json["ok"] is True
+    assert run("--json", "verify").json["ok"] is True
     sound = run("verify", "--salvage", "--json").json
     assert sound == {
         "events": 1,
