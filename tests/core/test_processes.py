@@ -263,11 +263,11 @@ def test_the_server_of_notebooks_is_started_with_nothing_of_the_folder_or_of_the
     trap: Path,
 ) -> None:
     (trap / "jupyter_lab_config.py").write_text((trap / "json.py").read_text())
-    done = theorex(trap, "lab", "open", "--folder", ".", "--json", "--", "--version")
+    done = theorex(trap, "lab", "--folder", ".", "--json", "--", "--version")
     said, version = done.stdout.splitlines()
     assert version[0].isdecimal(), done.stderr
     assert json.loads(said)["folder"] == str(trap.resolve())
-    done = theorex(trap, "lab", "open", "--folder", ".", "--", "--show-config-json")
+    done = theorex(trap, "lab", "--folder", ".", "--", "--show-config-json")
     assert str(trap.resolve()) in done.stdout, done.stderr
     assert ran(trap) == ""
 

@@ -289,7 +289,7 @@ def test_two_processes_that_review_at_once_write_one_fix_each(home: Path) -> Non
             sys.executable,
             "-m",
             "theorex_lab",
-            "trace-review",
+            "review",
             "--reviewer",
             "model",
             "--json",

@@ -141,7 +141,8 @@ def test_a_time_that_no_clock_shows(run: Run, at: str) -> None:
 
 def test_commands_refuse_what_they_cannot_do(run: Run, tmp_path: Path) -> None:
     for arguments in (
-        ["maintain", "--schedule", "cron"],
+        ["maintain", "--schedule"],
+        ["maintain", "--at", "03:00"],
         ["maintain", "--schedule", "launchd"],
         ["policy", "--rollback"],
         ["policy", "--rollback", "one"],

@@ -566,7 +566,7 @@ def maintain(
     it did not run; with --schedule {kind, files}
     """
     if scheduler is not None:
-        _print_schedule(scheduler, time_of_day or "03:00")
+        _print_schedule(scheduler, "03:00" if time_of_day is None else time_of_day)
         return
     if time_of_day is not None:
         raise click.UsageError("Give --at with --schedule.")
