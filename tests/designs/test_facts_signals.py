@@ -340,7 +340,7 @@ def better_than_baselines(result: dict) -> None:
     assert own["signal"]["f1"] > max(row["signal"]["f1"] for row in others.values())
     for row in [*own.values(), *(row for of in others.values() for row in of.values())]:
         assert all(
-            0 <= row[f"{share}_low"] <= row[share] <= row[f"{share}_high"] <= 1
+            0 <= row[f"{share}_ci_low"] <= row[share] <= row[f"{share}_ci_high"] <= 1
             for share in scores.SHARES
         )
 

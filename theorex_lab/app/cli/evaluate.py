@@ -660,8 +660,8 @@ def report(dataset: str, path: str = "") -> Report:
             whoandwhen; all are scored. '' for the set's.
 
     Returns:
-        The result, which has dataset, n, metrics (with 95 % intervals: `_low`,
-        `_high`), baselines and published by name, and notes; and the text for people.
+        The result, which has dataset, n, metrics (with 95 % intervals: `_ci_low`,
+        `_ci_high`), baselines and published by name, and notes; and the text for people.
 
     Raises:
         InvalidInput: The set is another.

@@ -213,7 +213,7 @@ def score_signals(dataset: str = "signals", *, seed: int = 0) -> dict[str, Any]:
         them by hits (micro) and by the mean of those labelled (macro), and for the
         level of the signal (high, low or none; all three shares are its accuracy)
         labelled, precision, recall and f1, the last three with a 95 % interval over
-        talks (`_low`, `_high`), 0 where nothing was found. make: {n, metrics,
+        talks (`_ci_low`, `_ci_high`), 0 where nothing was found. make: {n, metrics,
         baselines} of those that chose the patterns.
 
     Raises:
@@ -268,7 +268,7 @@ def _figures(
     shares = with_bounds.reshape(len(ROWS), -1).tolist()
     names: list[str] = []
     for share in SHARES:
-        names += [share, f"{share}_low", f"{share}_high"]
+        names += [share, f"{share}_ci_low", f"{share}_ci_high"]
     n_labelled = sums[: len(HIGH), 2].astype(int).tolist()
     n_all = sum(n_labelled)
     n_by_row = [*n_labelled, len(messages), n_all, n_all]
@@ -497,7 +497,7 @@ def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
 
     Returns:
         {dataset, n, metrics, baselines, thresholds}, the bounds of the intervals as
-        `_low` and `_high`. pearson: correlation with how alike people found them.
+        `_ci_low` and `_ci_high`. pearson: correlation with how alike people found them.
         precision, recall: of NEAR_DUPLICATE, where people gave 4 of 5 or more.
         warn_precision, warn_recall: of NEAR_WARN.
 
@@ -527,7 +527,7 @@ def score_contradictions(
 
     Returns:
         {dataset, n, metrics, baselines, thresholds}, the bounds of the intervals as
-        `_low` and `_high`. auc: area under the ROC curve. precision, recall: of
+        `_ci_low` and `_ci_high`. auc: area under the ROC curve. precision, recall: of
         CONTRADICTS.
 
     Raises:
@@ -659,8 +659,8 @@ def score_fact_updates(
         seed: Draws the intervals.
 
     Returns:
-        {dataset, n, metrics, baselines}, each metric with its 95 % interval (`_low`,
-        `_high`) over the questions. right_first, stale_first: the first text found is
+        {dataset, n, metrics, baselines}, each metric with its 95 % interval (`_ci_low`,
+        `_ci_high`) over the questions. right_first, stale_first: the first text found is
         one that answers, or one that was corrected. in_ten: all that answer are among
         the first ten; many_in_ten: the same of questions that several statements
         answer.
