@@ -235,7 +235,14 @@ def test_the_maintenance_sees_to_a_session_that_never_ended(
     )
     for days, count in ((-0.9, 0), (-0.5, 1), (-0.4, 1)):
         run(
-            [sys.executable, "-m", "theorex_lab", "maintain", "--reviewer", "heuristic"],
+            [
+                sys.executable,
+                "-m",
+                "theorex_lab",
+                "maintain",
+                "--reviewer",
+                "heuristic",
+            ],
             place,
             days,
         )

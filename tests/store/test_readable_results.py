@@ -135,7 +135,7 @@ RESULTS: dict[str, tuple[Callable[[Lab], Any], str]] = {
     "Hit": (lambda lab: lab.search("PostgreSQL")[0], WRITTEN),
     "Briefing": (a_briefing, "PostgreSQL"),
     "BriefingLine": (lambda lab: a_briefing(lab).lines[0], "PostgreSQL"),
-    "MaintenanceReport": (lambda lab: lab.maintain(reviewer="heuristic"), "gate"),
+    "MaintenanceReport": (lambda lab: lab.maintain(reviewer="heuristic"), "acceptance"),
     "Decision": (lambda lab: lab.route("Sort a list in Python"), "heuristic"),
     "MatrixResult": (lambda lab: lab.matrix(), "query_type"),
     "TraceStatistics": (lambda lab: lab.trace_stats(), "0 calls"),
