@@ -204,7 +204,7 @@ def test_only_what_was_given_is_kept(run: Run, lab: Lab) -> None:
         ended = run("tiers", "session-summary", *wrong)
         assert ended.code == 2
         assert (
-            "Give at least one of --investigated, --learned, --completed, --next."
+            "Give at least one of --investigated, --learned, --completed, --next"
             in ended.err
         )
     last = lab.journal.last_seq()

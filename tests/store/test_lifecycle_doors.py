@@ -115,7 +115,7 @@ class HookDoor:
 
     def _started(self, home: str, words: list[str]) -> None:
         assert home == str(self.home)
-        if words[0] == "flush":
+        if words[:2] == ["tiers", "flush"]:
             self._command(*words)
 
     def _command(self, *words: str) -> None:
@@ -375,7 +375,7 @@ def test_theorex_ends_sessions_through_the_seam_that_every_design_has(
         ("app/hook.py", "_take_event", "take_prompt"),
         ("app/hook.py", "_take_event", "take_event"),
         ("designs/theorex/commands.py", "flush", "end_session"),
-        ("app/cli/learn.py", "nightly", "maintain"),
+        ("app/cli/learn.py", "_run_maintenance", "maintain"),
         ("store/lab.py", "start_session", "start_session"),
         ("store/lab.py", "take_prompt", "take_prompt"),
         ("store/lab.py", "take_event", "take_event"),
