@@ -159,7 +159,7 @@ def test_the_latest_of_several_designs_are_those_of_a_whole_reading(
         kinds = kinds_of(lab.home)
         for chosen in (
             None,
-            ["question", "gate"],
+            ["question", "policy_test"],
             ["tier_change", "outcome_record"],
             ["outcome_record"],
             kinds[3:7],
