@@ -386,12 +386,17 @@ def _tell_imported(reports: list[FileReport], *, strict: bool) -> None:
     problems = []
     for report in reports:
         problems += report.problems
-    lines = [
-        f"{report.imported:8d} new, {report.skipped} there already  {report.file}"
-        for report in reports
-    ]
+    lines = [_report_line(report) for report in reports]
     # Without a new or a known event, every line of the files was refused.
     _tell(result, lines, problems, failed=strict or not imported + skipped)
+
+
+def _report_line(report: FileReport) -> str:
+    """Return what became of a file, in a line."""
+    line = f"{report.imported:8d} new, {report.skipped} there already  {report.file}"
+    if report.unlinked:
+        line += f" ({report.unlinked} references to what is not here were left out)"
+    return line
 
 
 def _tell(
