@@ -410,8 +410,8 @@ def import_tiers(
         home: Where it is kept.
         path: The folder or the file.
         agent: Who takes it in.
-        trusted: For exports of one's own. Otherwise all is `agent`'s and untrusted,
-            and replaces nothing that was not.
+        trusted: For exports of one's own. Otherwise all is untrusted, and replaces
+            nothing that was not.
 
     Raises:
         InvalidInput: The agent is outside the rule.
@@ -506,6 +506,7 @@ class _Reading:
             if is_same or to_microseconds(old.updated_at) >= updated:
                 self.n_known += 1
                 return None
+            self._check_replaces(home, "record", record_id=old.record_id)
         session = check_session(str(record.get("source_session") or ""))
         body |= {
             "source_session": session,
@@ -527,6 +528,24 @@ class _Reading:
             at=updated,
             event_id=event_id,
         )
+
+    def _check_replaces(self, home: Home, kind: str, **members: str) -> None:
+        """Raise InvalidInput where a stranger's file would replace one's own word.
+
+        Args:
+            home: Where it is kept.
+            kind: The kind of the events that tell it.
+            members: Members of their bodies by which they are known.
+        """
+        if self.options.trusted:
+            return
+        for event in home.journal.tail(0, kinds=[kind]):
+            is_of_it = members.items() <= event.body.items()
+            if is_of_it and event.body["source"] != "import":
+                raise InvalidInput(
+                    f"a {kind} of this name is here already by your own word; with"
+                    " --trusted it is replaced"
+                )
 
     def _insight(self, file: Path) -> list[Event]:
         """Return the events of an insight's file; none where it is here."""
@@ -617,6 +636,8 @@ class _Reading:
         if is_known(home, event):
             self.n_known += 1
             return []
+        body = event.body
+        self._check_replaces(home, "skill", name=body["name"], project=body["project"])
         return [event._replace(id=derived_event_id("skill", encode(event.body)))]
 
     def _has_skill(self, home: Home, name: str, front: Members, body: str) -> bool:

@@ -369,6 +369,7 @@ def short_term_records(
             continue
         timestamp = to_iso(event.at)
         body = event.body
+        more = {name: body[name] for name in ("project", "refused") if body.get(name)}
         for position, concept in enumerate(body["concepts"]):
             concept_id, label, surface, count = concept
             yield {
@@ -384,6 +385,7 @@ def short_term_records(
                 "session_id": event.session,
                 "frequency_count": count,
                 "source": body["source"],
+                **more,
             }
 
 
