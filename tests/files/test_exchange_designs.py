@@ -229,9 +229,10 @@ def fill_theorex(lab: Lab) -> None:
         observation_type="trace_fix",
         source="import",
     )
-    lab.trust(fix.id)
+    lab.trust(fix.event_id)
     agent.write("A till drawer opened by itself", observation_type="moment")
-    lab.agent("sage").write("The checkout page reads the cache", project="shop")
+    shop = lab.in_project("shop", new=True)
+    shop.agent("sage").write("The checkout page reads the cache")
     lab.end_session()
 
 
@@ -452,7 +453,7 @@ def test_what_rests_on_something_erased_here_does_not_come_back(tmp_path: Path) 
         lab.facts.write("people/ann", "Lives in Bath")
     with opened(tmp_path / "two") as lab:
         lab.import_files(tmp_path / "before", trusted=True)
-        lab.erase(ids=[written.id])
+        lab.erase(ids=[written.event_id])
         reports = lab.import_files(tmp_path / "a", trusted=True)
         assert "it rests on what was erased here" in problems_of(reports)[0]
         assert lab.facts.list() == []
@@ -674,9 +675,9 @@ def fact_record(**changes: Any) -> dict[str, Any]:
         ({"kind": "asset"}, "kind is 'asset'; allowed are fact, fact_superseded"),
         ({"kind": 3}, "kind is 3; allowed is text"),
         ({"id": "ann-001"}, "id is 'ann-001'; allowed is the id of an event"),
-        ({"timestamp": "yesterday"}, "allowed is an ISO 8601 time with an offset"),
-        ({"agent_id": "A B"}, "got the agent 'A B'"),
-        ({"session_id": "a\nb"}, "got the session 'a\\nb'"),
+        ({"timestamp": "yesterday"}, "allowed is ISO 8601 with an offset"),
+        ({"agent_id": "A B"}, "got the agent id 'A B'"),
+        ({"session_id": "a\nb"}, "got the session id 'a\\nb'"),
         ({"lineage": ["x"]}, "lineage is ['x']; allowed is a list of event ids"),
         ({"body": []}, "body is []; allowed is an object"),
         ({"body": {"erased": 1}}, "body has the member erased"),
