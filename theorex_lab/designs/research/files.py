@@ -540,8 +540,10 @@ class _Reading:
         if self.options.trusted:
             return
         for event in home.journal.tail(0, kinds=[kind]):
-            is_of_it = members.items() <= event.body.items()
-            if is_of_it and event.body["source"] != "import":
+            body = event.body
+            is_of_it = members.items() <= body.items()
+            is_own_word = body["source"] != "import"
+            if is_of_it and is_own_word:
                 raise InvalidInput(
                     f"a {kind} of this name is here already by your own word; with"
                     " --trusted it is replaced"
@@ -636,8 +638,12 @@ class _Reading:
         if is_known(home, event):
             self.n_known += 1
             return []
-        body = event.body
-        self._check_replaces(home, "skill", name=body["name"], project=body["project"])
+        self._check_replaces(
+            home,
+            "skill",
+            name=event.body["name"],
+            project=event.body["project"],
+        )
         return [event._replace(id=derived_event_id("skill", encode(event.body)))]
 
     def _has_skill(self, home: Home, name: str, front: Members, body: str) -> bool:
@@ -645,15 +651,19 @@ class _Reading:
 
         What a stranger says of these does not count.
         """
-        members = list(_SKILL_MEMBERS)
-        if not self.options.trusted:
-            members = [member for member in members if member not in _STATISTICS]
         for skill in skills_of(home):
-            if skill.name != name or skill.body.strip() != body:
-                continue
-            recorded = [getattr(skill, member) for member in members]
-            return recorded == [front.get(member) for member in members]
+            if skill.name == name and skill.body.strip() == body:
+                return self._is_told_by(skill, front)
         return False
+
+    def _is_told_by(self, skill: Skill, front: Members) -> bool:
+        """Return whether front matter tells a skill as it is."""
+        for member in _SKILL_MEMBERS:
+            if member in _STATISTICS and not self.options.trusted:
+                continue
+            if getattr(skill, member) != front.get(member):
+                return False
+        return True
 
     def _stats_of(self, name: str, front: Members) -> dict[str, Any] | None:
         """Return the statistics of a skill; None where they are no evidence.

@@ -58,7 +58,7 @@ Numbers = Callable[[int], int]
 
 
 class OwnThing(NamedTuple):
-    """The thing that a record makes, or tells anew.
+    """The thing that a record makes, or states again.
 
     Attributes:
         sort: What sort of thing it is, such as "fact".
@@ -99,7 +99,7 @@ class RecordKind:
     """How records of one kind are written and read.
 
     Attributes:
-        thing: The thing that such a record makes or tells anew.
+        thing: The thing that such a record makes or states again.
         read: Checks a body that comes in, and returns it with the things that it may
             speak of; None where nothing of it is left.
         needs_trust: Whether it comes in with --trusted alone.
@@ -130,13 +130,17 @@ class DesignRecords:
 
 def record_layout(design: Design) -> FileLayout:
     """Return the file of a design's records."""
-    name = f"{design.name}.jsonl"
+    name = _file_name(design)
     return FileLayout(
         name,
-        export=partial(export_records, design, name),
+        export=partial(export_records, design=design),
         files_of=partial(_files_of, name),
-        take=partial(import_records, design, name),
+        take=partial(import_records, design=design),
     )
+
+
+def _file_name(design: Design) -> str:
+    return f"{design.name}.jsonl"
 
 
 def _files_of(name: str, path: Path) -> list[Path]:
@@ -154,21 +158,19 @@ def _records_of(design: Design) -> DesignRecords:
 
 
 def export_records(
-    design: Design,
-    name: str,
     home: Home,
     _searcher: object,
     folder: Path,
     *,
+    design: Design,
     agent: str | None = None,
 ) -> Exported:
     """Write the records of a design; nothing where it has none.
 
     Args:
-        design: The design.
-        name: The name of the file.
         home: Whose records they are.
         folder: Where the file goes.
+        design: The design.
         agent: Only the records of this agent; None: of all.
 
     Raises:
@@ -179,7 +181,7 @@ def export_records(
     lines = _record_lines(home, records, agent)
     first = next(lines, None)
     if first is not None:
-        exported.write(name, chain([first], lines))
+        exported.write(_file_name(design), chain([first], lines))
     return exported
 
 
@@ -212,12 +214,11 @@ def _record_lines(
 
 
 def import_records(
-    design: Design,
-    name: str,
     home: Home,
     _searcher: object,
     path: Path,
     *,
+    design: Design,
     agent: str = "main",
     trusted: bool = False,
 ) -> Reports:
@@ -227,10 +228,9 @@ def import_records(
     entries that are neither here nor in the file are left out and counted.
 
     Args:
-        design: The design.
-        name: The name of the file.
         home: Where the records go.
         path: The folder, or the file.
+        design: The design.
         agent: Whose the records are that name nobody.
         trusted: Whether sources are kept. Otherwise all has the source `import`.
 
@@ -250,7 +250,7 @@ def import_records(
         n_unlinked += reading.n_unlinked
         return counts
 
-    reports = each_file(path, _files_of(name, path), take)
+    reports = each_file(path, _files_of(_file_name(design), path), take)
     for report in reports:
         report.unlinked = n_unlinked
     return reports
@@ -417,11 +417,11 @@ class RecordReading:
             )
 
     def _thing_of(self, event: Event) -> Thing | None:
-        """Return the thing that an entry makes or tells anew."""
-        own = self._kinds[event.kind].thing
-        if own is None:
+        """Return the thing that an entry makes or states again."""
+        own_thing = self._kinds[event.kind].thing
+        if own_thing is None:
             return None
-        return own.sort, own.id_of(event)
+        return own_thing.sort, own_thing.id_of(event)
 
     def _look_around(self) -> None:
         """Note which things are here already."""
@@ -523,33 +523,33 @@ class RecordReading:
                 raise InvalidInput("it rests on what was erased here; it is left out")
         return lineage
 
-    def _claimed(self, own: OwnThing, event: Event, body: Body) -> Body:
+    def _claimed(self, own_thing: OwnThing, event: Event, body: Body) -> Body:
         """Return the body with an id for its thing that no other thing here has.
 
         Raises:
             InvalidInput: The thing is here already, and not from this file.
         """
-        thing = (own.sort, own.id_of(event))
+        thing = (own_thing.sort, own_thing.id_of(event))
         if thing in self._ids:
             if not self._ids[thing]:
                 raise InvalidInput(
-                    f"the {own.sort} that it changes is here already, and not from a"
+                    f"the {own_thing.sort} that it changes is here already, and not from a"
                     " file; with --trusted it comes in"
                 )
             thing_id = self._ids[thing]
         elif thing not in self._here:
             thing_id = thing[1]
-        elif own.with_id is None:
+        elif own_thing.with_id is None:
             raise InvalidInput(
-                f"a {own.sort} of its id is here already, and stays as it is"
+                f"a {own_thing.sort} of its id is here already, and stays as it is"
             )
         else:
             thing_id = self._free_id(thing)
         self._ids[thing] = thing_id
-        self._here[own.sort, thing_id] = not self.trusted
-        self._note_number((own.sort, thing_id))
-        if thing_id != thing[1] and own.with_id is not None:
-            return own.with_id(body, thing_id)
+        self._here[own_thing.sort, thing_id] = not self.trusted
+        self._note_number((own_thing.sort, thing_id))
+        if thing_id != thing[1] and own_thing.with_id is not None:
+            return own_thing.with_id(body, thing_id)
         return body
 
     def _free_id(self, thing: Thing) -> str:
