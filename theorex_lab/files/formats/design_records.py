@@ -1,10 +1,10 @@
 """The records of a design as lines of one file, and back.
 
-The layouts that documents print lack much of what a design knows: who replaced a fact,
-which strategies were merged, what was tried. So each design also has a file of our own
-in an export, such as `facts.jsonl`. A line is one entry of the design in the journal:
+The layouts that documents print lack much of what a design knows: who replaced what, in
+which project, what was merged. So each design also has a file of our own in an export,
+such as `facts.jsonl`. A line is one entry of the design in the journal:
 
-    {"kind": "fact", "id": "…", "timestamp": "…", "agent_id": "main", "session_id": "",
+    {"kind": "…", "id": "…", "timestamp": "…", "agent_id": "main", "session_id": "",
      "lineage": ["…"], "body": {…}}
 
 Entries of the journal are numbered, and some bodies name such a number (`upto`). Other
@@ -52,7 +52,7 @@ from theorex_lab.text.redact.redaction_scope import kept_value
 
 _LOOKED_UP_AT_ONCE = 500
 _ID_CHARACTERS = 400
-# A thing of a design: what sort of thing it is, such as "fact", and its id.
+# A thing of a design: what sort of thing it is, such as a fact, and its id.
 Thing = tuple[str, str]
 Numbers = Callable[[int], int]
 
@@ -61,7 +61,7 @@ class OwnThing(NamedTuple):
     """The thing that a record makes, or states again.
 
     Attributes:
-        sort: What sort of thing it is, such as "fact".
+        sort: What sort of thing it is, such as a fact.
         id_of: Returns its id.
         with_id: Returns the body with another id of it, None where the id may not be
             changed.
