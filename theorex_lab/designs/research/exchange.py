@@ -78,8 +78,6 @@ def _post_run(reading: RecordReading, event: Event) -> Body:
 
 
 def _renumbered(body: Body, number: Numbers) -> Body:
-    if not body["upto"]:
-        return body
     return {**body, "upto": number(body["upto"])}
 
 

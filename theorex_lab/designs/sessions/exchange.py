@@ -21,8 +21,6 @@ def _digest(reading: RecordReading, event: Event) -> Body:
 
 
 def _renumbered(body: Body, number: Numbers) -> Body:
-    if not body["upto"]:
-        return body
     return {**body, "upto": number(body["upto"])}
 
 

@@ -487,16 +487,16 @@ class RecordReading:
                 f"records of the kind {event.kind} come in with --trusted alone"
             )
         lineage = self._lineage(event, linkable)
-        body = event.body
+        body: Body | None = event.body
+        if kind.renumber is not None:
+            body = kind.renumber(event.body, self._number)
+            event = event._replace(body=body)
         if kind.read is not None:
-            read_body = kind.read(self, event)
-            if read_body is None:
-                return None
-            body = read_body
+            body = kind.read(self, event)
+        if body is None:
+            return None
         if kind.thing is not None:
             body = self._claimed(kind.thing, event, body)
-        if kind.renumber is not None:
-            body = kind.renumber(body, self._number)
         adopted = new_event(
             event.kind,
             body,
