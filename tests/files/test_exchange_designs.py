@@ -4,13 +4,15 @@ insights and the rest, with their times, agents, projects and sources.
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import NOW, Run
+from conftest import NOW, Meanings, Run
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.causal.capture import document_form
@@ -381,12 +383,18 @@ def untrusted(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
+def some_sessions(file: Path) -> Path:
+    """The first of the simulated sessions that come with the package."""
+    with gzip.open(packaged("simulated_sessions.jsonl.gz"), "rt") as lines:
+        file.write_text("".join(islice(lines, 450)))
+    return file
+
+
 def test_maintenance_after_an_import_makes_nothing_of_it_twice(tmp_path: Path) -> None:
     end = FixedClock.at("2026-04-01T00:00:00Z").now()
-    with opened(tmp_path / "one", end) as lab:
-        lab.import_transcripts(
-            packaged("simulated_sessions.jsonl.gz"), project="sim", trusted=True
-        )
+    log = some_sessions(tmp_path / "sessions.jsonl")
+    with opened(tmp_path / "one", end, embedder=Meanings(16)) as lab:
+        lab.import_transcripts(log, project="sim", trusted=True)
         lab.maintain()
         before = all_listings(lab)
         lab.export_files(tmp_path / "a")
@@ -394,7 +402,7 @@ def test_maintenance_after_an_import_makes_nothing_of_it_twice(tmp_path: Path) -
     assert before["genes"]
     assert before["strategies"]
     assert before["insights"]
-    with opened(tmp_path / "two", end) as lab:
+    with opened(tmp_path / "two", end, embedder=Meanings(16)) as lab:
         reports = lab.import_files(tmp_path / "a", trusted=True)
         assert problems_of(reports) == []
         unlinked = by_file(reports)["facts.jsonl"].unlinked
