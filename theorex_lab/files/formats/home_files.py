@@ -149,9 +149,10 @@ def import_home(
     trusted: bool = False,
     keep_secrets: bool = False,
 ) -> Reports:
-    """Import the files that any layout has at the path: memory first, then runs.
+    """Import the files that any layout has at the path.
 
-    A damaged file is reported and the others are imported.
+    Concepts and texts come first, then runs, then what designs know, since each may
+    refer to those before it. A damaged file is reported and the others are imported.
 
     Args:
         home: The home.
