@@ -77,7 +77,7 @@ def test_a_moment_alone_keeps_what_it_tells(worked: Path, tmp_path: Path) -> Non
 
 def test_every_layout_is_in_one_table(tmp_path: Path) -> None:
     with home(tmp_path / "home") as lab:
-        assert layouts(lab.home)[-1] is OWN
+        assert OWN in layouts(lab.home)
         with pytest.raises(InvalidInput) as refused:
             take(lab, tmp_path / "nowhere")
         assert all(

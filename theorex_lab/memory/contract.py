@@ -338,6 +338,8 @@ class FileLayout:
         export_places: (home, agent=) → an `Exported`.
         in_places: (home, agent=) → the files that `export_places` would write, whether
             they exist or not.
+        is_copy: Whether the files tell again what the design's records tell, so that
+            they are read after these.
     """
 
     names: str
@@ -347,6 +349,7 @@ class FileLayout:
     places: Callable[[Settings], list[Path]] | None = None
     export_places: Callable[..., Any] | None = None
     in_places: Callable[..., Iterable[Path]] = lambda _home, **_options: ()
+    is_copy: bool = False
 
 
 class EvidenceRun(NamedTuple):
@@ -545,6 +548,8 @@ class Design:
         audit: Its entries of the audit log.
         policies: What the offline acceptance test judges, by name.
         files: Its files.
+        records: Gives what an export holds of it in a file of its own, NAME.jsonl: a
+            `files.formats.design_records.DesignRecords`.
         evidence: By event kind, the runs that such an event yields; their keys get
             `name/` before them.
         agents: Who has something in it.
@@ -590,6 +595,7 @@ class Design:
     audit: AuditPart | None = None
     policies: Mapping[str, PolicyPart] = field(default_factory=dict)
     files: tuple[FileLayout, ...] = ()
+    records: Callable[[], Any] | None = None
     evidence: Mapping[str, Callable[[Event], Iterable[EvidenceRun]]] = field(
         default_factory=dict
     )

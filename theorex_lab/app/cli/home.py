@@ -6,7 +6,8 @@ import json
 import re
 import secrets
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -272,6 +273,14 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     (observations.jsonl), the briefing, and a file for each trace and each outcome
     (traces/ID.json, …). `theorex import DIR` reads them.
 
+    It also gets what each design knows, an entry a line, in a file of the design's
+    name: facts.jsonl (facts and notes), causal.jsonl (attempts and fix templates),
+    research.jsonl (insights, skills, theorems, records), sessions.jsonl (summaries and
+    fixes) and so on; `upto` in them counts lines. Pages for people are beside them:
+    life, ops, the days in memory, memories, skills.
+
+    Prompts, tool calls, tasks, policies and pins are not in it.
+
     Without DIR the files go where agentAxonDir, sharedAxonPath and outcomesDir in
     config.json say.
 
@@ -349,13 +358,19 @@ def import_(
     Files of the original Theorex system are read too. Without PATH the files are looked
     for where agentAxonDir, sharedAxonPath and outcomesDir in config.json say.
 
+    What designs know comes in with its times, agents, projects and ids; references to
+    what is neither in the files nor here are left out and counted. A fact or note whose
+    id is taken gets the next one. Anything else that is here already stays as it is.
+    Without --trusted, lines of MEMORY.md and SOUL.md, channels, archived entities,
+    outcomes of skills, personalities and trusted fixes do not come in.
+
     --transcripts PATH reads recorded sessions of Claude Code and Codex instead, or
     lines in the form that a hook gets. Secrets in them are always masked. With
     --trusted the prompts count as your own word; without it they are untrusted.
 
     Importing twice imports once. Imported runs of models do not decide where `theorex
     route` sends a query, unless --trusted is given. Pages of facts (life, ops, the days
-    in memory), MEMORY.md and SOUL.md are only written by the toolkit and never read.
+    in memory), MEMORY.md and SOUL.md are not read: facts.jsonl holds what they show.
 
     The exit code is 1 where nothing could be read, and with --strict where anything
     could not.
@@ -403,12 +418,36 @@ def _tell_imported(reports: list[FileReport], *, strict: bool) -> None:
     problems = []
     for report in reports:
         problems += report.problems
-    lines = [
-        f"{report.imported:8d} new, {report.skipped} there already  {report.file}"
-        for report in reports
-    ]
+    lines = _report_lines(reports)
     # Without a new or a known event, every line of the files was refused.
     _tell(result, lines, problems, failed=strict or not imported + skipped)
+
+
+def _report_lines(reports: Iterable[FileReport]) -> list[str]:
+    """Return what became of the files, a line each.
+
+    Those of a folder in which nothing is new share one.
+    """
+    lines = []
+    n_files = Counter[str]()
+    n_known = Counter[str]()
+    for report in reports:
+        folder = report.file.rpartition("/")[0]
+        if folder and not report.imported and not report.unlinked:
+            n_files[folder] += 1
+            n_known[folder] += report.skipped
+            continue
+        line = _counts_line(report.imported, report.skipped, report.file)
+        if report.unlinked:
+            line += f" ({report.unlinked} references to what is not here were left out)"
+        lines.append(line)
+    for folder, count in n_files.items():
+        lines.append(_counts_line(0, n_known[folder], f"{folder} ({count} files)"))
+    return lines
+
+
+def _counts_line(n_new: int, n_known: int, name: str) -> str:
+    return f"{n_new:8d} new, {n_known} there already  {name}"
 
 
 def _tell(

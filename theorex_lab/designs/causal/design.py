@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from theorex_lab.files.formats.design_records import DesignRecords
     from theorex_lab.journal.view import View
     from theorex_lab.memory.contract import ContextLine, ContextRequest, DesignApi, Home
 
@@ -78,6 +79,12 @@ def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
     return status(home, agent)
 
 
+def _records() -> DesignRecords:
+    from theorex_lab.designs.causal.exchange import RECORDS
+
+    return RECORDS
+
+
 def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.causal.filling import Failures
     from theorex_lab.designs.causal.graph import Graph
@@ -91,6 +98,7 @@ DESIGN = Design(
     kinds=KINDS,
     settings=CausalSettings,
     views=_views,
+    records=_records,
     items=(OBSERVATION, GENE, CAPSULE, ATTEMPT),
     evidence={"attempt_closed": runs_of},
     sections=(Section(_advice_lines, _BRIEFING),),

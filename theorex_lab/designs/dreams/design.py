@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from theorex_lab.files.formats.design_records import DesignRecords
     from theorex_lab.journal.view import View
     from theorex_lab.memory.contract import (
         ContextLine,
@@ -94,6 +95,12 @@ def _routes() -> Sequence[Route]:
     return routes()
 
 
+def _records() -> DesignRecords:
+    from theorex_lab.designs.dreams.exchange import RECORDS
+
+    return RECORDS
+
+
 def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.dreams.strategies import Strategies
     from theorex_lab.designs.dreams.trajectories import Trajectories
@@ -107,6 +114,7 @@ DESIGN = Design(
     kinds=KINDS,
     settings=DreamSettings,
     views=_views,
+    records=_records,
     items=(OBSERVATION, STRATEGY, CONSTRAINT),
     sections=(Section(_strategy_lines, _BRIEFING),),
     retrieve=_retrieve_strategies,

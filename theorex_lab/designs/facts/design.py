@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from theorex_lab.files.formats.design_records import DesignRecords
     from theorex_lab.files.formats.reports import Exported
     from theorex_lab.journal.view import View
     from theorex_lab.memory.contract import (
@@ -100,6 +101,12 @@ def _export_tree(
     return export_tree(home, searcher, folder, agent=agent)
 
 
+def _records() -> DesignRecords:
+    from theorex_lab.designs.facts.exchange import RECORDS
+
+    return RECORDS
+
+
 def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.facts.channels import Channels
     from theorex_lab.designs.facts.facts import Facts
@@ -116,6 +123,7 @@ DESIGN = Design(
     settings=FactSettings,
     files=(TREES,),
     views=_views,
+    records=_records,
     items=(OBSERVATION, FACT),
     sections=(Section(_fact_lines, _KNOWN),),
     retrieve=_retrieve_facts,

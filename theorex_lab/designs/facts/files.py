@@ -1,6 +1,6 @@
 """Write the folders of the facts design, as Engram has them, from the memory.
 
-They are not read back:
+They are not read back, since they lack much: see `designs.facts.exchange`.
 
 - `life/<people|projects|archives>/<slug>/items.json` and `summary.md`: the facts of an
   entity, and its page

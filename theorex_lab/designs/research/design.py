@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from theorex_lab.core.settings import Settings
+    from theorex_lab.files.formats.design_records import DesignRecords
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.journal.view import View
     from theorex_lab.memory.contract import ContextLine, ContextRequest, DesignApi, Home
@@ -135,6 +136,12 @@ def _import_tiers(
     return import_tiers(home, searcher, path, agent=agent, trusted=trusted)
 
 
+def _records() -> DesignRecords:
+    from theorex_lab.designs.research.exchange import RECORDS
+
+    return RECORDS
+
+
 def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.research.insights import Insights
     from theorex_lab.designs.research.learning import SessionProgress
@@ -153,6 +160,7 @@ FILES = FileLayout(
     places=_places,
     export_places=_export_named_tiers,
     in_places=_named_tier_files,
+    is_copy=True,
 )
 DESIGN = Design(
     name="research",
@@ -160,6 +168,7 @@ DESIGN = Design(
     kinds=KINDS,
     settings=ResearchSettings,
     views=_views,
+    records=_records,
     items=(OBSERVATION, INSIGHT, THEOREM, RECORD, SKILL),
     evidence={"skill_outcome": skill_runs},
     files=(FILES,),

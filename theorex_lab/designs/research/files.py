@@ -39,6 +39,7 @@ from theorex_lab.designs.research.records import (
 )
 from theorex_lab.designs.research.skills import (
     Skill,
+    Skills,
     is_known,
     skill_event,
     skills_of,
@@ -87,6 +88,7 @@ _SKILL_MEMBERS = (
     "usage_count",
     "success_rate",
 )
+_STATISTICS = ("usage_count", "success_rate")
 
 
 def export_tiers(
@@ -160,11 +162,13 @@ def tier_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     if agent is not None:
         insights = [insight for insight in insights if insight.agent == agent]
     yield from _insights(home, insights)
+    projects = _skill_projects(home)
     for skill in skills_of(home):
         if agent in (None, skill.agent):
             folder = portable(skill.name)
             name = f"skills/{folder}/{SKILL}"
-            yield f"skills/*/{SKILL}", name, _skill_text(skill)
+            text = _skill_text(skill, projects[skill.name])
+            yield f"skills/*/{SKILL}", name, text
     for event in home.journal.tail(0, kinds=["post_run"]):
         if agent in (None, event.agent) and event.session:
             folder = portable(event.session)
@@ -198,13 +202,27 @@ def _records(home: Home, agent: str | None) -> dict[str, Any]:
     return by_name
 
 
-def _skill_text(skill: Skill) -> str:
+def _skill_projects(home: Home) -> dict[str, str]:
+    """Return by name the projects of the skills that `skills_of` returns."""
+    projects = {}
+    with home.views.reading(Skills) as view:
+        for row in view.chosen(home):
+            project, _, name = view.names[row].partition("\0")
+            projects[name] = project
+    return projects
+
+
+def _skill_text(skill: Skill, project: str) -> str:
     """Return a skill as its file holds it."""
     members = {name: getattr(skill, name) for name in _SKILL_MEMBERS}
     members |= {
         "source": skill.origin,
         "created_at": skill.created_at.isoformat(),
-        "theorex": {"agent": skill.agent, "source": skill.source},
+        "theorex": {
+            "agent": skill.agent,
+            "project": project,
+            "source": skill.source,
+        },
     }
     return f"{front_matter(members)}\n{skill.body}"
 
@@ -392,8 +410,8 @@ def import_tiers(
         home: Where it is kept.
         path: The folder or the file.
         agent: Who takes it in.
-        trusted: For exports of one's own. Otherwise all is `agent`'s and untrusted,
-            and replaces nothing that was not.
+        trusted: For exports of one's own. Otherwise all is untrusted, and replaces
+            nothing that was not.
 
     Raises:
         InvalidInput: The agent is outside the rule.
@@ -459,11 +477,11 @@ class _Reading:
     def home_of(self, record: Members) -> tuple[Home, dict[str, Any]]:
         """Return the home in the project of a record, and its source and agent.
 
-        They are told as far as the record is believed.
+        The source is told as far as the record is believed.
         """
         about = record.get("theorex")
         members: dict[str, Any] = {}
-        if isinstance(about, Mapping) and self.options.trusted:
+        if isinstance(about, Mapping):
             members = dict(about)
         project = members.get("project", self.home.project)
         home = self.home.in_project(check_project(str(project)))
@@ -488,6 +506,7 @@ class _Reading:
             if is_same or to_microseconds(old.updated_at) >= updated:
                 self.n_known += 1
                 return None
+            self._check_replaces(home, "record", record_id=old.record_id)
         session = check_session(str(record.get("source_session") or ""))
         body |= {
             "source_session": session,
@@ -509,6 +528,26 @@ class _Reading:
             at=updated,
             event_id=event_id,
         )
+
+    def _check_replaces(self, home: Home, kind: str, **members: str) -> None:
+        """Raise InvalidInput where a stranger's file would replace one's own word.
+
+        Args:
+            home: Where it is kept.
+            kind: The kind of the events that tell it.
+            members: Members of their bodies by which they are known.
+        """
+        if self.options.trusted:
+            return
+        for event in home.journal.tail(0, kinds=[kind]):
+            body = event.body
+            is_of_it = members.items() <= body.items()
+            is_own_word = body["source"] != "import"
+            if is_of_it and is_own_word:
+                raise InvalidInput(
+                    f"a {kind} of this name is here already by your own word; with"
+                    " --trusted it is replaced"
+                )
 
     def _insight(self, file: Path) -> list[Event]:
         """Return the events of an insight's file; none where it is here."""
@@ -580,6 +619,9 @@ class _Reading:
             for member in ("tags", "agent_roles", "pipeline_stages")
         }
         stats = self._stats_of(name, front)
+        if self._has_skill(home, name.strip("_").lower(), front, body.strip()):
+            self.n_known += 1
+            return []
         origin = front.get("source") if front.get("source") in ORIGINS else "manual"
         event = skill_event(
             home,
@@ -596,7 +638,32 @@ class _Reading:
         if is_known(home, event):
             self.n_known += 1
             return []
+        self._check_replaces(
+            home,
+            "skill",
+            name=event.body["name"],
+            project=event.body["project"],
+        )
         return [event._replace(id=derived_event_id("skill", encode(event.body)))]
+
+    def _has_skill(self, home: Home, name: str, front: Members, body: str) -> bool:
+        """Return whether a skill is here as its file tells it, with its statistics.
+
+        What a stranger says of these does not count.
+        """
+        for skill in skills_of(home):
+            if skill.name == name and skill.body.strip() == body:
+                return self._is_told_by(skill, front)
+        return False
+
+    def _is_told_by(self, skill: Skill, front: Members) -> bool:
+        """Return whether front matter tells a skill as it is."""
+        for member in _SKILL_MEMBERS:
+            if member in _STATISTICS and not self.options.trusted:
+                continue
+            if getattr(skill, member) != front.get(member):
+                return False
+        return True
 
     def _stats_of(self, name: str, front: Members) -> dict[str, Any] | None:
         """Return the statistics of a skill; None where they are no evidence.

@@ -32,7 +32,7 @@ from theorex_lab.memory.observation import check_tags
 from theorex_lab.text.line import one_line
 from theorex_lab.text.redact.redaction_scope import kept_value
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+SKILL_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _DESCRIPTION_CHARACTERS = 500
 _BODY_CHARACTERS = 20_000
 _MOST_ROLES = 32
@@ -212,7 +212,7 @@ def skill_event(
     Raises:
         InvalidInput: The name, the origin or a text is outside the rules.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not SKILL_NAME.fullmatch(name):
         raise InvalidInput(
             f"got the skill {name!r:.100}; allowed are 1 to 64 of a-z 0-9 - _, such as"
             " tool-pattern-tests"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from theorex_lab.files.formats.design_records import DesignRecords
     from theorex_lab.journal.view import View
     from theorex_lab.memory.contract import DesignApi, Home, Item
 
@@ -51,6 +52,12 @@ def _agents_of(home: Home) -> Iterable[str]:
     return agents_of(home)
 
 
+def _records() -> DesignRecords:
+    from theorex_lab.designs.sessions.exchange import RECORDS
+
+    return RECORDS
+
+
 def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.sessions.said import FileTouches, SessionWords
 
@@ -63,6 +70,7 @@ DESIGN = Design(
     kinds=KINDS,
     settings=SessionSettings,
     views=_views,
+    records=_records,
     items=(OBSERVATION, SENTENCE, DIGEST, FIX),
     steps=(MaintenanceStep("digest", _digest_idle),),
     flush=_keep_digest,

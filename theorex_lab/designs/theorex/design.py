@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from theorex_lab.core.settings import Settings
+    from theorex_lab.files.formats.design_records import DesignRecords
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.journal.event import Event
     from theorex_lab.journal.view import View
@@ -240,6 +241,12 @@ def _evidence(home: Home) -> list[Any]:
     return evidence(home)
 
 
+def _records() -> DesignRecords:
+    from theorex_lab.designs.theorex.exchange import RECORDS
+
+    return RECORDS
+
+
 def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.theorex.axon import Axon
     from theorex_lab.designs.theorex.flash import Flash
@@ -274,6 +281,7 @@ DESIGN = Design(
     upcasters=UPCASTERS,
     events=EventsPart(settled=_settled),
     views=_views,
+    records=_records,
     items=(OBSERVATION, CONCEPT, MOMENT),
     search=SearchPart(asleep=_asleep, visible=_shared_documents, related=_related),
     sections=(

@@ -59,6 +59,7 @@ from theorex_lab.files.formats.reports import (
     portable,
 )
 from theorex_lab.journal.columns import Table
+from theorex_lab.journal.event import Body
 from theorex_lab.memory.briefing.briefing import make_briefing
 from theorex_lab.memory.briefing.briefing_file import CONTEXT_FILE
 from theorex_lab.memory.contract import Home
@@ -369,6 +370,7 @@ def short_term_records(
             continue
         timestamp = to_iso(event.at)
         body = event.body
+        more = _optional_members(body)
         for position, concept in enumerate(body["concepts"]):
             concept_id, label, surface, count = concept
             yield {
@@ -384,6 +386,7 @@ def short_term_records(
                 "session_id": event.session,
                 "frequency_count": count,
                 "source": body["source"],
+                **more,
             }
 
 
@@ -419,10 +422,17 @@ def observation_records(
             "faded": faded.get(event.seq, []),
             "lineage": list(event.lineage),
         }
-        for name in ("refused", "project"):
-            if body.get(name):
-                record[name] = body[name]
+        record |= _optional_members(body)
         yield record
+
+
+def _optional_members(body: Body) -> FlatRecord:
+    """Return what a record has of a body where that has it."""
+    members = {}
+    for name in ("refused", "project"):
+        if body.get(name):
+            members[name] = body[name]
+    return members
 
 
 def _faded_concepts(axon: Axon) -> dict[int, list[int]]:

@@ -141,6 +141,8 @@ class _Kept(schema.TimedRecord):
     frequency_count: records.Count = 1
     composite_score: schema.Share
     source_weight: schema.Share = 0
+    project: records.Project = ""
+    refused: schema.ConceptIds
 
 
 def axon_events(
@@ -518,6 +520,10 @@ def _short_term_record(
         "source": importing.source(record, "source"),
         "weight": checked.given("source_weight", agent_weight),
     }
+    if checked.project:
+        body["project"] = checked.project
+    if checked.refused:
+        body["refused"] = checked.refused
     event = new_event(
         "short_term",
         body,

@@ -14,6 +14,7 @@ from theorex_lab.core.settings import Settings
 from theorex_lab.dispatch.traces import Traces, trace, trace_events
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.files.formats import flat_files as flat
+from theorex_lab.files.formats.design_records import record_layout
 from theorex_lab.files.formats.foreign import read_file
 from theorex_lab.files.formats.reports import (
     Exported,
@@ -32,22 +33,35 @@ from theorex_lab.text.redact.redaction_scope import door, kept_value
 
 
 def layouts(home: Home) -> list[FileLayout]:
-    """Return the designs' layouts, then the home's own."""
-    file_layouts = list[FileLayout]()
+    """Return all layouts, in the order in which they are read.
+
+    What others refer to comes first: the designs' files, the home's own, the designs'
+    records, and at last the files that tell again what records tell.
+    """
+    designs_files = list[FileLayout]()
     for design in home.designs:
-        file_layouts += design.files
-    return [*file_layouts, OWN]
+        designs_files += design.files
+    first = [layout for layout in designs_files if not layout.is_copy]
+    copies = [layout for layout in designs_files if layout.is_copy]
+    return [*first, OWN, *_record_layouts(home), *copies]
+
+
+def _record_layouts(home: Home) -> list[FileLayout]:
+    """Return the layouts of the designs' records."""
+    return [
+        record_layout(design) for design in home.designs if design.records is not None
+    ]
 
 
 def layouts_of(home: Home, path: Path) -> list[FileLayout]:
     """Return the layouts that have files at the path.
 
     For a folder these are all layouts. For a file it is one: the home's own, else that of
-    the last design that knows it.
+    a design's records, else that of the last design that knows it.
     """
     if path.is_dir():
         return [layout for layout in layouts(home) if layout.files_of(path)]
-    candidates = [OWN]
+    candidates = [OWN, *_record_layouts(home)]
     for design in reversed(home.designs):
         candidates += design.files
     for layout in candidates:
@@ -79,8 +93,8 @@ def export_home(
     """Write the files of every layout, each design's and the home's own.
 
     A trace that was erased, or the outcome, has no file; one of an earlier export stays
-    in the folder. It is no backup: tasks, policies, reviews, what maintenance decided,
-    the prompts and the like are not in it. What is of any project is written.
+    in the folder. It is no backup: the prompts and tool calls, tasks, policies,
+    reviews, pins and the like are not in it. What is of any project is written.
 
     Args:
         home: The home.
@@ -135,9 +149,10 @@ def import_home(
     trusted: bool = False,
     keep_secrets: bool = False,
 ) -> Reports:
-    """Import the files that any layout has at the path: memory first, then runs.
+    """Import the files that any layout has at the path.
 
-    A damaged file is reported and the others are imported.
+    Concepts and texts come first, then runs, then what designs know, since each may
+    refer to those before it. A damaged file is reported and the others are imported.
 
     Args:
         home: The home.

@@ -58,6 +58,18 @@ class NamedConcept(schema.FileRecord):
     surface_form: schema.Text = ""
 
 
+class StatedRecord(schema.FileRecord):
+    """A record of a design, which is an entry of another home's journal."""
+
+    kind: schema.Text
+    id: schema.EventId
+    timestamp: schema.Time
+    agent_id: schema.Agent = "main"
+    session_id: schema.Session = ""
+    lineage: schema.EventIds
+    body: dict[str, Any] = Field(description="an object")
+
+
 class _Mention(NamedConcept):
     concept_id: schema.ConceptId
     count: Count

@@ -89,12 +89,15 @@ class FileReport(Report):
         imported: How many records are new.
         skipped: How many were there already.
         problems: What could not be read, by place.
+        unlinked: How many references to what is neither here nor in the file were left
+            out.
     """
 
     file: str
     imported: int = 0
     skipped: int = 0
     problems: list[str] = field(default_factory=list)
+    unlinked: int = 0
 
     def _facts(self) -> tuple[str, ...]:
         problems = f"{len(self.problems)} problems" if self.problems else ""
