@@ -439,6 +439,9 @@ KINDS = {
             "steps": [{"name": str, "ok": bool, "seconds": AMOUNT, "detail": str}],
             "fixes": (COUNT, None),
             "gate": [{str: object}],
+            # Which evening of the past it was, the last seq that was captured by then,
+            # and how many events were appended with it, right before it.
+            "replayed?": {"day": int, "upto": COUNT, "events": COUNT},
         },
     ),
 }

@@ -65,6 +65,7 @@ DESIGN = Design(
     views=_views,
     items=(OBSERVATION, SENTENCE, DIGEST, FIX),
     steps=(MaintenanceStep("digest", _digest_idle),),
+    results={"digest": "sessions in short"},
     flush=_keep_digest,
     retrieve=_retrieve,
     reads_sessions=True,

@@ -79,9 +79,9 @@ def flush(
         session=session,
         at=home.clock.now(),
         # Two processes that flush at once give this event one id, so that only one of
-        # them is heard. The id is made of the seq alone, which says whose session it
-        # is: a session's id may be a secret that is erased.
-        event_id=derived_event_id("flushed", upto),
+        # them is heard. The id is made of the last event's alone, which says whose
+        # session it is: a session's id may be a secret that is erased.
+        event_id=derived_event_id("flushed", waiting[-1].id),
     )
     if not append_once(home.journal, [*new_events, flushed]):
         return FlushResult(0, 0)
