@@ -793,7 +793,8 @@ class Home:
         """
         from theorex_lab.journal.view import Views
 
-        _ = self.designs  # whose kinds of events the views read
+        # Made once, for both.
+        _ = self.designs, self.chosen_embedder
         other = copy(self)
         other.folder = folder
         other.journal = journal

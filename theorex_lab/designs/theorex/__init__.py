@@ -93,6 +93,7 @@ KINDS = {
             "weight": AMOUNT,
             "project?": PROJECT,
             "refused?": [int],
+            "asked?": [int],
         },
     ),
     "flushed": Kind(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -143,7 +143,11 @@ def text_of(body: Body) -> str:
 
 
 def score(
-    event: Event, importance: Mapping[int, float], source_weight: float
+    event: Event,
+    importance: Mapping[int, float],
+    source_weight: float,
+    *,
+    vocabulary: Collection[int] = (),
 ) -> ScoredEvent:
     """Return the event with its concepts and its flash score.
 
@@ -154,14 +158,26 @@ def score(
         event: A prompt or a tool call.
         importance: concept_id -> importance of the agent's concepts.
         source_weight: How much what the agent says weighs, 0..1.
+        vocabulary: The ids of the concepts that people said. Where there are any, a tool
+            call has no others but the paths that it used.
     """
     # Imported here: a search, which asks for the design, extracts nothing.
     from theorex_lab.text.extract import extract
 
+    paths: set[str] = set()
+    is_narrowed = bool(vocabulary) and event.kind == "tool_used"
+    if is_narrowed:
+        paths.update(map(shown_path, _paths_of(event.body)))
     parts = []
     for part in sourced_texts(event.body):
         text = part.text.replace("\0", " ")
         mentions = tuple(extract(text))
+        if is_narrowed:
+            mentions = tuple(
+                mention
+                for mention in mentions
+                if mention.concept_id in vocabulary or mention.surface in paths
+            )
         parts.append((part.source, mentions))
     by_id: dict[int, Mention] = {}
     for _, mentions in reversed(parts):
@@ -182,6 +198,24 @@ def score(
     total = source_weight * best_importance
     total += _NEW_SHARE_WEIGHT * new_share
     return ScoredEvent(event, concepts, min(1.0, total), tuple(parts))
+
+
+def is_asked(body: Body) -> bool:
+    """Return whether a capture is what a person asked, not an agent of another."""
+    return "text" in body and not body.get("subagent")
+
+
+def asked_in(events: Iterable[Event]) -> set[int]:
+    """Return the ids of the concepts that people said in these captures."""
+    from theorex_lab.text.extract import extract
+    from theorex_lab.text.subjects import own_concepts
+
+    concept_ids: set[int] = set()
+    for event in events:
+        if is_asked(event.body):
+            text = str(event.body["text"]).replace("\0", " ")
+            concept_ids.update(own_concepts(text, extract(text)))
+    return concept_ids
 
 
 def echoed(scored: Sequence[ScoredEvent], weight: float) -> list[ScoredEvent]:

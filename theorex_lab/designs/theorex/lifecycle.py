@@ -59,7 +59,13 @@ def flush(
     with home.views.reading(Axon) as axon:
         importance = scores.importance_by_concept(axon, now, settings, agent=agent)
     weight = settings.source_weight(agent)
-    scored = [flashes.score(event, importance, weight) for event in waiting]
+    vocabulary = flashes.asked_in(waiting)
+    with home.views.reading(ShortTerm) as short_term:
+        vocabulary |= short_term.asked(agent)
+    scored = [
+        flashes.score(event, importance, weight, vocabulary=vocabulary)
+        for event in waiting
+    ]
     scored = flashes.echoed(scored, settings.flash_echo_weight)
     chosen: list[flashes.ScoredEvent] = []
     for scored_event in flashes.held_by_day(scored):

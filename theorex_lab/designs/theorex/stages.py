@@ -16,7 +16,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import Axon, Ints, Mask
-from theorex_lab.designs.theorex.flash import ScoredEvent, sourced_texts
+from theorex_lab.designs.theorex.flash import ScoredEvent, is_asked, sourced_texts
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, encode, new_event
@@ -24,6 +24,7 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.decay import Items, Tier, rank_order, tiers
 from theorex_lab.memory.observation import TRUST, common_project
 from theorex_lab.text.corroboration import is_worded, refused_concepts
+from theorex_lab.text.subjects import is_subject, opening_words, own_concepts
 
 if TYPE_CHECKING:
     from theorex_lab.text.extract import Mention
@@ -37,13 +38,14 @@ class ShortTerm(View):
     Attributes:
         records: The columns seq (of the short_term event), at (µs, of the event it came
             from), agent, session, concept_id, label and surface (numbers of texts),
-            count, score (0..1), trust, project ('' for none).
+            count, score (0..1), trust, project ('' for none), asked (whether a person
+            said it).
         graduated: The columns agent, concept_id, upto (µs): records up to there were
             counted when the concept graduated.
     """
 
     name = "short_term"
-    code = 4
+    code = 5
     kinds = ("short_term", "graduated", "imported_links")
 
     def __init__(self) -> None:
@@ -64,6 +66,7 @@ class ShortTerm(View):
             score="f8",
             trust="i1",
             project="i4",
+            asked="i1",
         )
         self.graduated = Table(agent="i4", concept_id="i8", upto="i8")
 
@@ -80,6 +83,7 @@ class ShortTerm(View):
         }
         # What was only said to be refused is believed no more than what a model says.
         refused = body.get("refused", ())
+        asked = body.get("asked", ())
         refused_trust = min(trust, TRUST["model"])
         for concept_id, label, surface, count in body["concepts"]:
             self.records.add(
@@ -88,6 +92,7 @@ class ShortTerm(View):
                 trust=refused_trust if concept_id in refused else trust,
                 label=self.labels.number(label),
                 surface=self.labels.number(surface),
+                asked=concept_id in asked,
                 **columns,
             )
 
@@ -102,6 +107,19 @@ class ShortTerm(View):
             )
 
     _imported_links = _graduated
+
+    def asked(self, agent: str) -> set[int]:
+        """Return the ids of the concepts that people said to an agent."""
+        table = self.records
+        is_asked = (table["agent"] == self.agents.find(agent)) & (table["asked"] > 0)
+        return set(table["concept_id"][is_asked].tolist())
+
+    def opening_words(self, agent: str) -> frozenset[str]:
+        """Return the words that open phrases of those who speak with an agent."""
+        table = self.records
+        is_asked = (table["agent"] == self.agents.find(agent)) & (table["asked"] > 0)
+        numbers = np.unique(table["label"][is_asked])
+        return opening_words([self.labels[number] for number in numbers.tolist()])
 
     def window(
         self, now: int, *, agent: str, projects: Sequence[str] | None = None
@@ -146,6 +164,10 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
             "weight": weight,
             "project": origin.body.get("project", ""),
         }
+        if is_asked(origin.body):
+            asked = own_concepts(texts[source].replace("\0", " "), mentions)
+            if asked:
+                body["asked"] = asked
         if TRUST[source] >= TRUST["agent"]:
             refused = refused_concepts(texts[source], mentions)
             if refused:
@@ -199,6 +221,10 @@ def graduates(
     within any `graduation_window_days`. The run lies anywhere in the last fourteen
     days; records that were counted at an earlier graduation do not count again.
 
+    Where people speak with the agent, what they say tells what the work is about: then
+    their words alone count, and words that are said of any work do not graduate. A tool
+    call names hundreds of things that nobody cares about.
+
     Args:
         view: The short-term memory.
         now: The moment (µs) at which the fourteen days end.
@@ -207,10 +233,14 @@ def graduates(
     """
     table = view.records
     rows = view.window(now, agent=agent)
+    is_spoken_with = bool(view.asked(agent))
+    if is_spoken_with:
+        rows = rows[table["asked"][rows] > 0]
+        rows = rows[_is_subject_of(view, rows, agent)]
     counted = counted_upto(view, agent)
     concept_of_row = table["concept_id"][rows]
     result = []
-    for concept_id in np.unique(concept_of_row).tolist():
+    for concept_id in _on_enough_days(view, rows, settings):
         concept_rows = rows[concept_of_row == concept_id]
         counted_until = counted.get(concept_id, _NEVER)
         is_new = table["at"][concept_rows] > counted_until
@@ -219,6 +249,28 @@ def graduates(
         if graduate is not None:
             result.append(graduate)
     return result
+
+
+def _is_subject_of(view: ShortTerm, rows: Ints, agent: str) -> Mask:
+    """Return of each record whether its concept may be what the work is about."""
+    openings = view.opening_words(agent)
+    numbers, positions = np.unique(view.records["label"][rows], return_inverse=True)
+    labels = [view.labels[number] for number in numbers.tolist()]
+    is_of_work = np.array([is_subject(label, openings) for label in labels], bool)
+    return is_of_work[positions]
+
+
+def _on_enough_days(view: ShortTerm, rows: Ints, settings: Settings) -> list[int]:
+    """Return the ids of the concepts with records on `graduation_days` days.
+
+    Most have fewer, and need no closer look.
+    """
+    days = view.records["at"][rows] // MICROSECONDS_PER_DAY
+    pairs = np.stack([view.records["concept_id"][rows], days], axis=1)
+    concept_ids = np.unique(pairs, axis=0)[:, 0]
+    ids, n_days = np.unique(concept_ids, return_counts=True)
+    enough_ids: list[int] = ids[n_days >= settings.graduation_days].tolist()
+    return enough_ids
 
 
 def _graduate_of(

@@ -1,0 +1,113 @@
+"""Tell what a work is about from the words that every work is done with.
+
+A word that is a verb as often as a noun ("change", "test", "list") says what somebody
+does, and a few nouns ("directory", "error", "option") are said of any software. Alone,
+or among themselves, they are the subject of nothing. Where people join such a word to
+many others ("task spec", "task list", "task id"), it names something of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from theorex_lab.text import lexicon as lex
+
+if TYPE_CHECKING:
+    from theorex_lab.text.extract import Mention
+
+# A word opens phrases where so many begin with it, and so many for each that ends with
+# it.
+_FEWEST_OPENED = 3
+_OPENED_FOR_EACH_ENDED = 2
+_DRAWN_OUT = re.compile(r"([a-z])\1{2,}")  # as in "hmmm"
+_PLAIN_WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
+
+
+@lru_cache(maxsize=16_384)
+def is_everyday(word: str) -> bool:
+    """Return whether a word, in its canonical form, is said of any work.
+
+    >>> [is_everyday(word) for word in ("status", "changes", "hmmm", "parser", "a.py")]
+    [True, True, True, False, False]
+    """
+    if not _PLAIN_WORD.fullmatch(word):
+        return False
+    if word in lex.everyday_nouns():
+        return True
+    kinds = lex.word_kinds()
+    kind = kinds.get(word)
+    if kind is None:
+        kind = kinds.get(_DRAWN_OUT.sub(r"\1", word), lex.kind_by_form(word))
+    return kind != lex.NOUN
+
+
+def opening_words(labels: Iterable[str]) -> frozenset[str]:
+    """Return the words that many phrases begin with, and few end with.
+
+    Args:
+        labels: Canonical forms of concepts; one said often counts once.
+
+    >>> sorted(opening_words(["task spec", "task list", "task id", "markdown file"]))
+    ['task']
+    """
+    opened = defaultdict[str, set[str]](set)
+    ended = defaultdict[str, set[str]](set)
+    for label in labels:
+        words = label.split()
+        if len(words) > 1:
+            opened[words[0]].add(label)
+            ended[words[-1]].add(label)
+    words_that_open = set[str]()
+    for word, phrases in opened.items():
+        n_ended = len(ended.get(word, ()))
+        fewest = max(_FEWEST_OPENED, _OPENED_FOR_EACH_ENDED * n_ended)
+        if len(phrases) >= fewest:
+            words_that_open.add(word)
+    return frozenset(words_that_open)
+
+
+def is_subject(label: str, openings: Collection[str] = ()) -> bool:
+    """Return whether a concept may stand for what a work is about.
+
+    Names, identifiers, paths and phrases with a word of their own may.
+
+    Args:
+        label: Its canonical form.
+        openings: The words that `opening_words` gives.
+
+    >>> [is_subject(label) for label in ("session repo", "error message", "src/a.py")]
+    [True, False, True]
+    >>> is_subject("task", {"task"})
+    True
+    """
+    words = label.split()
+    return any(word in openings or not is_everyday(word) for word in words)
+
+
+def own_concepts(prompt: str, mentions: Collection[Mention]) -> list[int]:
+    r"""Return the ids of the mentions that a prompt's user said, and did not paste.
+
+    >>> from theorex_lab.text.extract import extract
+    >>> prompt = "Look at the parser:\n```\nmy_store = open(path)\n```"
+    >>> own = own_concepts(prompt, extract(prompt))
+    >>> [mention.label for mention in extract(prompt) if mention.concept_id in own]
+    ['parser']
+    """
+    from theorex_lab.text.extract import extract
+    from theorex_lab.text.pasted import is_likely_pasted, own_line_numbers
+
+    if not mentions:
+        return []
+    own_numbers = own_line_numbers(prompt)
+    lines = []
+    for number, line in enumerate(prompt.splitlines()):
+        if number in own_numbers and not is_likely_pasted(prompt, number):
+            lines.append(line)
+    own_ids = {mention.concept_id for mention in extract("\n".join(lines))}
+    return [
+        mention.concept_id for mention in mentions if mention.concept_id in own_ids
+    ]
