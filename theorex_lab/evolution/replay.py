@@ -17,8 +17,7 @@ briefings are made once, at the end.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -78,7 +77,7 @@ class ReplayReport(Report):
     @property
     def ok(self) -> bool:
         """Return whether every step ended well."""
-        return not self.failed and all(step.ok for step in self.steps)
+        return not self.failed_steps
 
     def _facts(self) -> tuple[str, ...]:
         if not self.ran:
@@ -87,15 +86,25 @@ class ReplayReport(Report):
         failed = f"failed: {', '.join(self.failed)}" if self.failed else ""
         return (f"{self.days} days", *counts, failed)
 
+    @property
+    def failed_steps(self) -> list[str]:
+        """Return the names of the steps that failed, on an evening or at the end."""
+        return [*self.failed, *(step.name for step in self.steps if not step.ok)]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it."""
-        fields = asdict(self)
-        fields["ok"] = self.ok
-        fields["steps"] = [step._asdict() for step in self.steps]
-        holder = fields.pop("holder")
-        if holder is not None:
-            fields |= self.holder.to_dict() if self.holder else {}
-        return fields
+        holder = {} if self.holder is None else self.holder.to_dict()
+        return {
+            "ran": self.ran,
+            "ok": self.ok,
+            "days": self.days,
+            "evenings": self.evenings,
+            "events": self.events,
+            "results": self.results,
+            "failed": self.failed,
+            "steps": [step._asdict() for step in self.steps],
+            **holder,
+        }
 
 
 def replay_maintenance(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # A word opens phrases where so many begin with it, and so many for each that ends with
 # it.
-_FEWEST_OPENED = 3
+_FEWEST_OPENED = 5
 _OPENED_FOR_EACH_ENDED = 2
 _DRAWN_OUT = re.compile(r"([a-z])\1{2,}")  # as in "hmmm"
 _PLAIN_WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
@@ -51,7 +51,8 @@ def opening_words(labels: Iterable[str]) -> frozenset[str]:
     Args:
         labels: Canonical forms of concepts; one said often counts once.
 
-    >>> sorted(opening_words(["task spec", "task list", "task id", "markdown file"]))
+    >>> phrases = [f"task {noun}" for noun in ("spec", "list", "id", "log", "file")]
+    >>> sorted(opening_words([*phrases, "markdown file"]))
     ['task']
     """
     opened = defaultdict[str, set[str]](set)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from theorex_lab.app.cli.context import open_lab
+from theorex_lab.app.cli.replays import replay_lines
 from theorex_lab.core.clock import to_iso, to_microseconds
 from theorex_lab.core.errors import FilesThere, InvalidInput
 from theorex_lab.core.settings import (
@@ -35,6 +36,7 @@ from theorex_lab.files.command_line import (
     tends_project,
 )
 from theorex_lab.files.command_line.options import (
+    NO_VECTORS,
     agent_option,
     nearest,
     note,
@@ -315,6 +317,12 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     is_flag=True,
     help="With --transcripts: show what would come in, and keep nothing.",
 )
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="With --transcripts: then run maintenance for each day, as of that day.",
+)
+@NO_VECTORS
 @click.argument("path", metavar="[PATH]", required=False, type=_PATH)
 @keeps_secrets
 def import_(
@@ -326,6 +334,8 @@ def import_(
     project: str,
     since: str | None,
     dry_run: bool,
+    replay: bool,
+    no_vectors: bool,
 ) -> None:
     """PATH is a folder that `theorex export` wrote, or one file of it.
 
@@ -335,6 +345,9 @@ def import_(
     --transcripts PATH reads recorded sessions of Claude Code and Codex instead, or
     lines in the form that a hook gets. Secrets in them are always masked. With
     --trusted the prompts count as your own word; without it they are untrusted.
+
+    With --replay the sessions are lived through as `theorex maintain --replay` does it,
+    so that the memory is as it would be had it been there from the first day.
 
     Importing twice imports once. Imported runs of models do not decide where `theorex
     route` sends a query, unless --trusted is given. Pages of facts (life, ops, the days
@@ -349,8 +362,10 @@ def import_(
     already, skipped, projects, problems, trusted, …}, where there are any also replayed
     (events of another session that this one repeats), unread (lines) and guessed, the
     number of times by how each was guessed: neighbour, file, future, number,
-    leap_second, backwards
+    leap_second, backwards; with --replay also replay: {ran, ok, days, evenings, events,
+    results, failed, steps: [{name, ok, seconds, detail}]}
     """
+    _check_replay(transcripts, replay=replay, dry_run=dry_run, no_vectors=no_vectors)
     if transcripts is not None:
         if path is not None or current().keeps_secrets:
             raise click.UsageError(
@@ -364,6 +379,8 @@ def import_(
             project=project,
             since=since,
             dry_run=dry_run,
+            replay=replay,
+            vectors=not no_vectors,
         )
         return
     if project or since or dry_run:
@@ -372,6 +389,22 @@ def import_(
         )
     reports = open_lab().import_files(path, agent=agent, trusted=trusted)
     _tell_imported(reports, strict=strict)
+
+
+def _check_replay(
+    transcripts: Path | None, *, replay: bool, dry_run: bool, no_vectors: bool
+) -> None:
+    """Refuse options that say nothing without others.
+
+    Raises:
+        UsageError: One is there without the other, or with --dry-run.
+    """
+    if replay and (transcripts is None or dry_run):
+        raise click.UsageError(
+            "Give --replay with --transcripts PATH and without --dry-run."
+        )
+    if no_vectors and not replay:
+        raise click.UsageError("Give --no-vectors with --replay.")
 
 
 def _tell_imported(reports: list[FileReport], *, strict: bool) -> None:
@@ -431,10 +464,13 @@ def _import_transcripts(
     project: str,
     since: str | None,
     dry_run: bool,
+    replay: bool,
+    vectors: bool,
 ) -> None:
     """Take in transcripts, and tell what came in."""
     earliest = None if since is None else _moment(since)
-    report = open_lab().import_transcripts(
+    lab = open_lab()
+    report = lab.import_transcripts(
         path,
         project=project,
         since=earliest,
@@ -460,7 +496,16 @@ def _import_transcripts(
         lines.append(f"          {count} times {_GUESSES[guess]}")
     if dry_run:
         lines.append("(a dry run: nothing was kept)")
-    _tell(report.to_dict(), lines, report.problems, failed=strict)
+    result = report.to_dict()
+    problems = list(report.problems)
+    is_failed = strict
+    if replay:
+        replayed = lab.replay(vectors=vectors)
+        result["replay"] = replayed.to_dict()
+        lines += replay_lines(replayed)
+        problems += [f"a step of the replay failed: {name}" for name in replayed.failed_steps]
+        is_failed = strict or not replayed.ok
+    _tell(result, lines, problems, failed=is_failed)
 
 
 @command("archive")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from theorex_lab.app.cli.context import open_lab
+from theorex_lab.app.cli.replays import emit_replay
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import theorex_command
 from theorex_lab.files.command_line import (
@@ -26,6 +27,7 @@ from theorex_lab.files.command_line import (
 from theorex_lab.files.command_line.options import (
     ANY_AGENT,
     OWN_AGENT,
+    NO_VECTORS,
     REVIEWER,
     SESSION,
     NumberType,
@@ -549,8 +551,19 @@ def _test_policy() -> None:
     metavar="HH:MM",
     help="With --schedule: the time of day, by this machine's clock; default: 03:00.",
 )
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Run it for each past day that no maintenance has seen, as of that day.",
+)
+@NO_VECTORS
 def maintain(
-    agent: str, reviewer: str, scheduler: str | None, time_of_day: str | None
+    agent: str,
+    reviewer: str,
+    scheduler: str | None,
+    time_of_day: str | None,
+    replay: bool,
+    no_vectors: bool,
 ) -> None:
     """It reviews failures, tests the policy and brings every design up to date.
 
@@ -562,14 +575,33 @@ def maintain(
     process holds the lease and until when. A process that was killed holds it for
     leaseSeconds at most.
 
+    --replay is for sessions that were imported. Maintenance runs as it would have run
+    at the end of each day on which something happened, and of the day after: what
+    happened later is not there yet, and every window of days ends on that day. What
+    maintenance has seen in its own time is not run through again. A replay that was
+    killed goes on where it stopped. No policy is tested, and no model is asked unless
+    --reviewer model is given.
+
     JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}, with held_by and until where
-    it did not run; with --schedule {kind, files}
+    it did not run; with --replay {ran, ok, days, evenings, events, results, failed,
+    steps: [{name, ok, seconds, detail}]}; with --schedule {kind, files}
     """
+    if no_vectors and not replay:
+        raise click.UsageError("Give --no-vectors with --replay.")
     if scheduler is not None:
         _print_schedule(scheduler, time_of_day or "03:00")
         return
     if time_of_day is not None:
         raise click.UsageError("Give --at with --schedule.")
+    if replay:
+        lab = open_lab()
+        report = lab.replay(
+            agent=None if agent == ALL else agent,
+            reviewer="heuristic" if reviewer == "auto" else reviewer,
+            vectors=not no_vectors,
+        )
+        emit_replay(report, lab.folder)
+        return
     _run_maintenance(agent, reviewer)
 
 
