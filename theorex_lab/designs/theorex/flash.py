@@ -159,7 +159,7 @@ def score(
         importance: concept_id -> importance of the agent's concepts.
         source_weight: How much what the agent says weighs, 0..1.
         vocabulary: The ids of the concepts that people said. Where there are any, a tool
-            call has no others but the paths that it used.
+            call has no others but the paths that it used, and none of its answer.
     """
     # Imported here: a search, which asks for the design, extracts nothing.
     from theorex_lab.text.extract import extract
@@ -170,6 +170,8 @@ def score(
         paths.update(map(shown_path, _paths_of(event.body)))
     parts = []
     for part in sourced_texts(event.body):
+        if is_narrowed and part.source == "tool":
+            continue
         text = part.text.replace("\0", " ")
         mentions = tuple(extract(text))
         if is_narrowed:
