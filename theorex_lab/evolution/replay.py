@@ -135,7 +135,9 @@ def replay_maintenance(
         if not lease.held:
             return ReplayReport(ran=False, holder=lease.holder)
         report = ReplayReport()
-        _live_through(home, lease, report, agent=agent, review=review, progress=progress)
+        _live_through(
+            home, lease, report, agent=agent, review=review, progress=progress
+        )
         if not report.evenings:
             return report
         steps = closing_steps(home)
@@ -345,7 +347,9 @@ class _Past:
         day = replayed["day"]
         upto = max(self._upto_by_day.get(day, 0), replayed["upto"])
         self._upto_by_day[day] = upto
-        is_busy = any(_day_of(each) == day for each in self._events if _is_capture(each))
+        is_busy = any(
+            _day_of(each) == day for each in self._events if _is_capture(each)
+        )
         self._last_evening = day if is_busy else -1
 
     def _is_lived(self, event: Event) -> bool:

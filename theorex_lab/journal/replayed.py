@@ -258,7 +258,9 @@ class ReplayedJournal(Journal):
             return event
         return event._replace(body={**event.body, "project": current})
 
-    def _translated(self, event: Event, change: Callable[[int], int]) -> dict[str, object]:
+    def _translated(
+        self, event: Event, change: Callable[[int], int]
+    ) -> dict[str, object]:
         """Return an event's body with the seqs that it names changed."""
         fields = FIELDS.get(event.kind, {})
         if event.erased or not names_seqs(fields):

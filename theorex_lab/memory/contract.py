@@ -799,7 +799,9 @@ class Home:
         other.folder = folder
         other.journal = journal
         other.clock = clock
-        other.views = Views(journal, folder / "views", snapshot_after_events=sys.maxsize)
+        other.views = Views(
+            journal, folder / "views", snapshot_after_events=sys.maxsize
+        )
         return other
 
     @cached_property

@@ -109,6 +109,4 @@ def own_concepts(prompt: str, mentions: Collection[Mention]) -> list[int]:
         if number in own_numbers and not is_likely_pasted(prompt, number):
             lines.append(line)
     own_ids = {mention.concept_id for mention in extract("\n".join(lines))}
-    return [
-        mention.concept_id for mention in mentions if mention.concept_id in own_ids
-    ]
+    return [mention.concept_id for mention in mentions if mention.concept_id in own_ids]

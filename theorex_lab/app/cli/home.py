@@ -503,7 +503,9 @@ def _import_transcripts(
         replayed = lab.replay(vectors=vectors)
         result["replay"] = replayed.to_dict()
         lines += replay_lines(replayed)
-        problems += [f"a step of the replay failed: {name}" for name in replayed.failed_steps]
+        problems += [
+            f"a step of the replay failed: {name}" for name in replayed.failed_steps
+        ]
         is_failed = strict or not replayed.ok
     _tell(result, lines, problems, failed=is_failed)
 

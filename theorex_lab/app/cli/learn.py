@@ -26,8 +26,8 @@ from theorex_lab.files.command_line import (
 )
 from theorex_lab.files.command_line.options import (
     ANY_AGENT,
-    OWN_AGENT,
     NO_VECTORS,
+    OWN_AGENT,
     REVIEWER,
     SESSION,
     NumberType,
