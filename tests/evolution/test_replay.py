@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,9 @@ def test_a_replayed_past_is_as_if_it_had_been_lived_day_by_day(
         assert replayed[name] == expected, name
     labels = [row["canonical_form"] for row in replayed["axon"]]
     assert "ledger parser" in labels
-    assert replayed["fact"] and replayed["strategy"] and replayed["digest"]
+    assert replayed["fact"]
+    assert replayed["strategy"]
+    assert replayed["digest"]
     assert report.results["concepts promoted to long-term"] == len(lived["graduated"])
 
 
@@ -300,7 +302,7 @@ def test_a_step_that_fails_is_told_and_stops_no_evening(
 @pytest.fixture(scope="module")
 def simulated(
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Callable[[int], Lab]]:
+) -> Callable[[int], Lab]:
     """Give what opens the packaged sessions, replayed, at a time."""
     folder = tmp_path_factory.mktemp("simulated")
     with Lab(folder, embedder=HashedNgramEmbedder()) as lab:
@@ -311,7 +313,7 @@ def simulated(
     assert report.ok
     assert report.days == 62
     assert seconds < MOST_SECONDS
-    yield lambda now: _opened(folder, now)
+    return lambda now: _opened(folder, now)
 
 
 def test_an_imported_year_promotes_concepts_to_long_term(

@@ -122,7 +122,11 @@ class Lease:
         """
         with self.home.journal.exclusive() as append:
             self._held_event()
-            return [append(event) for event in events]
+            seqs = []
+            for event in events:
+                seq = append(event)
+                seqs.append(seq)
+            return seqs
 
     def release(self) -> None:
         """Give it back; where it was lost there is nothing to give."""

@@ -14,6 +14,7 @@ No model judges, and no policy is tested: a policy is for what comes. The vector
 briefings are made once, at the end.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -239,11 +240,17 @@ class _ReplayRun:
         for name, step in steps.items():
             reports.append(run_step(self._home, self._lease, name, step))
         new_events = self._journal.unstored()
+        replayed = {
+            "day": evening.day,
+            "is_quiet": evening.is_quiet,
+            "upto": upto,
+            "events": len(new_events),
+        }
         body = {
             "steps": [report._asdict() for report in reports],
             "fixes": None,
             "gate": [],
-            "replayed": {"day": evening.day, "upto": upto, "events": len(new_events)},
+            "replayed": replayed,
         }
         ending = new_event(_REPORT, body, agent=SCANNER, at=evening.at)
         *seqs, last = self._lease.append([*new_events, ending])
@@ -290,7 +297,8 @@ class _Past:
         self._maintained_upto = 0
         self._appended = set[int]()  # seqs of what replays appended
         self._upto_by_day: dict[int, int] = {}
-        self._last_evening = -1
+        # The day of the last evening, None where nothing was captured that day.
+        self._last_evening: int | None = None
         for event in self._events:
             if event.kind == _REPORT and not event.erased:
                 self._read_report(event)
@@ -316,41 +324,45 @@ class _Past:
         day after each of them, where that has begun.
         """
         today = self._now // MICROSECONDS_PER_DAY
-        busy_days = {_day_of(event) for event in self._pending if _is_capture(event)}
-        days = set(busy_days)
-        for day in (*busy_days, self._last_evening):
-            is_done = day + 1 in self._upto_by_day and day not in busy_days
-            if day >= 0 and not is_done:
-                days.add(day + 1)
-        pending = iter([*self._pending, None])
-        event = next(pending)
+        captures = filter(_is_capture, self._pending)
+        busy_days = set(map(_day_of, captures))
+        days = busy_days | self._days_after(busy_days)
+        past_days = [day for day in sorted(days) if day <= today]
         evenings = []
-        for day in sorted(day for day in days if day <= today):
-            events: list[Event] = []
-            while event is not None and _day_of(event) <= day:
-                events.append(event)
-                event = next(pending)
+        first = 0
+        for day in past_days:
+            last = bisect_right(self._pending, day, lo=first, key=_day_of)
             end = (day + 1) * MICROSECONDS_PER_DAY - 1
-            at = min(end, self._now)
-            evenings.append(_Evening(day, at, events, day not in busy_days))
+            evening = _Evening(
+                day=day,
+                at=min(end, self._now),
+                events=self._pending[first:last],
+                is_quiet=day not in busy_days,
+            )
+            evenings.append(evening)
+            first = last
         return evenings
+
+    def _days_after(self, busy_days: set[int]) -> set[int]:
+        """Return the days after these, and the one after the last that was replayed."""
+        days = {day + 1 for day in busy_days}
+        if self._last_evening is not None:
+            days.add(self._last_evening + 1)
+        return days
 
     def _read_report(self, event: Event) -> None:
         """Note how far a maintenance has come."""
         replayed = event.body.get("replayed")
         if replayed is None:
             self._maintained_upto = event.seq
-            self._last_evening = -1
+            self._last_evening = None
             return
         first = event.seq - replayed["events"]
         self._appended.update(range(first, event.seq + 1))
         day = replayed["day"]
         upto = max(self._upto_by_day.get(day, 0), replayed["upto"])
         self._upto_by_day[day] = upto
-        is_busy = any(
-            _day_of(each) == day for each in self._events if _is_capture(each)
-        )
-        self._last_evening = day if is_busy else -1
+        self._last_evening = None if replayed["is_quiet"] else day
 
     def _is_lived(self, event: Event) -> bool:
         """Return whether an event was there before the first evening that is due."""

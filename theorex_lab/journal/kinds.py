@@ -441,7 +441,12 @@ KINDS = {
             "gate": [{str: object}],
             # Which evening of the past it was, the last seq that was captured by then,
             # and how many events were appended with it, right before it.
-            "replayed?": {"day": int, "upto": COUNT, "events": COUNT},
+            "replayed?": {
+                "day": int,
+                "is_quiet": bool,
+                "upto": COUNT,
+                "events": COUNT,
+            },
         },
     ),
 }

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import threading
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import merge
@@ -25,7 +26,7 @@ from theorex_lab.core.errors import AlreadyThere
 from theorex_lab.journal.base import Journal, check_time, is_wanted
 from theorex_lab.journal.event import FIELDS, Event, check_event, encode, readable
 from theorex_lab.journal.places import KINDS, MERGED, Places
-from theorex_lab.journal.shapes import names_seqs, with_seqs
+from theorex_lab.journal.shapes import with_seqs
 
 
 class _Entry(NamedTuple):
@@ -89,8 +90,8 @@ class ReplayedJournal(Journal):
         """
         with self._lock:
             for event in events:
-                body = self._translated(event, self._seq_here)
-                self._add(event._replace(body=body), event.seq, replayed=replayed)
+                as_here = self._translated(event, self._seq_here)
+                self._add(as_here, event.seq, replayed=replayed)
 
     def unstored(self) -> list[Event]:
         """Return what was appended and is not in the real journal yet.
@@ -99,27 +100,33 @@ class ReplayedJournal(Journal):
         """
         with self._lock:
             events = []
-            for seq in self._unstored_seqs():
-                event = self._events[seq - 1]
-                body = self._translated(event, self._seq_there)
-                events.append(event._replace(body=body))
+            for index in self._unstored():
+                event = self._events[index]
+                as_there = self._translated(event, self._seq_there)
+                events.append(as_there)
             return events
 
     def note_stored(self, seqs: Sequence[int]) -> None:
         """Note the seqs that the events of `unstored` got in the real journal."""
         with self._lock:
-            for seq, stored in zip(self._unstored_seqs(), seqs, strict=True):
-                entry = self._entries[seq - 1]
-                self._entries[seq - 1] = entry._replace(stored=stored)
+            indexes = self._unstored()
+            for index, stored in zip(indexes, seqs, strict=True):
+                entry = self._entries[index]
+                self._entries[index] = entry._replace(stored=stored)
 
     def append(
         self, events: Sequence[Event], *, allow_future: bool = False
     ) -> list[int]:
         """See `Journal`."""
+        now = self.clock.now()
         for event in events:
-            check_time(event, self.clock.now(), allow_future=allow_future)
+            check_time(event, now, allow_future=allow_future)
+        seqs = []
         with self.exclusive() as append:
-            return [append(event) for event in events]
+            for event in events:
+                seq = append(event)
+                seqs.append(seq)
+        return seqs
 
     @contextmanager
     def exclusive(self) -> Iterator[Callable[[Event], int]]:
@@ -136,12 +143,20 @@ class ReplayedJournal(Journal):
         self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False
     ) -> list[Event]:
         """See `Journal`."""
-        wanted = {int(seq) for seq in seqs if 1 <= seq <= len(self._events)}
+        last = len(self._events)
+        wanted = set[int]()
+        for seq in map(int, seqs):
+            is_there = 1 <= seq <= last
+            if is_there:
+                wanted.add(seq)
         for event_id in ids:
-            if event_id in self._seqs_by_id:
-                wanted.add(self._seqs_by_id[event_id])
-        events = [self._now(self._events[seq - 1]) for seq in sorted(wanted)]
-        return [event for event in events if erased or not event.erased]
+            seq = self._seqs_by_id.get(event_id, 0)
+            if seq:
+                wanted.add(seq)
+        events = map(self._at, sorted(wanted))
+        if erased:
+            return list(events)
+        return [event for event in events if not event.erased]
 
     def tail(
         self,
@@ -154,12 +169,14 @@ class ReplayedJournal(Journal):
         erased: bool = False,
     ) -> Iterator[Event]:
         """See `Journal`."""
-        last = len(self._events) if upto is None else min(upto, len(self._events))
+        last = len(self._events)
+        if upto is not None:
+            last = min(last, upto)
         if projects is not None:
             places = self.places()
             projects = [places.current(project) for project in projects]
         for seq in self._seqs_between(max(after, 0), last, kinds):
-            event = self._now(self._events[seq - 1])
+            event = self._at(seq)
             if not is_wanted(event, kinds, projects, erased=erased):
                 continue
             if lacking is None or _is_let_in(event, lacking):
@@ -173,45 +190,58 @@ class ReplayedJournal(Journal):
         """See `Journal`."""
         if not 1 <= seq <= len(self._events):
             return None
-        return self._events[seq - 1].id
+        event = self._events[seq - 1]
+        return event.id
 
     def places(self) -> Places:
         """See `Journal`: what was read of them before is read no more."""
         last = len(self._events)
         if last > self._places.seq:
             seqs = self._seqs_between(self._places.seq, last, KINDS)
-            events = [self._events[seq - 1] for seq in seqs]
-            self._places = self._places.after(events, last, self._events[-1].id)
+            events = []
+            for seq in seqs:
+                event = self._events[seq - 1]
+                events.append(event)
+            newest = self._events[-1]
+            self._places = self._places.after(events, last, newest.id)
         return self._places
 
     def check(self) -> tuple[list[str], dict[str, int]]:
         """See `Journal`."""
-        counts = {kind: len(seqs) for kind, seqs in self._seqs_by_kind.items()}
-        return [], counts
+        counts = Counter(event.kind for event in self._events)
+        return [], dict(counts)
 
     def close(self) -> None:
         """See `Journal`; nothing is open."""
 
     def _append_one(self, event: Event) -> int:
-        if event.id in self._seqs_by_id or event.id in self._taken_ids:
+        is_here = event.id in self._seqs_by_id
+        is_there = event.id in self._taken_ids
+        if is_here or is_there:
             raise AlreadyThere(f"the event {event.id} is there already")
         check_event(event)
-        body = json.loads(encode(event.body))
-        as_read = event._replace(lineage=tuple(event.lineage), body=body)
-        return self._add(readable(as_read), 0, replayed=True)
+        text = encode(event.body)
+        as_written = event._replace(body=json.loads(text))
+        as_read = readable(as_written)
+        return self._add(as_read, 0, replayed=True)
 
     def _add(self, event: Event, stored: int, *, replayed: bool) -> int:
         seq = len(self._events) + 1
-        captured = self._entries[-1].captured if self._entries else 0
+        captured = 0
+        if self._entries:
+            newest = self._entries[-1]
+            captured = newest.captured
         if not replayed:
             captured = stored
             position = bisect_left(self._stored_seqs, stored)
             self._stored_seqs.insert(position, stored)
             self._seqs_by_stored[stored] = seq
         self._events.append(event._replace(seq=seq))
-        self._entries.append(_Entry(stored, captured))
+        entry = _Entry(stored, captured)
+        self._entries.append(entry)
         self._seqs_by_id[event.id] = seq
-        self._seqs_by_kind.setdefault(event.kind, []).append(seq)
+        seqs_of_kind = self._seqs_by_kind.setdefault(event.kind, [])
+        seqs_of_kind.append(seq)
         return seq
 
     def _take_back(self, n_events: int) -> None:
@@ -220,16 +250,21 @@ class ReplayedJournal(Journal):
             event = self._events.pop()
             self._entries.pop()
             del self._seqs_by_id[event.id]
-            self._seqs_by_kind[event.kind].pop()
+            seqs_of_kind = self._seqs_by_kind[event.kind]
+            seqs_of_kind.pop()
         if self._places.seq > n_events:
             self._places = Places()
 
-    def _unstored_seqs(self) -> list[int]:
-        """Return the seqs of what is not in the real journal yet: they are the last."""
-        first = len(self._entries)
-        while first and not self._entries[first - 1].stored:
+    def _unstored(self) -> range:
+        """Return where what is not in the real journal yet stands: it is the last."""
+        end = len(self._entries)
+        first = end
+        while first > 0:
+            entry = self._entries[first - 1]
+            if entry.stored:
+                break
             first -= 1
-        return [*range(first + 1, len(self._entries) + 1)]
+        return range(first, end)
 
     def _seqs_between(
         self, after: int, last: int, kinds: Sequence[str] | None
@@ -242,31 +277,30 @@ class ReplayedJournal(Journal):
             seqs = self._seqs_by_kind.get(kind, [])
             start = bisect_right(seqs, after)
             end = bisect_right(seqs, last)
-            if start < end:
-                parts.append(seqs[start:end])
-        if len(parts) == 1:
-            return parts[0]
+            part = seqs[start:end]
+            parts.append(part)
         return merge(*parts)
 
-    def _now(self, event: Event) -> Event:
-        """Return an event with its project as it is called since projects were merged."""
+    def _at(self, seq: int) -> Event:
+        """Return an event, with its project as it is called since projects were merged."""
+        event = self._events[seq - 1]
         if MERGED not in self._seqs_by_kind:
             return event
         project = event.body.get("project", "")
-        current = self.places().merged.get(project)
+        places = self.places()
+        current = places.merged.get(project)
         if current is None:
             return event
-        return event._replace(body={**event.body, "project": current})
+        body = event.body | {"project": current}
+        return event._replace(body=body)
 
-    def _translated(
-        self, event: Event, change: Callable[[int], int]
-    ) -> dict[str, object]:
-        """Return an event's body with the seqs that it names changed."""
+    def _translated(self, event: Event, change: Callable[[int], int]) -> Event:
+        """Return an event with the seqs changed that its body names."""
         fields = FIELDS.get(event.kind, {})
-        if event.erased or not names_seqs(fields):
-            return event.body
-        changed: dict[str, object] = with_seqs(event.body, fields, change)
-        return changed
+        if event.erased:
+            return event
+        body = with_seqs(event.body, fields, change)
+        return event._replace(body=body)
 
     def _seq_here(self, stored: int) -> int:
         """Return the seq here of what a seq of the real journal reaches to."""
@@ -288,11 +322,14 @@ class ReplayedJournal(Journal):
             return seq
         if seq < 1:
             return 0
-        return self._entries[seq - 1].captured
+        entry = self._entries[seq - 1]
+        return entry.captured
 
 
 def _is_let_in(event: Event, lacking: tuple[str, str]) -> bool:
     """Return whether a body lacks a text, or holds what lets it in again."""
     text = encode(event.body)
-    without, let_in = lacking
-    return without not in text or let_in in text
+    left_out, let_in = lacking
+    if left_out not in text:
+        return True
+    return let_in in text

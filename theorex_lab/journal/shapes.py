@@ -157,7 +157,7 @@ def names_seqs(shape: Shape) -> bool:
     elif isinstance(shape, list | tuple):
         parts = shape
     elif isinstance(shape, dict):
-        parts = [*shape.values()]
+        parts = list(shape.values())
     return any(map(names_seqs, parts))
 
 
@@ -171,33 +171,41 @@ def with_seqs(value: Any, shape: Shape, change: Callable[[int], int]) -> Any:
         return value
     if shape is SEQ:
         return change(value)
+    if isinstance(shape, dict):
+        return _members_with_seqs(value, shape, change)
     if isinstance(shape, tuple):
         (declared,) = filter(names_seqs, shape)
         return with_seqs(value, declared, change)
+    parts = list(value)
+    shapes: Sequence[Shape] = ()
     if isinstance(shape, list):
-        return [with_seqs(part, shape[0], change) for part in value]
+        shapes = shape * len(parts)
     if isinstance(shape, Row):
-        n_declared = len(shape.shapes)
-        pairs = zip(value[:n_declared], shape.shapes, strict=False)
-        changed = [with_seqs(part, declared, change) for part, declared in pairs]
-        return [*changed, *value[n_declared:]]
-    return _members_with_seqs(value, shape, change)
+        shapes = shape.shapes
+    for index, declared in enumerate(shapes):
+        part = parts[index]
+        changed = with_seqs(part, declared, change)
+        parts[index] = changed
+    return parts
 
 
 def _members_with_seqs(
     members: dict[str, Any], fields: dict[Any, Shape], change: Callable[[int], int]
 ) -> dict[str, Any]:
     """Return an object with each seq in its members changed."""
-    changed = dict(members)
+    shapes: dict[str, Shape] = {}
     for field, shape in fields.items():
         if field is str:
-            for name, value in members.items():
-                changed[name] = with_seqs(value, shape, change)
-            continue
+            shapes = dict.fromkeys(members, shape)
+            break
         name = field.removesuffix("?")
-        if name in members:
-            changed[name] = with_seqs(members[name], shape, change)
-    return changed
+        shapes[name] = shape
+    changed_members = {}
+    for name, value in members.items():
+        shape = shapes.get(name)
+        changed = with_seqs(value, shape, change)
+        changed_members[name] = changed
+    return changed_members
 
 
 def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:

@@ -38,10 +38,11 @@ def is_everyday(word: str) -> bool:
         return False
     if word in lex.everyday_nouns():
         return True
+    short_form = _DRAWN_OUT.sub(r"\1", word)
     kinds = lex.word_kinds()
-    kind = kinds.get(word)
+    kind = kinds.get(short_form)
     if kind is None:
-        kind = kinds.get(_DRAWN_OUT.sub(r"\1", word), lex.kind_by_form(word))
+        kind = lex.kind_by_form(word)
     return kind != lex.NOUN
 
 
@@ -60,13 +61,16 @@ def opening_words(labels: Iterable[str]) -> frozenset[str]:
     for label in labels:
         words = label.split()
         if len(words) > 1:
-            opened[words[0]].add(label)
-            ended[words[-1]].add(label)
+            first = words[0]
+            last = words[-1]
+            opened[first].add(label)
+            ended[last].add(label)
     words_that_open = set[str]()
     for word, phrases in opened.items():
-        n_ended = len(ended.get(word, ()))
-        fewest = max(_FEWEST_OPENED, _OPENED_FOR_EACH_ENDED * n_ended)
-        if len(phrases) >= fewest:
+        n_opened = len(phrases)
+        n_ended = len(ended[word])
+        is_open = n_opened >= _OPENED_FOR_EACH_ENDED * n_ended
+        if is_open and n_opened >= _FEWEST_OPENED:
             words_that_open.add(word)
     return frozenset(words_that_open)
 
@@ -85,8 +89,12 @@ def is_subject(label: str, openings: Collection[str] = ()) -> bool:
     >>> is_subject("task", {"task"})
     True
     """
-    words = label.split()
-    return any(word in openings or not is_everyday(word) for word in words)
+    for word in label.split():
+        if word in openings:
+            return True
+        if not is_everyday(word):
+            return True
+    return False
 
 
 def own_concepts(prompt: str, mentions: Collection[Mention]) -> list[int]:
@@ -106,7 +114,12 @@ def own_concepts(prompt: str, mentions: Collection[Mention]) -> list[int]:
     own_numbers = own_line_numbers(prompt)
     lines = []
     for number, line in enumerate(prompt.splitlines()):
-        if number in own_numbers and not is_likely_pasted(prompt, number):
+        if number not in own_numbers:
+            continue
+        if not is_likely_pasted(prompt, number):
             lines.append(line)
-    own_ids = {mention.concept_id for mention in extract("\n".join(lines))}
-    return [mention.concept_id for mention in mentions if mention.concept_id in own_ids]
+    own_text = "\n".join(lines)
+    own_mentions = extract(own_text)
+    own_ids = {mention.concept_id for mention in own_mentions}
+    ids = [mention.concept_id for mention in mentions]
+    return [concept_id for concept_id in ids if concept_id in own_ids]

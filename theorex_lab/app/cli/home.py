@@ -47,6 +47,7 @@ from theorex_lab.text.redact.redaction_scope import current
 if TYPE_CHECKING:
     from theorex_lab.core.settings import SettingsRecord
     from theorex_lab.files.formats.reports import FileReport
+    from theorex_lab.files.transcripts.importing import Imported
 
 NO_BACKUP = (
     "This is no backup: `theorex backup FILE` makes one, with the whole history."
@@ -480,20 +481,7 @@ def _import_transcripts(
     )
     if report.suggestion:
         note(report.suggestion)
-    totals = (
-        f"{report.events:8d} new of {report.files} transcripts, {report.already} there"
-        " already"
-    )
-    if report.replayed:
-        totals += f", {report.replayed} repeated by another session"
-    if report.skipped:
-        totals += f", {report.skipped} recorded by the hook"
-    lines = [totals]
-    for name, counts in sorted(report.projects.items()):
-        by_label = ", ".join(f"{count} {label}" for label, count in counts.items())
-        lines.append(f"          {name}: {by_label}")
-    for guess, count in sorted(report.guessed.items()):
-        lines.append(f"          {count} times {_GUESSES[guess]}")
+    lines = _imported_lines(report)
     if dry_run:
         lines.append("(a dry run: nothing was kept)")
     result = report.to_dict()
@@ -508,6 +496,25 @@ def _import_transcripts(
         ]
         is_failed = strict or not replayed.ok
     _tell(result, lines, problems, failed=is_failed)
+
+
+def _imported_lines(report: Imported) -> list[str]:
+    """Return what came in of transcripts, for people."""
+    totals = (
+        f"{report.events:8d} new of {report.files} transcripts, {report.already} there"
+        " already"
+    )
+    if report.replayed:
+        totals += f", {report.replayed} repeated by another session"
+    if report.skipped:
+        totals += f", {report.skipped} recorded by the hook"
+    lines = [totals]
+    for name, counts in sorted(report.projects.items()):
+        by_label = ", ".join(f"{count} {label}" for label, count in counts.items())
+        lines.append(f"          {name}: {by_label}")
+    for guess, count in sorted(report.guessed.items()):
+        lines.append(f"          {count} times {_GUESSES[guess]}")
+    return lines
 
 
 @command("archive")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from theorex_lab.app.cli.context import open_lab
-from theorex_lab.app.cli.replays import emit_replay
+from theorex_lab.app.cli.replays import emit_replay, step_line
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import theorex_command
 from theorex_lab.files.command_line import (
@@ -594,15 +594,21 @@ def maintain(
     if time_of_day is not None:
         raise click.UsageError("Give --at with --schedule.")
     if replay:
-        lab = open_lab()
-        report = lab.replay(
-            agent=None if agent == ALL else agent,
-            reviewer="heuristic" if reviewer == "auto" else reviewer,
-            vectors=not no_vectors,
-        )
-        emit_replay(report, lab.folder)
+        _replay(agent, reviewer, vectors=not no_vectors)
         return
     _run_maintenance(agent, reviewer)
+
+
+def _replay(agent: str, reviewer: str, *, vectors: bool) -> None:
+    """Run maintenance for each past day, and show what came of it."""
+    lab = open_lab()
+    chosen = "heuristic" if reviewer == "auto" else reviewer
+    report = lab.replay(
+        agent=None if agent == ALL else agent,
+        reviewer=chosen,
+        vectors=vectors,
+    )
+    emit_replay(report, lab.folder)
 
 
 def _run_maintenance(agent: str, reviewer: str) -> None:
@@ -616,10 +622,7 @@ def _run_maintenance(agent: str, reviewer: str) -> None:
         )
         emit(report.to_dict(), f"{under_way}; nothing was done")
         return
-    lines = [
-        f"{'ok' if step.ok else 'FAILED':<6} {step.name:<11} {step.detail}"
-        for step in report.steps
-    ]
+    lines = [step_line(step) for step in report.steps]
     failed = ", ".join(step.name for step in report.steps if not step.ok)
     if report.ok or not given_options().get("as_json"):
         emit(report.to_dict(), "\n".join(lines))

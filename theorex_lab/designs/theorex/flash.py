@@ -161,26 +161,7 @@ def score(
         vocabulary: The ids of the concepts that people said. Where there are any, a tool
             call has no others but the paths that it used, and none of its answer.
     """
-    # Imported here: a search, which asks for the design, extracts nothing.
-    from theorex_lab.text.extract import extract
-
-    paths: set[str] = set()
-    is_narrowed = bool(vocabulary) and event.kind == "tool_used"
-    if is_narrowed:
-        paths.update(map(shown_path, _paths_of(event.body)))
-    parts = []
-    for part in sourced_texts(event.body):
-        if is_narrowed and part.source == "tool":
-            continue
-        text = part.text.replace("\0", " ")
-        mentions = tuple(extract(text))
-        if is_narrowed:
-            mentions = tuple(
-                mention
-                for mention in mentions
-                if mention.concept_id in vocabulary or mention.surface in paths
-            )
-        parts.append((part.source, mentions))
+    parts = _mentions_by_source(event, vocabulary)
     by_id: dict[int, Mention] = {}
     for _, mentions in reversed(parts):
         for mention in mentions:
@@ -202,6 +183,35 @@ def score(
     return ScoredEvent(event, concepts, min(1.0, total), tuple(parts))
 
 
+def _mentions_by_source(
+    event: Event, vocabulary: Collection[int]
+) -> list[tuple[str, tuple[Mention, ...]]]:
+    """Return the concepts of an event by who said them; see `score`."""
+    # Imported here: a search, which asks for the design, extracts nothing.
+    from theorex_lab.text.extract import extract
+
+    is_narrowed = bool(vocabulary) and event.kind == "tool_used"
+    paths: set[str] = set()
+    if is_narrowed:
+        for path in _paths_of(event.body):
+            shown = shown_path(path)
+            paths.add(shown)
+
+    def is_wanted(mention: Mention) -> bool:
+        return mention.concept_id in vocabulary or mention.surface in paths
+
+    parts = []
+    for part in sourced_texts(event.body):
+        if is_narrowed and part.source == "tool":
+            continue
+        text = part.text.replace("\0", " ")
+        mentions = extract(text)
+        if is_narrowed:
+            mentions = [mention for mention in mentions if is_wanted(mention)]
+        parts.append((part.source, tuple(mentions)))
+    return parts
+
+
 def is_asked(body: Body) -> bool:
     """Return whether a capture is what a person asked, not an agent of another."""
     return "text" in body and not body.get("subagent")
@@ -216,7 +226,9 @@ def asked_in(events: Iterable[Event]) -> set[int]:
     for event in events:
         if is_asked(event.body):
             text = str(event.body["text"]).replace("\0", " ")
-            concept_ids.update(own_concepts(text, extract(text)))
+            mentions = extract(text)
+            own_ids = own_concepts(text, mentions)
+            concept_ids.update(own_ids)
     return concept_ids
 
 

@@ -5,6 +5,7 @@ what agents have given of their concepts to all. The shared web has ids and numb
 labels stay in the axon.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -110,16 +111,24 @@ class ShortTerm(View):
 
     def asked(self, agent: str) -> set[int]:
         """Return the ids of the concepts that people said to an agent."""
-        table = self.records
-        is_asked = (table["agent"] == self.agents.find(agent)) & (table["asked"] > 0)
-        return set(table["concept_id"][is_asked].tolist())
+        rows = self._asked_rows(agent)
+        concept_ids = self.records["concept_id"][rows]
+        return set(concept_ids.tolist())
 
     def opening_words(self, agent: str) -> frozenset[str]:
         """Return the words that open phrases of those who speak with an agent."""
+        rows = self._asked_rows(agent)
+        numbers = np.unique(self.records["label"][rows])
+        labels = map(self.labels.__getitem__, numbers.tolist())
+        return opening_words(labels)
+
+    def _asked_rows(self, agent: str) -> Ints:
+        """Return the rows of what people said to an agent."""
         table = self.records
-        is_asked = (table["agent"] == self.agents.find(agent)) & (table["asked"] > 0)
-        numbers = np.unique(table["label"][is_asked])
-        return opening_words([self.labels[number] for number in numbers.tolist()])
+        number = self.agents.find(agent)
+        is_asked = table["asked"] > 0
+        is_asked &= table["agent"] == number
+        return np.flatnonzero(is_asked)
 
     def window(
         self, now: int, *, agent: str, projects: Sequence[str] | None = None
@@ -164,14 +173,7 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
             "weight": weight,
             "project": origin.body.get("project", ""),
         }
-        if is_asked(origin.body):
-            asked = own_concepts(texts[source].replace("\0", " "), mentions)
-            if asked:
-                body["asked"] = asked
-        if TRUST[source] >= TRUST["agent"]:
-            refused = refused_concepts(texts[source], mentions)
-            if refused:
-                body["refused"] = refused
+        body |= _said_of(origin, source, texts[source], mentions)
         id_parts: list[Any] = [origin.id]
         if number > 0:
             id_parts.append(number)
@@ -186,6 +188,24 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
         )
         events.append(short_term_event)
     return events
+
+
+def _said_of(
+    origin: Event, source: str, text: str, mentions: Sequence["Mention"]
+) -> dict[str, list[int]]:
+    """Return which of the mentions a person said, and which were said to be refused."""
+    members: dict[str, list[int]] = {}
+    if is_asked(origin.body):
+        prompt = text.replace("\0", " ")
+        asked_ids = own_concepts(prompt, mentions)
+        if asked_ids:
+            members["asked"] = asked_ids
+    trust = TRUST[source]
+    if trust >= TRUST["agent"]:
+        refused_ids = refused_concepts(text, mentions)
+        if refused_ids:
+            members["refused"] = refused_ids
+    return members
 
 
 def _concept_of(mention: "Mention") -> list[Any]:
@@ -235,8 +255,10 @@ def graduates(
     rows = view.window(now, agent=agent)
     is_spoken_with = bool(view.asked(agent))
     if is_spoken_with:
-        rows = rows[table["asked"][rows] > 0]
-        rows = rows[_is_subject_of(view, rows, agent)]
+        is_said = table["asked"][rows] > 0
+        rows = rows[is_said]
+        is_of_work = _is_subject_of(view, rows, agent)
+        rows = rows[is_of_work]
     counted = counted_upto(view, agent)
     concept_of_row = table["concept_id"][rows]
     result = []
@@ -254,10 +276,13 @@ def graduates(
 def _is_subject_of(view: ShortTerm, rows: Ints, agent: str) -> Mask:
     """Return of each record whether its concept may be what the work is about."""
     openings = view.opening_words(agent)
-    numbers, positions = np.unique(view.records["label"][rows], return_inverse=True)
-    labels = [view.labels[number] for number in numbers.tolist()]
-    is_of_work = np.array([is_subject(label, openings) for label in labels], bool)
-    return is_of_work[positions]
+    labels = view.records["label"][rows]
+    subjects = []
+    for number in np.unique(labels).tolist():
+        label = view.labels[number]
+        if is_subject(label, openings):
+            subjects.append(number)
+    return np.isin(labels, subjects)
 
 
 def _on_enough_days(view: ShortTerm, rows: Ints, settings: Settings) -> list[int]:
@@ -265,12 +290,22 @@ def _on_enough_days(view: ShortTerm, rows: Ints, settings: Settings) -> list[int
 
     Most have fewer, and need no closer look.
     """
-    days = view.records["at"][rows] // MICROSECONDS_PER_DAY
-    pairs = np.stack([view.records["concept_id"][rows], days], axis=1)
-    concept_ids = np.unique(pairs, axis=0)[:, 0]
-    ids, n_days = np.unique(concept_ids, return_counts=True)
-    enough_ids: list[int] = ids[n_days >= settings.graduation_days].tolist()
-    return enough_ids
+    records = view.records
+    days = records["at"][rows] // MICROSECONDS_PER_DAY
+    ids = records["concept_id"][rows]
+    pairs = set(
+        zip(
+            ids.tolist(),
+            days.tolist(),
+            strict=True,
+        )
+    )
+    n_days = Counter(concept_id for concept_id, _ in pairs)
+    enough_ids = []
+    for concept_id, count in n_days.items():
+        if count >= settings.graduation_days:
+            enough_ids.append(concept_id)
+    return sorted(enough_ids)
 
 
 def _graduate_of(
