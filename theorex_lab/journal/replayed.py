@@ -150,13 +150,18 @@ class ReplayedJournal(Journal):
             if is_there:
                 wanted.add(seq)
         for event_id in ids:
-            seq = self._seqs_by_id.get(event_id, 0)
-            if seq:
-                wanted.add(seq)
+            if event_id not in self._seqs_by_id:
+                continue
+            seq = self._seqs_by_id[event_id]
+            wanted.add(seq)
         events = map(self._at, sorted(wanted))
         if erased:
             return list(events)
-        return [event for event in events if not event.erased]
+        readable_events = []
+        for event in events:
+            if not event.erased:
+                readable_events.append(event)
+        return readable_events
 
     def tail(
         self,

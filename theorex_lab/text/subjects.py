@@ -28,10 +28,10 @@ _PLAIN_WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 
 
 @lru_cache(maxsize=16_384)
-def is_everyday(word: str) -> bool:
+def is_everyday_word(word: str) -> bool:
     """Return whether a word, in its canonical form, is said of any work.
 
-    >>> [is_everyday(word) for word in ("status", "changes", "hmmm", "parser", "a.py")]
+    >>> [is_everyday_word(word) for word in ("status", "changes", "hmmm", "parser", "a.py")]
     [True, True, True, False, False]
     """
     if not _PLAIN_WORD.fullmatch(word):
@@ -75,7 +75,7 @@ def opening_words(labels: Iterable[str]) -> frozenset[str]:
     return frozenset(words_that_open)
 
 
-def is_subject(label: str, openings: Collection[str] = ()) -> bool:
+def may_be_subject(label: str, openings: Collection[str] = ()) -> bool:
     """Return whether a concept may stand for what a work is about.
 
     Names, identifiers, paths and phrases with a word of their own may.
@@ -84,15 +84,15 @@ def is_subject(label: str, openings: Collection[str] = ()) -> bool:
         label: Its canonical form.
         openings: The words that `opening_words` gives.
 
-    >>> [is_subject(label) for label in ("session repo", "error message", "src/a.py")]
+    >>> [may_be_subject(label) for label in ("session repo", "error message", "src/a.py")]
     [True, False, True]
-    >>> is_subject("task", {"task"})
+    >>> may_be_subject("task", {"task"})
     True
     """
     for word in label.split():
         if word in openings:
             return True
-        if not is_everyday(word):
+        if not is_everyday_word(word):
             return True
     return False
 
