@@ -1,4 +1,4 @@
-"""A past that is lived through is as if the memory had been there from the first day."""
+"""A past that is replayed is as if the memory had been there from the first day."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_repeating_a_replay_changes_nothing(tmp_path: Path) -> None:
     assert after == before
 
 
-def test_what_maintenance_has_seen_is_not_lived_through_again(tmp_path: Path) -> None:
+def test_what_maintenance_has_seen_is_not_replayed(tmp_path: Path) -> None:
     _imported(tmp_path)
     with _opened(tmp_path, LATER) as lab:
         lab.maintain(reviewer="heuristic")

@@ -8,7 +8,7 @@ not there yet (see `journal.replayed`).
 
 Each evening is one transaction, which a report of maintenance ends. It says which evening
 it was, so that a replay that was killed goes on where it stopped, and repeating changes
-nothing. What maintenance came after in its own time is not lived through again.
+nothing. What maintenance came after in its own time is not replayed.
 
 No model judges, and no policy is tested: a policy is for what comes. The vectors and the
 briefings are made once, at the end.
@@ -136,7 +136,7 @@ def replay_maintenance(
         if not lease.held:
             return ReplayReport(ran=False, holder=lease.holder)
         report = ReplayReport()
-        _live_through(
+        _replay_evenings(
             home, lease, report, agent=agent, review=review, progress=progress
         )
         if not report.evenings:
@@ -149,7 +149,7 @@ def replay_maintenance(
         return report
 
 
-def _live_through(
+def _replay_evenings(
     home: Home,
     lease: Lease,
     report: ReplayReport,
@@ -158,7 +158,7 @@ def _live_through(
     review: ReviewHome,
     progress: bool | None,
 ) -> None:
-    """Live through the evenings that are due, and count what came of them."""
+    """Replay the evenings that are due, and count what came of them."""
     past = _Past(home.journal.tail(0, erased=True), home.clock.now())
     evenings = past.evenings()
     if not evenings:
@@ -192,7 +192,7 @@ class _Evening(NamedTuple):
     Attributes:
         day: The UTC day, since 1970.
         at: When maintenance runs (µs UTC).
-        events: What happened since the evening before, and was not lived through.
+        events: What happened since the evening before, and no maintenance has seen.
         is_quiet: Whether nothing was captured that day.
     """
 
@@ -278,7 +278,7 @@ class _ReplayRun:
 
 
 class _Past:
-    """What a journal holds, and what of it no maintenance has lived through.
+    """What a journal holds, and what of it no maintenance has seen.
 
     Attributes:
         last_seq: The last seq.

@@ -879,7 +879,7 @@ class Lab:
         vectors: bool = True,
         progress: bool | None = None,
     ) -> ReplayReport:
-        """Live through what no maintenance has seen, evening by evening.
+        """Run maintenance for each past day that none has seen, as of that day.
 
         See `evolution.replay.replay_maintenance`: maintenance runs as it would have run
         at the end of each day on which something happened. It is for sessions that were

@@ -347,8 +347,8 @@ def import_(
     lines in the form that a hook gets. Secrets in them are always masked. With
     --trusted the prompts count as your own word; without it they are untrusted.
 
-    With --replay the sessions are lived through as `theorex maintain --replay` does it,
-    so that the memory is as it would be had it been there from the first day.
+    With --replay maintenance then runs for each day, as `theorex maintain --replay` does
+    it. The memory is then as if it had been there from the first day.
 
     Importing twice imports once. Imported runs of models do not decide where `theorex
     route` sends a query, unless --trusted is given. Pages of facts (life, ops, the days

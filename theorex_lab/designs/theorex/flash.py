@@ -212,7 +212,7 @@ def _mentions_by_source(
     return parts
 
 
-def is_asked(body: Body) -> bool:
+def is_of_person(body: Body) -> bool:
     """Return whether a capture is what a person asked, not an agent of another."""
     return "text" in body and not body.get("subagent")
 
@@ -224,7 +224,7 @@ def asked_in(events: Iterable[Event]) -> set[int]:
 
     concept_ids: set[int] = set()
     for event in events:
-        if is_asked(event.body):
+        if is_of_person(event.body):
             text = str(event.body["text"]).replace("\0", " ")
             mentions = extract(text)
             own_ids = own_concepts(text, mentions)

@@ -17,7 +17,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import Axon, Ints, Mask
-from theorex_lab.designs.theorex.flash import ScoredEvent, is_asked, sourced_texts
+from theorex_lab.designs.theorex.flash import ScoredEvent, is_of_person, sourced_texts
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, encode, new_event
@@ -25,7 +25,7 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.decay import Items, Tier, rank_order, tiers
 from theorex_lab.memory.observation import TRUST, common_project
 from theorex_lab.text.corroboration import is_worded, refused_concepts
-from theorex_lab.text.subjects import is_subject, opening_words, own_concepts
+from theorex_lab.text.subjects import may_be_subject, opening_words, own_concepts
 
 if TYPE_CHECKING:
     from theorex_lab.text.extract import Mention
@@ -195,7 +195,7 @@ def _said_of(
 ) -> dict[str, list[int]]:
     """Return which of the mentions a person said, and which were said to be refused."""
     members: dict[str, list[int]] = {}
-    if is_asked(origin.body):
+    if is_of_person(origin.body):
         prompt = text.replace("\0", " ")
         asked_ids = own_concepts(prompt, mentions)
         if asked_ids:
@@ -280,7 +280,7 @@ def _is_subject_of(view: ShortTerm, rows: Ints, agent: str) -> Mask:
     subjects = []
     for number in np.unique(labels).tolist():
         label = view.labels[number]
-        if is_subject(label, openings):
+        if may_be_subject(label, openings):
             subjects.append(number)
     return np.isin(labels, subjects)
 
