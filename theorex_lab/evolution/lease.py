@@ -111,16 +111,22 @@ class Lease:
             if self.home.clock.now() >= renewed_from:
                 append(self._event(number + 1))
 
-    def append(self, events: Sequence[Event]) -> None:
+    def append(self, events: Sequence[Event]) -> list[int]:
         """Append events while it is ours, so that nothing comes from who has lost it.
+
+        Returns:
+            Their seqs.
 
         Raises:
             LeaseLost: Where another process has it.
         """
         with self.home.journal.exclusive() as append:
             self._held_event()
+            seqs = []
             for event in events:
-                append(event)
+                seq = append(event)
+                seqs.append(seq)
+            return seqs
 
     def release(self) -> None:
         """Give it back; where it was lost there is nothing to give."""

@@ -34,6 +34,7 @@ _PROBLEMS_REPORTED = 3
 _MOST_PROJECTS = 50  # whose contexts are rendered
 # Of an `agent`, or of all where it is None.
 ReviewFailures = Callable[..., Sequence[TraceReviewRecord]]
+Steps = dict[str, Callable[[], str]]
 
 
 class StepReport(NamedTuple):
@@ -155,7 +156,8 @@ class _Maintenance:
     def run(self, lease: Lease) -> MaintenanceReport:
         """Run every step, and append the report unless nothing has happened."""
         results = [
-            self._isolated(lease, name, step) for name, step in self._steps().items()
+            run_step(self.home, lease, name, step)
+            for name, step in self._steps().items()
         ]
         report = MaintenanceReport(True, results)
         if report.ok and self._last_kind() == "nightly":
@@ -170,25 +172,17 @@ class _Maintenance:
         )
         return report
 
-    def _steps(self) -> dict[str, Callable[[], str]]:
+    def _steps(self) -> Steps:
         """Return the steps by name, in their order, those of the designs among them."""
-        before_policy_test: dict[str, Callable[[], str]] = {}
-        after_policy_test: dict[str, Callable[[], str]] = {}
-        for design in self.home.designs:
-            for step in design.steps:
-                steps = (
-                    before_policy_test if step.before_policy_test else after_policy_test
-                )
-                steps[step.name] = partial(step.run, self.home, self.agent)
+        before, after = design_steps(self.home, self.agent)
         return {
             "judge": self.judge,
             "review": self.review,
-            **before_policy_test,
+            **before,
             "acceptance": self.test_policy,
-            **after_policy_test,
+            **after,
             "cards": self.cards,
-            "embed": self.embed,
-            "briefing": self.save_briefings,
+            **closing_steps(self.home),
         }
 
     def _last_kind(self) -> str:
@@ -210,11 +204,7 @@ class _Maintenance:
         """Review the failures that wait for it."""
         records = self.review_failures(agent=self.agent)
         self.fixes = sum(record.written_to_axon for record in records)
-        problems = Counter(record.problem for record in records if record.problem)
-        report = f"{self.fixes} fixes written"
-        for problem, n_failures in problems.most_common(_PROBLEMS_REPORTED):
-            report += f"; {n_failures} wait on: {problem}"
-        return report
+        return describe_reviews(records)
 
     def test_policy(self) -> str:
         """Judge the policy that is proposed for each part."""
@@ -227,41 +217,90 @@ class _Maintenance:
             return "no model was to be asked"
         return rewrite_cards(self.home)
 
-    def embed(self) -> str:
-        """Compute the vectors that are queued.
 
-        Where the embedder is silent they wait on.
-        """
-        vectors = Searcher(self.home).vectors
-        try:
-            return vectors.no_vectors or f"{vectors.embed_pending()} embedded"
-        except ModelUnavailable as error:
-            return f"{vectors.coverage()['queued']} wait on: {error}"
+def design_steps(home: Home, agent: str | None) -> tuple[Steps, Steps]:
+    """Return the designs' steps by name, in their order.
 
-    def save_briefings(self) -> str:
-        """Bring up to date what hooks give.
+    Those that come before the acceptance test are apart from those that follow it.
+    """
+    before: Steps = {}
+    after: Steps = {}
+    for design in home.designs:
+        for step in design.steps:
+            steps = before if step.before_policy_test else after
+            steps[step.name] = partial(step.run, home, agent)
+    return before, after
 
-        This is done for the projects that were active last, or for the one project that
-        is maintained.
-        """
-        briefing, n_projects = refresh(self.home, _MOST_PROJECTS)
-        report = f"{len(briefing.lines)} lines in {briefing.tokens} tokens"
-        if n_projects:
-            report += f", and for {n_projects} project(s)"
-        return report
 
-    def _isolated(self, lease: Lease, name: str, step: Callable[[], str]) -> StepReport:
-        """Run a step, and return how it ended."""
-        lease.renew()
-        started = self.home.clock.now()
-        try:
-            detail = step()
-            ok = True
-        except TheorexError as error:
-            detail = str(error)
-            ok = False
-        seconds = (self.home.clock.now() - started) / _MICROSECONDS
-        return StepReport(name, ok, seconds, detail)
+def closing_steps(home: Home) -> Steps:
+    """Return the steps that come last, by name: vectors, and what hooks give."""
+    return {
+        "embed": partial(_embed, home),
+        "briefing": partial(_save_briefings, home),
+    }
+
+
+def _embed(home: Home) -> str:
+    """Compute the vectors that are queued.
+
+    Where the embedder is silent they wait on.
+    """
+    vectors = Searcher(home).vectors
+    try:
+        return vectors.no_vectors or f"{vectors.embed_pending()} embedded"
+    except ModelUnavailable as error:
+        return f"{vectors.coverage()['queued']} wait on: {error}"
+
+
+def _save_briefings(home: Home) -> str:
+    """Bring up to date what hooks give.
+
+    This is done for the projects that were active last, or for the one project that
+    is maintained.
+    """
+    briefing, n_projects = refresh(home, _MOST_PROJECTS)
+    report = f"{len(briefing.lines)} lines in {briefing.tokens} tokens"
+    if n_projects:
+        report += f", and for {n_projects} project(s)"
+    return report
+
+
+def run_step(
+    home: Home, lease: Lease, name: str, step: Callable[[], str]
+) -> StepReport:
+    """Run a step, and return how it ended.
+
+    A step that fails is reported; it stops none after it.
+
+    Args:
+        home: The home, whose clock says how long it took.
+        lease: The lease, which is renewed first.
+        name: The name of the step.
+        step: Does it, and returns what it did.
+
+    Raises:
+        LeaseLost: Another process has taken over.
+    """
+    lease.renew()
+    started = home.clock.now()
+    try:
+        detail = step()
+        ok = True
+    except TheorexError as error:
+        detail = str(error)
+        ok = False
+    seconds = (home.clock.now() - started) / _MICROSECONDS
+    return StepReport(name, ok, seconds, detail)
+
+
+def describe_reviews(records: Sequence[TraceReviewRecord]) -> str:
+    """Return what came of reviews of failures, for people."""
+    n_fixes = sum(record.written_to_axon for record in records)
+    problems = Counter(record.problem for record in records if record.problem)
+    report = f"{n_fixes} fixes written"
+    for problem, n_failures in problems.most_common(_PROBLEMS_REPORTED):
+        report += f"; {n_failures} wait on: {problem}"
+    return report
 
 
 def for_each_agent(home: Home, agent: str | None, act: Callable[[str], T]) -> list[T]:

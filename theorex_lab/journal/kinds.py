@@ -439,6 +439,14 @@ KINDS = {
             "steps": [{"name": str, "ok": bool, "seconds": AMOUNT, "detail": str}],
             "fixes": (COUNT, None),
             "gate": [{str: object}],
+            # Which evening of the past it was, the last seq that was captured by then,
+            # and how many events were appended with it, right before it.
+            "replayed?": {
+                "day": int,
+                "is_quiet": bool,
+                "upto": COUNT,
+                "events": COUNT,
+            },
         },
     ),
 }

@@ -128,6 +128,9 @@ def row(*shapes: Shape) -> Row:
 FILLED = FieldRule(str, "a text that is not empty", bool)
 # How many there are; sums of such numbers stay exact.
 COUNT = FieldRule(int, "a whole number from 0", lambda number: 0 <= number <= 2**53)
+# The seq of an event of the same journal, up to which something was done; greater than
+# any where all there is was done.
+SEQ = FieldRule(int, "a whole number from 0", lambda number: number >= 0)
 # A finite number from 0.
 AMOUNT = FieldRule(float, "a number from 0", lambda number: number >= 0)
 # How sure, how alike, how good.
@@ -138,6 +141,71 @@ TIME = FieldRule(
     "a time in microseconds of the years 1 to 9999",
     lambda at: -62_135_596_800_000_000 <= at <= 253_402_300_799_999_999,
 )
+
+
+def names_seqs(shape: Shape) -> bool:
+    """Return whether values of a shape may hold the seq of an event, see `SEQ`.
+
+    >>> names_seqs({"upto?": (SEQ, None)}), names_seqs({"events": COUNT})
+    (True, False)
+    """
+    if shape is SEQ:
+        return True
+    parts: Sequence[Shape] = ()
+    if isinstance(shape, Row):
+        parts = shape.shapes
+    elif isinstance(shape, list | tuple):
+        parts = shape
+    elif isinstance(shape, dict):
+        parts = list(shape.values())
+    return any(map(names_seqs, parts))
+
+
+def with_seqs(value: Any, shape: Shape, change: Callable[[int], int]) -> Any:
+    """Return a value with each seq in it changed that its shape declares.
+
+    >>> with_seqs({"passed": [["t-1", 7, "short"]]}, {"passed": [row(str, SEQ)]}, abs)
+    {'passed': [['t-1', 7, 'short']]}
+    """
+    if value is None or not names_seqs(shape):
+        return value
+    if shape is SEQ:
+        return change(value)
+    if isinstance(shape, dict):
+        return _members_with_seqs(value, shape, change)
+    if isinstance(shape, tuple):
+        (declared,) = filter(names_seqs, shape)
+        return with_seqs(value, declared, change)
+    parts = list(value)
+    shapes: Sequence[Shape] = ()
+    if isinstance(shape, list):
+        shapes = shape * len(parts)
+    if isinstance(shape, Row):
+        shapes = shape.shapes
+    for index, declared in enumerate(shapes):
+        part = parts[index]
+        changed = with_seqs(part, declared, change)
+        parts[index] = changed
+    return parts
+
+
+def _members_with_seqs(
+    members: dict[str, Any], fields: dict[Any, Shape], change: Callable[[int], int]
+) -> dict[str, Any]:
+    """Return an object with each seq in its members changed."""
+    shapes: dict[str, Shape] = {}
+    for field, shape in fields.items():
+        if field is str:
+            shapes = dict.fromkeys(members, shape)
+            break
+        name = field.removesuffix("?")
+        shapes[name] = shape
+    changed_members = {}
+    for name, value in members.items():
+        shape = shapes.get(name)
+        changed = with_seqs(value, shape, change)
+        changed_members[name] = changed
+    return changed_members
 
 
 def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:

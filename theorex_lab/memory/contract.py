@@ -8,6 +8,7 @@ default, so that a small one stays small.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -545,6 +546,7 @@ class Design:
         retrieve: (home, its search, query, now, tokens) → what a query gets, where that
             is more than search gives.
         steps: Its steps of the maintenance.
+        results: By event kind, what people call several of what those steps make.
         audit: Its entries of the audit log.
         policies: What the offline acceptance test judges, by name.
         files: Its files.
@@ -592,6 +594,7 @@ class Design:
     flush: Callable[[Home, str, str], Any] | None = None
     retrieve: Callable[[Home, Any, str, int, int], Sequence[Item]] | None = None
     steps: tuple[MaintenanceStep, ...] = ()
+    results: Mapping[str, str] = field(default_factory=dict)
     audit: AuditPart | None = None
     policies: Mapping[str, PolicyPart] = field(default_factory=dict)
     files: tuple[FileLayout, ...] = ()
@@ -781,6 +784,30 @@ class Home:
         _ = self.views, self.designs  # made once, for both
         other = copy(self)
         other.project = self.journal.places().current(check_project(project))
+        return other
+
+    def at_another_time(self, folder: Path, journal: Journal, clock: Clock) -> Home:
+        """Return a home that reads another journal, by another clock.
+
+        It has the settings, the designs and the project of this one. Its views keep no
+        snapshots.
+
+        Args:
+            folder: The folder, for what its designs may write.
+            journal: The journal.
+            clock: The clock.
+        """
+        from theorex_lab.journal.view import Views
+
+        # Made once, for both.
+        _ = self.designs, self.chosen_embedder
+        other = copy(self)
+        other.folder = folder
+        other.journal = journal
+        other.clock = clock
+        other.views = Views(
+            journal, folder / "views", snapshot_after_events=sys.maxsize
+        )
         return other
 
     @cached_property

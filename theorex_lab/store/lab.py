@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.cases import Reviewer, TraceReviewRecord
     from theorex_lab.evolution.maintenance import MaintenanceReport
     from theorex_lab.evolution.outcomes import OutcomeLog
+    from theorex_lab.evolution.replay import ReplayReport
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.files.ingest.documents import FileReader, Ingested
     from theorex_lab.files.transcripts.importing import Imported
@@ -868,6 +869,47 @@ class Lab:
             review=review,
             agent=agent,
             asks_models=reviewer in ("auto", "model"),
+        )
+
+    def replay(
+        self,
+        *,
+        agent: str | None = None,
+        reviewer: str | Reviewer = "heuristic",
+        vectors: bool = True,
+        progress: bool | None = None,
+    ) -> ReplayReport:
+        """Run maintenance for each past day that none has seen, as of that day.
+
+        See `evolution.replay.replay_maintenance`: maintenance runs as it would have run
+        at the end of each day on which something happened. It is for sessions that were
+        imported. Repeating it changes nothing.
+
+        Args:
+            agent: The agent, None for all.
+            reviewer: The reviewer of failures, or its kind: auto, heuristic or model.
+            vectors: Whether vectors are computed at the end.
+            progress: Whether a bar is shown; None: in a terminal or notebook.
+
+        Returns:
+            What came of it.
+
+        Raises:
+            InvalidInput: The agent is outside the rule.
+            StorageError: The journal cannot be written.
+            LeaseLost: Another process has taken over.
+        """
+        from theorex_lab.evolution.failures import review_failures
+        from theorex_lab.evolution.replay import replay_maintenance
+
+        chosen = self.reviewer(reviewer)[0] if isinstance(reviewer, str) else reviewer
+
+        def review(home: Home, agent: str | None) -> Sequence[TraceReviewRecord]:
+            return review_failures(home, chosen, agent=agent)
+
+        self.dispatcher.close_lost()
+        return replay_maintenance(
+            self.home, review=review, agent=agent, embeds=vectors, progress=progress
         )
 
     def verify(self) -> Verification:

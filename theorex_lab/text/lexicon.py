@@ -178,7 +178,15 @@ def word_kinds() -> dict[str, int]:
         kinds[noun + "s"] = STOP_NOUN
     kinds.update((noun, STOP_NOUN) for noun in _words("stop noun plurals"))
     kinds["to"] = TO
+    for modal in [word for word in kinds if word.endswith("n't")]:
+        kinds.setdefault(modal.replace("'", ""), MODAL)
     return kinds
+
+
+@cache
+def everyday_nouns() -> frozenset[str]:
+    """Return the nouns that are said of any software, in the singular."""
+    return frozenset(_words("everyday nouns"))
 
 
 @cache

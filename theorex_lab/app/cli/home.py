@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from theorex_lab.app.cli.context import open_lab
+from theorex_lab.app.cli.replays import replay_lines
 from theorex_lab.core.clock import to_iso, to_microseconds
 from theorex_lab.core.errors import FilesThere, InvalidInput
 from theorex_lab.core.settings import (
@@ -37,6 +38,7 @@ from theorex_lab.files.command_line import (
     tends_project,
 )
 from theorex_lab.files.command_line.options import (
+    NO_VECTORS,
     agent_option,
     nearest,
     note,
@@ -47,6 +49,7 @@ from theorex_lab.text.redact.redaction_scope import current
 if TYPE_CHECKING:
     from theorex_lab.core.settings import SettingsRecord
     from theorex_lab.files.formats.reports import FileReport
+    from theorex_lab.files.transcripts.importing import Imported
     from theorex_lab.store.lab import Lab
 
 NO_BACKUP = (
@@ -341,6 +344,12 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     is_flag=True,
     help="With --transcripts: show what would come in, and keep nothing.",
 )
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="With --transcripts: then run maintenance for each day, as of that day.",
+)
+@NO_VECTORS
 @click.argument("path", metavar="[PATH]", required=False, type=_PATH)
 @keeps_secrets
 def import_(
@@ -352,6 +361,8 @@ def import_(
     project: str,
     since: str | None,
     dry_run: bool,
+    replay: bool,
+    no_vectors: bool,
 ) -> None:
     """PATH is a folder that `theorex export` wrote, or one file of it.
 
@@ -368,6 +379,9 @@ def import_(
     lines in the form that a hook gets. Secrets in them are always masked. With
     --trusted the prompts count as your own word; without it they are untrusted.
 
+    With --replay maintenance then runs for each day, as `theorex maintain --replay` does
+    it. The memory is then as if it had been there from the first day.
+
     Importing twice imports once. Imported runs of models do not decide where `theorex
     route` sends a query, unless --trusted is given. Pages of facts (life, ops, the days
     in memory), MEMORY.md and SOUL.md are not read: facts.jsonl holds what they show.
@@ -381,8 +395,10 @@ def import_(
     already, skipped, projects, problems, trusted, …}, where there are any also replayed
     (events of another session that this one repeats), unread (lines) and guessed, the
     number of times by how each was guessed: neighbour, file, future, number,
-    leap_second, backwards
+    leap_second, backwards; with --replay also replay: {ran, ok, days, evenings, events,
+    results, failed, steps: [{name, ok, seconds, detail}]}
     """
+    _check_replay(transcripts, replay=replay, dry_run=dry_run, no_vectors=no_vectors)
     if transcripts is not None:
         if path is not None or current().keeps_secrets:
             raise click.UsageError(
@@ -396,6 +412,8 @@ def import_(
             project=project,
             since=since,
             dry_run=dry_run,
+            replay=replay,
+            vectors=not no_vectors,
         )
         return
     if project or since or dry_run:
@@ -404,6 +422,22 @@ def import_(
         )
     reports = open_lab().import_files(path, agent=agent, trusted=trusted)
     _tell_imported(reports, strict=strict)
+
+
+def _check_replay(
+    transcripts: Path | None, *, replay: bool, dry_run: bool, no_vectors: bool
+) -> None:
+    """Refuse options that say nothing without others.
+
+    Raises:
+        UsageError: One is there without the other, or with --dry-run.
+    """
+    if replay and (transcripts is None or dry_run):
+        raise click.UsageError(
+            "Give --replay with --transcripts PATH and without --dry-run."
+        )
+    if no_vectors and not replay:
+        raise click.UsageError("Give --no-vectors with --replay.")
 
 
 def _tell_imported(reports: list[FileReport], *, strict: bool) -> None:
@@ -487,10 +521,13 @@ def _import_transcripts(
     project: str,
     since: str | None,
     dry_run: bool,
+    replay: bool,
+    vectors: bool,
 ) -> None:
     """Take in transcripts, and tell what came in."""
     earliest = None if since is None else _moment(since)
-    report = open_lab().import_transcripts(
+    lab = open_lab()
+    report = lab.import_transcripts(
         path,
         project=project,
         since=earliest,
@@ -500,6 +537,25 @@ def _import_transcripts(
     )
     if report.suggestion:
         note(report.suggestion)
+    lines = _imported_lines(report)
+    if dry_run:
+        lines.append("(a dry run: nothing was kept)")
+    result = report.to_dict()
+    problems = list(report.problems)
+    is_failed = strict
+    if replay:
+        replayed = lab.replay(vectors=vectors)
+        result["replay"] = replayed.to_dict()
+        lines += replay_lines(replayed)
+        problems += [
+            f"a step of the replay failed: {name}" for name in replayed.failed_steps
+        ]
+        is_failed = strict or not replayed.ok
+    _tell(result, lines, problems, failed=is_failed)
+
+
+def _imported_lines(report: Imported) -> list[str]:
+    """Return what came in of transcripts, for people."""
     totals = (
         f"{report.events} new events of {report.files} transcripts,"
         f" {report.already} there already"
@@ -514,9 +570,7 @@ def _import_transcripts(
         lines.append(f"    {name}: {by_label}")
     for guess, count in sorted(report.guessed.items()):
         lines.append(f"    {count} times {_GUESSES[guess]}")
-    if dry_run:
-        lines.append("(a dry run: nothing was kept)")
-    _tell(report.to_dict(), lines, report.problems, failed=strict)
+    return lines
 
 
 @command("archive")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from theorex_lab.app.cli.context import open_lab
+from theorex_lab.app.cli.replays import emit_replay, step_line
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import theorex_command
 from theorex_lab.files.command_line import (
@@ -25,6 +26,7 @@ from theorex_lab.files.command_line import (
 )
 from theorex_lab.files.command_line.options import (
     ANY_AGENT,
+    NO_VECTORS,
     OWN_AGENT,
     REVIEWER,
     SESSION,
@@ -549,8 +551,19 @@ def _test_policy() -> None:
     metavar="HH:MM",
     help="With --schedule: the time of day, by this machine's clock; default: 03:00.",
 )
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Run it for each past day that no maintenance has seen, as of that day.",
+)
+@NO_VECTORS
 def maintain(
-    agent: str, reviewer: str, scheduler: str | None, time_of_day: str | None
+    agent: str,
+    reviewer: str,
+    scheduler: str | None,
+    time_of_day: str | None,
+    replay: bool,
+    no_vectors: bool,
 ) -> None:
     """It reviews failures, tests the policy and brings every design up to date.
 
@@ -562,15 +575,40 @@ def maintain(
     process holds the lease and until when. A process that was killed holds it for
     leaseSeconds at most.
 
+    --replay is for sessions that were imported. Maintenance runs as it would have run
+    at the end of each day on which something happened, and of the day after: what
+    happened later is not there yet, and every window of days ends on that day. What
+    maintenance has seen in its own time is not run through again. A replay that was
+    killed goes on where it stopped. No policy is tested, and no model is asked unless
+    --reviewer model is given.
+
     JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}, with held_by and until where
-    it did not run; with --schedule {kind, files}
+    it did not run; with --replay {ran, ok, days, evenings, events, results, failed,
+    steps: [{name, ok, seconds, detail}]}; with --schedule {kind, files}
     """
+    if no_vectors and not replay:
+        raise click.UsageError("Give --no-vectors with --replay.")
     if scheduler is not None:
         _print_schedule(scheduler, "03:00" if time_of_day is None else time_of_day)
         return
     if time_of_day is not None:
         raise click.UsageError("Give --at with --schedule.")
+    if replay:
+        _replay(agent, reviewer, vectors=not no_vectors)
+        return
     _run_maintenance(agent, reviewer)
+
+
+def _replay(agent: str, reviewer: str, *, vectors: bool) -> None:
+    """Run maintenance for each past day, and show what came of it."""
+    lab = open_lab()
+    chosen = "heuristic" if reviewer == "auto" else reviewer
+    report = lab.replay(
+        agent=None if agent == ALL else agent,
+        reviewer=chosen,
+        vectors=vectors,
+    )
+    emit_replay(report, lab.folder)
 
 
 def _run_maintenance(agent: str, reviewer: str) -> None:
@@ -584,10 +622,7 @@ def _run_maintenance(agent: str, reviewer: str) -> None:
         )
         emit(report.to_dict(), f"{under_way}; nothing was done")
         return
-    lines = [
-        f"{'ok' if step.ok else 'FAILED':<6} {step.name:<11} {step.detail}"
-        for step in report.steps
-    ]
+    lines = [step_line(step) for step in report.steps]
     failed = ", ".join(step.name for step in report.steps if not step.ok)
     if report.ok or not given_options().get("as_json"):
         emit(report.to_dict(), "\n".join(lines))

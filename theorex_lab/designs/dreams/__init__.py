@@ -10,6 +10,7 @@ from theorex_lab.journal.kinds import PROJECT, SOURCE
 from theorex_lab.journal.shapes import (
     COUNT,
     FILLED,
+    SEQ,
     SHARE,
     TIME,
     Kind,
@@ -131,7 +132,7 @@ KINDS = {
         },
     ),
     "strategy": Kind(
-        1, "one was made of a trajectory", {**_TOLD, "trajectory": str, "upto": COUNT}
+        1, "one was made of a trajectory", {**_TOLD, "trajectory": str, "upto": SEQ}
     ),
     "strategy_merged": Kind(
         1,
@@ -142,7 +143,7 @@ KINDS = {
             "absorbed": str,
             "undo": bool,
             "trajectory?": str,
-            "upto?": COUNT,
+            "upto?": SEQ,
             "why?": str,
         },
     ),
@@ -186,7 +187,7 @@ KINDS = {
             "domain": str,
             "dreamer": str,
             "phase_log": [str],
-            "passed": [row(str, COUNT, str)],
+            "passed": [row(str, SEQ, str)],
             "held": [row(str, str)],
         },
     ),

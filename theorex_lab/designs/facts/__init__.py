@@ -4,6 +4,7 @@ from theorex_lab.journal.kinds import PROJECT, SOURCE
 from theorex_lab.journal.shapes import (
     COUNT,
     FILLED,
+    SEQ,
     SHARE,
     TIME,
     FieldRule,
@@ -98,7 +99,7 @@ KINDS = {
         1,
         "the captures up to this seq were read for facts",
         {
-            "upto": COUNT,
+            "upto": SEQ,
             "captures?": COUNT,
             "facts?": COUNT,
             "superseded?": COUNT,

@@ -129,6 +129,7 @@ DESIGN = Design(
     retrieve=_retrieve_facts,
     flush=_extract_new,
     steps=(MaintenanceStep("heartbeat", _maintenance_step),),
+    results={"fact": "facts"},
     audit=AuditPart(
         READ_FROM, audit_telling("facts", "by", "why", "entity", "to", "note_id")
     ),

@@ -4,7 +4,16 @@ There are episodes, records by key, a graph of theorems, insights by domain, and
 """
 
 from theorex_lab.journal.kinds import PROJECT, SOURCE
-from theorex_lab.journal.shapes import AMOUNT, COUNT, FILLED, SHARE, TIME, Kind, one_of
+from theorex_lab.journal.shapes import (
+    AMOUNT,
+    COUNT,
+    FILLED,
+    SEQ,
+    SHARE,
+    TIME,
+    Kind,
+    one_of,
+)
 
 CATEGORIES = ("domain_knowledge", "proof_strategy", "open_problems", "pitfalls")
 RELATIONS = ("uses", "generalizes", "specializes", "contradicts")
@@ -105,7 +114,7 @@ KINDS = {
             "session_id": str,
             "status": str,
             "domain": str,
-            "upto": COUNT,
+            "upto": SEQ,
             "learnt": {str: COUNT},
             **_SAID,
         },

@@ -6,7 +6,7 @@ other is named.
 """
 
 from theorex_lab.journal.kinds import PROJECT, SOURCE
-from theorex_lab.journal.shapes import COUNT, TIME, Kind, row
+from theorex_lab.journal.shapes import COUNT, SEQ, TIME, Kind, row
 
 _ABOUT = {"text": str, "source": SOURCE, "project": PROJECT}
 # A sentence, and the id of the event that holds it.
@@ -17,7 +17,7 @@ KINDS = {
         "a session in short, up to a seq: what was asked, edited and checked, how it"
         " ended, what is left open",
         {
-            "upto": COUNT,
+            "upto": SEQ,
             "asked": [_SENTENCE],
             "ended": [_SENTENCE],
             "open": [_SENTENCE],

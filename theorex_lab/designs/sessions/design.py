@@ -73,6 +73,7 @@ DESIGN = Design(
     records=_records,
     items=(OBSERVATION, SENTENCE, DIGEST, FIX),
     steps=(MaintenanceStep("digest", _digest_idle),),
+    results={"digest": "sessions in short"},
     flush=_keep_digest,
     retrieve=_retrieve,
     reads_sessions=True,

@@ -400,9 +400,9 @@ def _keep(home: Home, project: str, events: Sequence[Event]) -> bool:
         session=last.session,
         lineage=lineage,
         at=min(home.clock.now(), last.at),
-        # The id is made of the seq alone, since a session's id may be a secret that is
-        # erased.
-        event_id=derived_event_id("digest", last.seq),
+        # The id is made of the last event's alone, since a session's id may be a secret
+        # that is erased.
+        event_id=derived_event_id("digest", last.id),
     )
     failures = {
         derived_event_id("fixed", failure.events[-1].id): failure

@@ -8,6 +8,7 @@ from theorex_lab.journal.kinds import CONCEPT, PROJECT, SOURCE
 from theorex_lab.journal.shapes import (
     AMOUNT,
     COUNT,
+    SEQ,
     TIME,
     FieldRule,
     Kind,
@@ -92,12 +93,13 @@ KINDS = {
             "weight": AMOUNT,
             "project?": PROJECT,
             "refused?": [int],
+            "asked?": [int],
         },
     ),
     "flushed": Kind(
         1,
         "a session's events up to a seq were flushed",
-        {"upto": int, "kept?": COUNT, "let_go?": COUNT},
+        {"upto": SEQ, "kept?": COUNT, "let_go?": COUNT},
     ),
     "graduated": Kind(
         2,
@@ -175,7 +177,7 @@ KINDS = {
             "fired": bool,
             "written": (str, None),
             "checks": COUNT,
-            "fired_seq": (COUNT, None),
+            "fired_seq": (SEQ, None),
             "project?": PROJECT,
             "estimated?": bool,
         },

@@ -300,6 +300,7 @@ DESIGN = Design(
         MaintenanceStep("graduate", _graduate_all),
         MaintenanceStep("promote", _promote_all),
     ),
+    results={"graduated": "concepts promoted to long-term"},
     audit=AuditPart(READ_FROM, reading=_reading, entries=_audit_entries),
     policies={
         "memory": PolicyPart(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -143,7 +143,11 @@ def text_of(body: Body) -> str:
 
 
 def score(
-    event: Event, importance: Mapping[int, float], source_weight: float
+    event: Event,
+    importance: Mapping[int, float],
+    source_weight: float,
+    *,
+    vocabulary: Collection[int] = (),
 ) -> ScoredEvent:
     """Return the event with its concepts and its flash score.
 
@@ -154,15 +158,10 @@ def score(
         event: A prompt or a tool call.
         importance: concept_id -> importance of the agent's concepts.
         source_weight: How much what the agent says weighs, 0..1.
+        vocabulary: The ids of the concepts that people said. Where there are any, a tool
+            call has no others but the paths that it used, and none of its answer.
     """
-    # Imported here: a search, which asks for the design, extracts nothing.
-    from theorex_lab.text.extract import extract
-
-    parts = []
-    for part in sourced_texts(event.body):
-        text = part.text.replace("\0", " ")
-        mentions = tuple(extract(text))
-        parts.append((part.source, mentions))
+    parts = _mentions_by_source(event, vocabulary)
     by_id: dict[int, Mention] = {}
     for _, mentions in reversed(parts):
         for mention in mentions:
@@ -182,6 +181,55 @@ def score(
     total = source_weight * best_importance
     total += _NEW_SHARE_WEIGHT * new_share
     return ScoredEvent(event, concepts, min(1.0, total), tuple(parts))
+
+
+def _mentions_by_source(
+    event: Event, vocabulary: Collection[int]
+) -> list[tuple[str, tuple[Mention, ...]]]:
+    """Return the concepts of an event by who said them; see `score`."""
+    # Imported here: a search, which asks for the design, extracts nothing.
+    from theorex_lab.text.extract import extract
+
+    is_narrowed = bool(vocabulary) and event.kind == "tool_used"
+    paths: set[str] = set()
+    if is_narrowed:
+        for path in _paths_of(event.body):
+            shown = shown_path(path)
+            paths.add(shown)
+
+    def is_wanted(mention: Mention) -> bool:
+        return mention.concept_id in vocabulary or mention.surface in paths
+
+    parts = []
+    for part in sourced_texts(event.body):
+        if is_narrowed and part.source == "tool":
+            continue
+        text = part.text.replace("\0", " ")
+        mentions = extract(text)
+        if is_narrowed:
+            mentions = [mention for mention in mentions if is_wanted(mention)]
+        parts.append((part.source, tuple(mentions)))
+    return parts
+
+
+def is_of_person(body: Body) -> bool:
+    """Return whether a capture is what a person asked, not an agent of another."""
+    return "text" in body and not body.get("subagent")
+
+
+def asked_in(events: Iterable[Event]) -> set[int]:
+    """Return the ids of the concepts that people said in these captures."""
+    from theorex_lab.text.extract import extract
+    from theorex_lab.text.subjects import own_concepts
+
+    concept_ids: set[int] = set()
+    for event in events:
+        if is_of_person(event.body):
+            text = str(event.body["text"]).replace("\0", " ")
+            mentions = extract(text)
+            own_ids = own_concepts(text, mentions)
+            concept_ids.update(own_ids)
+    return concept_ids
 
 
 def echoed(scored: Sequence[ScoredEvent], weight: float) -> list[ScoredEvent]:

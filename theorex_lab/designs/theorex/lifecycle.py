@@ -59,7 +59,13 @@ def flush(
     with home.views.reading(Axon) as axon:
         importance = scores.importance_by_concept(axon, now, settings, agent=agent)
     weight = settings.source_weight(agent)
-    scored = [flashes.score(event, importance, weight) for event in waiting]
+    vocabulary = flashes.asked_in(waiting)
+    with home.views.reading(ShortTerm) as short_term:
+        vocabulary |= short_term.asked(agent)
+    scored = [
+        flashes.score(event, importance, weight, vocabulary=vocabulary)
+        for event in waiting
+    ]
     scored = flashes.echoed(scored, settings.flash_echo_weight)
     chosen: list[flashes.ScoredEvent] = []
     for scored_event in flashes.held_by_day(scored):
@@ -79,9 +85,9 @@ def flush(
         session=session,
         at=home.clock.now(),
         # Two processes that flush at once give this event one id, so that only one of
-        # them is heard. The id is made of the seq alone, which says whose session it
-        # is: a session's id may be a secret that is erased.
-        event_id=derived_event_id("flushed", upto),
+        # them is heard. The id is made of the last event's alone, which says whose
+        # session it is: a session's id may be a secret that is erased.
+        event_id=derived_event_id("flushed", waiting[-1].id),
     )
     if not append_once(home.journal, [*new_events, flushed]):
         return FlushResult(0, 0)

@@ -5,6 +5,7 @@ what agents have given of their concepts to all. The shared web has ids and numb
 labels stay in the axon.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +17,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import Axon, Ints, Mask
-from theorex_lab.designs.theorex.flash import ScoredEvent, sourced_texts
+from theorex_lab.designs.theorex.flash import ScoredEvent, is_of_person, sourced_texts
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, encode, new_event
@@ -24,6 +25,7 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.decay import Items, Tier, rank_order, tiers
 from theorex_lab.memory.observation import TRUST, common_project
 from theorex_lab.text.corroboration import is_worded, refused_concepts
+from theorex_lab.text.subjects import may_be_subject, opening_words, own_concepts
 
 if TYPE_CHECKING:
     from theorex_lab.text.extract import Mention
@@ -37,13 +39,14 @@ class ShortTerm(View):
     Attributes:
         records: The columns seq (of the short_term event), at (µs, of the event it came
             from), agent, session, concept_id, label and surface (numbers of texts),
-            count, score (0..1), trust, project ('' for none).
+            count, score (0..1), trust, project ('' for none), asked (whether a person
+            said it).
         graduated: The columns agent, concept_id, upto (µs): records up to there were
             counted when the concept graduated.
     """
 
     name = "short_term"
-    code = 4
+    code = 5
     kinds = ("short_term", "graduated", "imported_links")
 
     def __init__(self) -> None:
@@ -64,6 +67,7 @@ class ShortTerm(View):
             score="f8",
             trust="i1",
             project="i4",
+            asked="i1",
         )
         self.graduated = Table(agent="i4", concept_id="i8", upto="i8")
 
@@ -80,6 +84,7 @@ class ShortTerm(View):
         }
         # What was only said to be refused is believed no more than what a model says.
         refused = body.get("refused", ())
+        asked = body.get("asked", ())
         refused_trust = min(trust, TRUST["model"])
         for concept_id, label, surface, count in body["concepts"]:
             self.records.add(
@@ -88,6 +93,7 @@ class ShortTerm(View):
                 trust=refused_trust if concept_id in refused else trust,
                 label=self.labels.number(label),
                 surface=self.labels.number(surface),
+                asked=concept_id in asked,
                 **columns,
             )
 
@@ -102,6 +108,27 @@ class ShortTerm(View):
             )
 
     _imported_links = _graduated
+
+    def asked(self, agent: str) -> set[int]:
+        """Return the ids of the concepts that people said to an agent."""
+        rows = self._asked_rows(agent)
+        concept_ids = self.records["concept_id"][rows]
+        return set(concept_ids.tolist())
+
+    def opening_words(self, agent: str) -> frozenset[str]:
+        """Return the words that open phrases of those who speak with an agent."""
+        rows = self._asked_rows(agent)
+        numbers = np.unique(self.records["label"][rows])
+        labels = map(self.labels.__getitem__, numbers.tolist())
+        return opening_words(labels)
+
+    def _asked_rows(self, agent: str) -> Ints:
+        """Return the rows of what people said to an agent."""
+        table = self.records
+        number = self.agents.find(agent)
+        is_asked = table["asked"] > 0
+        is_asked &= table["agent"] == number
+        return np.flatnonzero(is_asked)
 
     def window(
         self, now: int, *, agent: str, projects: Sequence[str] | None = None
@@ -146,10 +173,7 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
             "weight": weight,
             "project": origin.body.get("project", ""),
         }
-        if TRUST[source] >= TRUST["agent"]:
-            refused = refused_concepts(texts[source], mentions)
-            if refused:
-                body["refused"] = refused
+        body |= _said_of(origin, source, texts[source], mentions)
         id_parts: list[Any] = [origin.id]
         if number > 0:
             id_parts.append(number)
@@ -164,6 +188,24 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
         )
         events.append(short_term_event)
     return events
+
+
+def _said_of(
+    origin: Event, source: str, text: str, mentions: Sequence["Mention"]
+) -> dict[str, list[int]]:
+    """Return which of the mentions a person said, and which were said to be refused."""
+    members: dict[str, list[int]] = {}
+    if is_of_person(origin.body):
+        prompt = text.replace("\0", " ")
+        asked_ids = own_concepts(prompt, mentions)
+        if asked_ids:
+            members["asked"] = asked_ids
+    trust = TRUST[source]
+    if trust >= TRUST["agent"]:
+        refused_ids = refused_concepts(text, mentions)
+        if refused_ids:
+            members["refused"] = refused_ids
+    return members
 
 
 def _concept_of(mention: "Mention") -> list[Any]:
@@ -199,6 +241,10 @@ def graduates(
     within any `graduation_window_days`. The run lies anywhere in the last fourteen
     days; records that were counted at an earlier graduation do not count again.
 
+    Where people speak with the agent, what they say tells what the work is about: then
+    their words alone count, and words that are said of any work do not graduate. A tool
+    call names hundreds of things that nobody cares about.
+
     Args:
         view: The short-term memory.
         now: The moment (µs) at which the fourteen days end.
@@ -207,10 +253,16 @@ def graduates(
     """
     table = view.records
     rows = view.window(now, agent=agent)
+    is_spoken_with = bool(view.asked(agent))
+    if is_spoken_with:
+        is_said = table["asked"][rows] > 0
+        rows = rows[is_said]
+        is_of_work = _is_subject_of(view, rows, agent)
+        rows = rows[is_of_work]
     counted = counted_upto(view, agent)
     concept_of_row = table["concept_id"][rows]
     result = []
-    for concept_id in np.unique(concept_of_row).tolist():
+    for concept_id in _on_enough_days(view, rows, settings):
         concept_rows = rows[concept_of_row == concept_id]
         counted_until = counted.get(concept_id, _NEVER)
         is_new = table["at"][concept_rows] > counted_until
@@ -219,6 +271,41 @@ def graduates(
         if graduate is not None:
             result.append(graduate)
     return result
+
+
+def _is_subject_of(view: ShortTerm, rows: Ints, agent: str) -> Mask:
+    """Return of each record whether its concept may be what the work is about."""
+    openings = view.opening_words(agent)
+    labels = view.records["label"][rows]
+    subjects = []
+    for number in np.unique(labels).tolist():
+        label = view.labels[number]
+        if may_be_subject(label, openings):
+            subjects.append(number)
+    return np.isin(labels, subjects)
+
+
+def _on_enough_days(view: ShortTerm, rows: Ints, settings: Settings) -> list[int]:
+    """Return the ids of the concepts with records on `graduation_days` days.
+
+    Most have fewer, and need no closer look.
+    """
+    records = view.records
+    days = records["at"][rows] // MICROSECONDS_PER_DAY
+    ids = records["concept_id"][rows]
+    pairs = set(
+        zip(
+            ids.tolist(),
+            days.tolist(),
+            strict=True,
+        )
+    )
+    n_days = Counter(concept_id for concept_id, _ in pairs)
+    enough_ids = []
+    for concept_id, count in n_days.items():
+        if count >= settings.graduation_days:
+            enough_ids.append(concept_id)
+    return sorted(enough_ids)
 
 
 def _graduate_of(

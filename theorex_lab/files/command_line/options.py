@@ -168,6 +168,11 @@ _REVIEWER_HELP = (
     "Who reviews: a model of the setting reviewers, rules (heuristic), or auto: a"
     " model where one accepts a connection, else rules."
 )
+NO_VECTORS = click.option(
+    "--no-vectors",
+    is_flag=True,
+    help="With --replay: compute no vectors at the end.",
+)
 REVIEWER = click.option(
     "--reviewer",
     type=click.Choice(["auto", "heuristic", "model"]),
