@@ -16,14 +16,15 @@ from theorex_lab.designs.facts.standing_facts import StandingFact, standing_fact
 from theorex_lab.designs.facts.subjects import Subject
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing import rule_cues
-from theorex_lab.memory.briefing.rule_signs import wish_signs
+from theorex_lab.memory.briefing.rule_signs import score_of, states_a_wish, wish_signs
 from theorex_lab.memory.briefing.rule_wording import is_objection, standing_wording
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.search.index import SPEAKER
 from theorex_lab.search.items import MOMENT_TYPE
+from theorex_lab.text.lexicon import singular
 from theorex_lab.text.speech_acts import classify_sentence
-from theorex_lab.text.spoken import Speaker
+from theorex_lab.text.spoken import Speaker, sentences_of
 
 # Kind of a capture -> the member of its body that holds the text.
 TEXT_OF = {"prompt": "text", "observation": "text", "turn_ended": "message"}
@@ -43,6 +44,10 @@ _CHECKSUM = re.compile(r"-[0-9a-f]{8}$")  # of a project's name
 # Names a file, a command or a place: of its project.
 _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 _DERIVED = frozenset((FIX_TYPE, AVOID_TYPE, MOMENT_TYPE, "summary", "graduated"))
+_FEWEST_WORDS = 4  # of what a person says of themself or wants
+_MOST_WORDS = 40
+_NAMED_BEFORE = 5  # words before "it" that may name what it stands for
+_SURE_WISH = 1.9  # the score from which a sentence without "always" is a standing wish
 _STATED = 0.8  # the confidence of a statement of a user
 _ANSWERED = 0.7  # and of an agent
 # What a user's sentence does where it may be a statement.
@@ -131,6 +136,12 @@ def _facts_in(capture: Capture, kind: str) -> list[KnownFact]:
             fact = _signalled(stated, capture)
             if fact is not None:
                 facts.setdefault(fact.text, fact)
+    if capture.source == "user" and capture.speaker == "user":
+        for sentence in _wishes(capture.text):
+            wish = _standing_wish(sentence)
+            if wish:
+                fact = KnownFact(wish, "instruction", _STATED, None, is_lasting=True)
+                facts.setdefault(wish, fact)
     for standing in standing_facts(capture.text, capture.source):
         fact = _stated(standing, capture)
         if fact is not None:
@@ -176,7 +187,9 @@ _TOLD_BY_US = re.compile(
     re.I,
 )
 _POINTING_BACK = re.compile(
-    r"\b(?:this|that|these|those|it|them|here|there|above|below|you|your)\b", re.I
+    r"\b(?:this|that|these|those|it|them|they|he|she|here|there|above|below|you"
+    r"|your)\b",
+    re.I,
 )
 _LATIN_ONLY = re.compile(r"[^А-Яа-яЁё]*")
 
@@ -186,37 +199,92 @@ def _of_person(
 ) -> KnownFact | None:
     """Return what a person says of themself or wants, in words that stand alone."""
     text = stated.sentence
-    is_wish = category == "instruction"
     if capture.speaker == "user" and _LATIN_ONLY.fullmatch(text):
-        text = standing_wording(text)
-        if not text or not _is_wish_alone(text, is_wish=is_wish):
+        text = _standing_wish(text) if category == "instruction" else _of_user(text)
+        if not text:
             return None
     elif _POINTING_BACK.search(text):
         return None
     return KnownFact(text, category, stated.confidence, None, is_lasting=True)
 
 
+def _of_user(sentence: str) -> str:
+    """Return what a user says of themself as a statement; '' where it points back."""
+    if _POINTING_BACK.search(sentence) or len(sentence.split()) < _FEWEST_WORDS:
+        return ""
+    return standing_wording(sentence)
+
+
+def _wishes(text: str) -> Iterator[str]:
+    """Yield the sentences of a user that say in some way how work is to be done."""
+    for span in sentences_of(text, "user"):
+        wording = standing_wording(span.text)
+        signs = wish_signs(wording)
+        is_wish = states_a_wish(wording, signs, span.text)
+        if is_wish and score_of(signs) >= _SURE_WISH:
+            yield span.text
+
+
+def _standing_wish(sentence: str) -> str:
+    """Return a user's wish in words that stand alone; '' where it cannot."""
+    wording = _OF_THE_USER.sub(_third_person, standing_wording(sentence))
+    if not _FEWEST_WORDS <= len(wording.split()) <= _MOST_WORDS:
+        return ""
+    plain = _QUOTED.sub("x", wording)
+    if is_objection(wording) or _NO_WISH.search(plain):
+        return ""
+    if rule_cues.SMALL_TALK.search(plain) or rule_cues.WITHOUT_REFERENT.search(plain):
+        return ""
+    if _ABOUT_THE_RULE.search(plain) or rule_cues.RECORD_REQUEST.search(plain):
+        return ""
+    if any(_lacks_referent(plain, match) for match in _POINTING_BACK.finditer(plain)):
+        return ""
+    return wording
+
+
+def _third_person(match: re.Match[str]) -> str:
+    """Return how "me", "my" and "I" are told of the user."""
+    return "the user's" if match[0].lower() == "my" else "the user"
+
+
+def _lacks_referent(text: str, match: re.Match[str]) -> bool:
+    """Return whether a word that points back has nothing in its sentence to point at.
+
+    "Those modules" has it where modules were named before; "if it seems" and "the rule
+    that holds" point at nothing.
+    """
+    word = match[0].lower()
+    if word in ("you", "your"):
+        return False
+    following = text[match.end() :].split()
+    next_word = following[0].strip(".,;:").lower() if following else ""
+    if word == "it" and next_word in _AFTER_EXPLETIVE:
+        return False
+    before = text[: match.start()].lower()
+    if word in ("those", "these", "that"):
+        is_named = bool(next_word) and singular(next_word) in before
+        return not (is_named or (word == "that" and bool(before.strip())))
+    if word in ("it", "them", "they"):
+        return len(before.split()) < _NAMED_BEFORE
+    return True
+
+
+_OF_THE_USER = re.compile(r"\b(?:me|my|I|i)\b")
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
+_AFTER_EXPLETIVE = frozenset("seems is makes".split())
+# Of one moment or of one piece of work, or said in anger.
+_NO_WISH = re.compile(
+    r"\b(?:yet|right now|currently|today|now|was|were|did|stop talking|update the (?:doc|plan)"
+    r"|create a (?:new )?task|no code changes|what to do|one more|this time|the point|the latter|the former|hmm+|lines? \d+)\b"
+    r"|^(?:first|second|third|finally)\b|^ask questions",
+    re.I,
+)
 _ABOUT_THE_RULE = re.compile(
     r"\b(?:the|that|this|a|each|another) (?:\w+[- ])?(?:rule|doc|document|section"
     r"|description|spec|sentence|paragraph|pr|task|message|file)s?\b (?:mention|should|must"
     r"|specif|state|include|say|explain|is|are|so that)",
     re.I,
 )
-
-
-def _is_wish_alone(wording: str, *, is_wish: bool) -> bool:
-    """Return whether a wish is understood without its conversation."""
-    if is_objection(wording) or rule_cues.SMALL_TALK.search(wording):
-        return False
-    if rule_cues.WITHOUT_REFERENT.search(wording):
-        return False
-    signs = wish_signs(wording)
-    if signs["deictic"] or signs["pronoun"]:
-        return False
-    if _ABOUT_THE_RULE.search(wording) or rule_cues.RECORD_REQUEST.search(wording):
-        return False
-    points = _POINTING_BACK.search(wording)
-    return points is None or (is_wish and points[0].lower() in ("you", "your", "that"))
 
 
 def _placed(

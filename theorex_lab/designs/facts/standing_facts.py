@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.designs.facts.subjects import Subject, subject_named
+from theorex_lab.memory.briefing.rule_wording import without_shouting
 from theorex_lab.memory.claims import Clause, clause_of
-from theorex_lab.text.statements import Statement, statements_in
 from theorex_lab.text.spoken import Speaker, sentences_of
+from theorex_lab.text.statements import Statement, statements_in
 from theorex_lab.text.wording import content_words
 
 _FEWEST_WORDS = 5
@@ -89,14 +90,15 @@ def _may_hold(statement: Statement) -> bool:
 
 def standing_fact(sentence: str) -> StandingFact | None:
     """Return the fact that a sentence states by itself; None where it states none."""
-    text = _CLOSING.sub("", cues.POSITION.sub("", sentence.strip()))
+    bare = cues.POSITION.sub("", sentence.strip())
+    text = _CLOSING.sub("", cues.POSITION_IN_NAME.sub(r"\1", bare))
     lead_in = cues.LEAD_IN.match(text)
     if lead_in:
         text = text[lead_in.end() :]
-    change = _change(text)
-    if change is not None:
-        return change
-    text = _without_label(text)
+    reported = _change(text) or _addition(text)
+    if reported is not None:
+        return reported
+    text = cues.LEFT_OUT.sub("", _without_label(text))
     if not _is_plain(text):
         return None
     clause = clause_of(text)
@@ -140,6 +142,20 @@ def _change(text: str) -> StandingFact | None:
     return StandingFact(statement, subject, verb, value, is_change=True)
 
 
+def _addition(text: str) -> StandingFact | None:
+    """Return what a thing was given: "Added the `--all` flag to `tasks list`"."""
+    match = cues.REPORTED_ADDITION.fullmatch(text)
+    if match is None or cues.POINTING.search(text) or cues.OF_ONE_RUN.search(text):
+        return None
+    subject = subject_named(match["owner"])
+    if subject is None:
+        return None
+    owner = match["owner"]
+    owner = owner[:1].upper() + owner[1:] if owner.startswith("the ") else owner
+    value = f"{match['addition']}{match['rest'] or ''}"
+    return StandingFact(f"{owner} has the {value}", subject, "have", value)
+
+
 def _without_label(text: str) -> str:
     """Return "`a`: prints b" as "`a` prints b"."""
     match = cues.LABELLED.match(text)
@@ -161,6 +177,8 @@ def _is_plain(text: str) -> bool:
     if text.endswith(("?", ":", ",", ";", "…", "...")) or "; " in text:
         return False
     if not _OPENING.match(text) or _LABEL.match(text):
+        return False
+    if without_shouting(text) != text:
         return False
     refusals = (cues.POINTING, cues.PASSING, cues.JUDGING, cues.OF_ONE_RUN)
     without_code = re.sub(r"`[^`]*`", "`x`", text)

@@ -26,7 +26,7 @@ NO_OPENING = frozenset(
     it its it's this that that's these those they they're their he she his her him
     there there's here here's which who whom whose what what's when where why how if
     unless once while until because since although though despite given after before
-    each every all both some any none nothing nobody everything something anything
+    each every both some any none nothing nobody everything something anything
     one another other others most many several few more less either neither such same
     also then next first second third finally lastly however otherwise instead and but
     or so yes no not ok okay sure done great perfect good let let's lets please thanks
@@ -56,7 +56,8 @@ PASSING = re.compile(
     \b(?: pass(?:es|ed|ing)? | fail(?:s|ed|ing|ure|ures)? | complete(?:d|ly)? | done
       | ready | finished | successful(?:ly)? | works | working[ ](?:as|fine|well)
       | fixed | fixes | resolved | resolves | implemented | updated | green | in[ ]progress
-      | pending | currently | right[ ]now | still | yet | already | just | today | yesterday | tomorrow
+      | pending | currently | right[ ]now | still | yet | already | just
+      | today | yesterday | tomorrow
       | recent(?:ly)? | so[ ]far | for[ ]now | at[ ]the[ ]moment | temporar(?:y|ily)
       | remaining | left | missing | lacks? | lacking | needs? | broken | breaks? | merged
       | pushed | committed | staged | uncommitted | unchanged | untouched | TODO
@@ -84,6 +85,8 @@ JUDGING = re.compile(
       | idiomatic | honest | genuine | redundant | defensive | unnecessary | unneeded
       | violat\w+ | coupling | harmless | benign | trivial | subtle | tricky | ugly
       | misleading | confusing | ambigu\w+ | unclear | surprising | prominent | plausible
+      | indirection | clarity | nothing | neither | narrowed | preserved | the[ ]old
+      | old[ ]version | the[ ]later | the[ ]reader | fallback[ ]if | worst[ ]case
       | large | huge | small | tiny | fair | strong | weak | risky | tempting | odd
       | identical | similar | equivalent | analogous | interesting | notable | intentional
       | safe | sound | minimal | concise | maintainab\w+ | production[- ]ready
@@ -102,6 +105,7 @@ OF_ONE_RUN = re.compile(
     | \bat[ ]\d{2,}\b | ^/[a-z][\w-]*[ ] | \[\d+/\d+\] | →
     | [—–;,][ ](?:so[ ])?(?:inline|remove|use|add|move|keep|drop|rename|make|extract|consider
       |reuse|skip|avoid|replace|delete|check|see)\b
+    | (?<![\w.])(?!S3\b)[A-Z]{1,2}\d{1,2}\b | \b[A-Z]-[A-Z]+\d+\b | §
     | \bthe[ ]changes?\b | \bchanges\b | \brefactor\w* | \bconversation
     """,
     re.I | re.VERBOSE,
@@ -115,7 +119,7 @@ PASSING_HEADING = re.compile(
       | trade-?offs? | approach(?:es)? | before | after | problems? | issues? | bugs?
       | errors? | failures? | root[ ]cause | cause | what[ ](?:happened|went|changed|i)
       | fix(?:es|ed)? | missing | gaps? | remaining | open | verif\w+ | test[ ]results?
-      | tests? | testing | status | progress | steps? | action | accomplished | completed
+      | testing | status | progress | steps? | action | accomplished | completed
       | concl\w+ | findings? | review | ideas? | possib\w+ | scenario | simulat\w+
       | requirements? | acceptance | context | goal | hypothes\w+ | observations?
     )\b
@@ -246,6 +250,24 @@ REPORTED_CHANGE = re.compile(
     """,
     re.I | re.VERBOSE,
 )
+# What a thing was given: "Added the `--all` flag to `tasks list`".
+REPORTED_ADDITION = re.compile(
+    r"""
+    (?: (?:i|we)(?:[ ]have|['’]ve)?[ ] )? (?:added|introduced|implemented) [ ]
+    (?:(?:an?|the)[ ])? (?:(?:new|optional|additional)[ ])*
+    (?P<addition> `[^`]+` (?:[ ](?!to\b|for\b|in\b)\w+){0,2} ) [ ] (?:to|for|in) [ ]
+    (?P<owner> (?:the[ ])? (?:`[^`]+`|[\w/.-]+\.\w{1,4}) (?:[ ](?:command|flag|class|module|table
+      |schema|interface|method|function|option|file|config|script|endpoint|struct))? )
+    (?P<rest> [ ](?:to|that|which|for|so)\b.* )?
+    """,
+    re.I | re.VERBOSE,
+)
+# What can be left out of a dated statement: "now shows", "correctly shows".
+LEFT_OUT = re.compile(
+    r"\b(?:correctly|properly|cleanly|successfully|explicitly|actually|basically|now)"
+    r"\s+(?=[a-z])",
+    re.I,
+)
 # "`name`: what it does", "`name` — what it does".
 LABELLED = re.compile(r"(`[^`]+`(?:[ ]\w+)?)(?:\s+[–—-]\s+|:\s+)(.+)$")
 # An exact name: code, a path, a file, a name in code, an abbreviation, a switch.
@@ -262,6 +284,8 @@ POSITION = re.compile(
     r"\s*\((?:see\s+)?(?:`?[\w./-]+:\d[\d,:–-]*`?(?:[,;]\s*|\s+and\s+)?)+\)"
     r"|\s+(?:at|in)\s+`[\w./-]+:\d[\d,:–-]*`"
 )
+# A position within code that names a file: "`search.go:113`".
+POSITION_IN_NAME = re.compile(r"(?<=`)([\w./-]+\.\w+):\d[\d,:–-]*(?=`)")
 # Something that is exact in a value: a name, a number, words in quotes.
 EXACT_VALUE = re.compile(
     rf"(?:{EXACT_NAME.pattern}) | \b\d[\d.:]*\b | [\"“][^\"”]+[\"”]"

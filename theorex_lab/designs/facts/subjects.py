@@ -11,7 +11,7 @@ _WORD = re.compile(r"`[^`]+`|[^\s,;:!?\"“”()]+")
 _POSSESSIVE = re.compile(r"(?P<owner>.+?)['’]s\s+(?P<property>.+)")
 _OF = re.compile(r"(?P<property>.+?)\s+(?:of|for|in)\s+(?P<owner>.+)")
 _RELATIVE = frozenset("that which who whose where when if and or to not".split())
-_DETERMINERS = frozenset("the a an our".split())
+_DETERMINERS = frozenset("the a an our all".split())
 _PRONOUNS = frozenset("it they them he she we you i what there here some any".split())
 _ADVERBS = frozenset("now also only always then still already explicitly not".split())
 _SHORT_LY = 4
@@ -32,6 +32,12 @@ _BASE_KINDS = (lexicon.MIDDLE, lexicon.WEAK, lexicon.WEAK_S)
 _OBJECT_STARTS = frozenset("the a an some all any each no it its this that".split())
 _PLACEHOLDER = re.compile(r"\s*(?:<[^<>]*>|\[[^\[\]]*\]|--?[\w-]+=?\S*)")
 _MOST_WORDS = 7
+_PLACED = re.compile(
+    r"(?:are|live|go|stay|run)\b(?: \w+)? (?:in|at|under|on|from|to|by|with|as)\b", re.I
+)
+_EXPRESSION = re.compile(r"[=|{}]|\(.")
+_IDENTIFIER = re.compile(r"[^\W\d][\w.-]*\w")
+_TEST = re.compile(r"[Tt]est_?[A-Z_]|.*[._]test\.")
 _LETTER = re.compile(r"[^\W\d_]")
 _FILE_ENDING = re.compile(r"\.[a-z]{1,5}$")
 # Files that stand in many folders: the folder tells which one is meant.
@@ -86,10 +92,14 @@ def subject_named(phrase: str, predicate: str = "") -> Subject | None:
     bare = [word for word in words if word.lower() not in _DETERMINERS]
     if cues.EXACT_NAME.search(phrase):
         name = _exact_name_in(bare)
-        if name.lower() in cues.NO_NAMES or not _LETTER.search(name):
+        if (
+            name.lower() in cues.NO_NAMES
+            or _TEST.match(name)
+            or not _LETTER.search(name)
+        ):
             return None
         return Subject(name, "thing")
-    return _common_subject(words)
+    return _common_subject(words) or _plural_subject(lower, predicate)
 
 
 def _without_adverbs(words: list[str]) -> list[str]:
@@ -142,6 +152,9 @@ def _exact_name_in(words: list[str]) -> str:
         name = re.sub(r"['’]s$", "", bare).strip("`")
         if not name.strip(".-"):
             continue
+        if _EXPRESSION.search(name):
+            first = _IDENTIFIER.search(name)
+            return first[0] if first else ""
         if " " in name:
             return _PLACEHOLDER.sub("", name).strip() or name
         return _short_path(name)
@@ -183,6 +196,23 @@ def _common_subject(words: list[str]) -> Subject | None:
     if not is_compound and nouns[0][:1].isupper() and not is_ordinary:
         return Subject(nouns[0], "thing")
     return None
+
+
+def _plural_subject(lower: list[str], predicate: str) -> Subject | None:
+    """Return what a bare plural names where its predicate is exact.
+
+    "Tasks live in `tasks.md`" is understood by itself.
+    """
+    bare = [word for word in lower if word not in _DETERMINERS]
+    if len(bare) != 1 or bare[0] in cues.NO_OPENING:
+        return None
+    head = singular(bare[0])
+    is_plural = head != bare[0] and bare[0].isalpha()
+    if not is_plural or head in cues.EMPTY_HEADS:
+        return None
+    if "`" not in predicate or _PLACED.match(predicate) is None:
+        return None
+    return Subject(head, "thing")
 
 
 def _joined(nouns: list[str]) -> str:

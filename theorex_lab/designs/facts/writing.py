@@ -37,12 +37,14 @@ from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.assertions import as_statement
 from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST, check_tags, check_text
+from theorex_lab.memory.superseding import gives_new_value
 from theorex_lab.text.directives import directive_of, reverses
 from theorex_lab.text.line import folded
 from theorex_lab.text.redact.redaction_scope import kept_text
 from theorex_lab.text.spoken import Span
 
 DESCRIPTION_CHARACTERS = 500
+_COMPARED = 64  # newest facts of an entity whose values a new one is compared with
 _PLAIN_WORDS = 16  # of a sentence that is read well
 # What proposes or directs rather than states.
 _DIRECTIVE = re.compile(
@@ -364,6 +366,7 @@ def _decide(
     replaced = dict.fromkeys(explicit_ids)
     if not is_loose:
         replaced.update(dict.fromkeys(_replaced_ids(judged)))
+    replaced.update(dict.fromkeys(_outdated_ids(view, scope, text)))
     if replaced:
         return _replacement(view, replaced, body["source"])
     near: list[tuple[str, str]] = []
@@ -388,6 +391,19 @@ def _replacement(view: Facts, replaced: Iterable[str], source: str) -> FactWrite
     if guarded:
         return FactWriteResult("", "tension", tuple(guarded))
     return FactWriteResult("", "superseded", ids)
+
+
+def _outdated_ids(view: Facts, scope: Scope, text: str) -> list[str]:
+    """Return the newest facts of a scope to whose attribute a text gives another value.
+
+    Only values are compared here; what says the same is left to the tests of duplicates.
+    """
+    ids = [view.ids[row] for row in view.active_in(scope).tolist()[-_COMPARED:]]
+    return [
+        fact_id
+        for fact_id in ids
+        if gives_new_value(text, view.texts[view.ids.number(fact_id)])
+    ]
 
 
 def _clashing_ids(
