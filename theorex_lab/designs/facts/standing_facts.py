@@ -12,7 +12,8 @@ from typing import NamedTuple
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.designs.facts.subjects import Subject, subject_named
 from theorex_lab.memory.briefing.rule_wording import without_shouting
-from theorex_lab.memory.claims import Clause, clause_of
+from theorex_lab.memory.claims import USE, Clause, clause_of
+from theorex_lab.text import lexicon
 from theorex_lab.text.spoken import Speaker, sentences_of
 from theorex_lab.text.statements import Statement, statements_in
 from theorex_lab.text.wording import content_words
@@ -20,13 +21,14 @@ from theorex_lab.text.wording import content_words
 _FEWEST_WORDS = 5
 _MOST_WORDS = 34
 _MOST_CHARACTERS = 240
-_FEWEST_VALUE_WORDS = 2
+_FEWEST_VALUE_WORDS = 1
 _SCANNED = 4_000
 _CLOSING = re.compile(r"[.!]?$")
+_BASE_FORMS = (lexicon.VERB, lexicon.STRONG, lexicon.MIDDLE, lexicon.WEAK)
 # A letter or an exact name.
 _OPENING = re.compile(r"[^\W\d_]|[`@.~/_-]")
 _LABEL = re.compile(r"[^`:]{1,60}:\s")
-_MODALS = re.compile(r"(?:must|can|cannot|can't|do|does)\b", re.I)
+_ASIDE = re.compile(r"[:(✅✓⚠❌]|\s[–—-](?:\s|$)")
 
 
 class StandingFact(NamedTuple):
@@ -95,7 +97,7 @@ def standing_fact(sentence: str) -> StandingFact | None:
     lead_in = cues.LEAD_IN.match(text)
     if lead_in:
         text = text[lead_in.end() :]
-    reported = _change(text) or _addition(text)
+    reported = _change(text) or _told_change(text) or _addition(text)
     if reported is not None:
         return reported
     text = cues.LEFT_OUT.sub("", _without_label(text))
@@ -142,6 +144,23 @@ def _change(text: str) -> StandingFact | None:
     return StandingFact(statement, subject, verb, value, is_change=True)
 
 
+def _told_change(text: str) -> StandingFact | None:
+    """Return the change of a named thing to an exact value: "`a.go` moved to `b/`"."""
+    match = cues.TOLD_CHANGE.fullmatch(text)
+    if match is None or len(text.split()) > _MOST_WORDS:
+        return None
+    if cues.POINTING.search(text) or cues.OF_ONE_RUN.search(text):
+        return None
+    value = match["value"]
+    if _ASIDE.search(match["subject"]):
+        return None
+    subject = subject_named(match["subject"])
+    if subject is None or subject.kind != "thing" or not cues.EXACT_VALUE.search(value):
+        return None
+    verb = match["verb"].lower()
+    return StandingFact(text, subject, verb, value, is_change=True)
+
+
 def _addition(text: str) -> StandingFact | None:
     """Return what a thing was given: "Added the `--all` flag to `tasks list`"."""
     match = cues.REPORTED_ADDITION.fullmatch(text)
@@ -161,12 +180,22 @@ def _without_label(text: str) -> str:
     match = cues.LABELLED.match(text)
     if match is None:
         return text
-    description = match[2]
-    joined = f"{match[1]} {description[:1].lower()}{description[1:]}"
+    first_word, space, rest = match[2].partition(" ")
+    verb = _third_person(first_word.lower())
+    joined = f"{match[1]} {verb}{space}{rest}"
     clause = clause_of(joined)
     if clause is None or clause.subject != match[1]:
         return text
     return joined
+
+
+def _third_person(word: str) -> str:
+    """Return a verb in its base form in the third person; any other word as it is."""
+    if lexicon.word_kinds().get(word) not in _BASE_FORMS:
+        return word
+    if lexicon.singular(word) != word:
+        return word
+    return lexicon.inflections(word)[0]
 
 
 def _is_plain(text: str) -> bool:
@@ -174,7 +203,7 @@ def _is_plain(text: str) -> bool:
     n_words = len(text.split())
     if not _FEWEST_WORDS <= n_words <= _MOST_WORDS or len(text) > _MOST_CHARACTERS:
         return False
-    if text.endswith(("?", ":", ",", ";", "…", "...")) or "; " in text:
+    if text.endswith(("?", ":", ",", ";", "…", "...")) or "; " in text or "``" in text:
         return False
     if not _OPENING.match(text) or _LABEL.match(text):
         return False
@@ -183,6 +212,14 @@ def _is_plain(text: str) -> bool:
     refusals = (cues.POINTING, cues.PASSING, cues.JUDGING, cues.OF_ONE_RUN)
     without_code = re.sub(r"`[^`]*`", "`x`", text)
     return not any(refusal.search(without_code) for refusal in refusals)
+
+
+def _uses_named(clause: Clause) -> bool:
+    """Return whether a clause says that something with a name of its own is used."""
+    if clause.attribute != USE:
+        return False
+    first_word = clause.rest.split()[0].lower()
+    return first_word.isalpha() and first_word not in lexicon.word_kinds()
 
 
 def _tells_something(clause: Clause, subject: Subject) -> bool:
@@ -194,6 +231,6 @@ def _tells_something(clause: Clause, subject: Subject) -> bool:
     is_named = cues.EXACT_NAME.search(clause.subject) is not None
     if first_verb in cues.WEAK_VERBS and not (is_exact or is_named):
         return False
-    if subject.kind == "project" and not is_exact:
+    if subject.kind == "project" and not (is_exact or _uses_named(clause)):
         return False
     return is_exact or len(content_words(clause.rest)) >= _FEWEST_VALUE_WORDS

@@ -9,7 +9,8 @@ import re
 # What stands before a statement and is no part of it.
 LEAD_IN = re.compile(
     r"""
-    (?: [✅✓✔❌⚠️🔑📌🎯💡•*–—-]+\s*
+    (?: \(\d+\)\s+(?=[`A-Z])
+      | [✅✓✔❌⚠️🔑📌🎯💡•*–—-]+\s*
       | (?:actually|also|additionally|however|therefore|thus|so|and|but|yes|no|ok|okay
          |right|note|important|currently|now|finally|instead|correction|update|fyi
          |in[ ]fact|in[ ]short|in[ ]summary|as[ ]a[ ]result|overall|essentially)
@@ -32,7 +33,7 @@ NO_OPENING = frozenset(
     or so yes no not ok okay sure done great perfect good let let's lets please thanks
     do does did is are was were has have had can could should would will may might
     you your you're i i'm i've i'll my me only just even still yet currently perhaps
-    two four five six maybe probably as to for in on at by with from without during per via
+    two three four five six maybe probably as to for in on at by with from without during per via
     """.split()
 )
 # Points at something that stands outside the statement.
@@ -68,6 +69,8 @@ PASSING = re.compile(
       | had | did | didn['’]t | been | error(?:s|ed)? | bug(?:s|gy)? | issues? | problems?
       | crash(?:es|ed)? | wrong(?:ly)? | incorrect(?:ly)? | unused | stale | outdated
       | duplicat(?:e|es|ed|ion) | we['’](?:re|ve|ll|d) | want | wants | let | suspect
+      | but | being | (?:is|are)[ ](?!using\b|missing\b|existing\b)[a-z]{2,}ing
+      | must[ ]be[ ](?:re\w+|changed|fixed|updated|moved|added|made)
       | proposed? | recommend(?:s|ed)? | consider | ideally | scope | estimated?
     )\b
     """,
@@ -85,6 +88,7 @@ JUDGING = re.compile(
       | idiomatic | honest | genuine | redundant | defensive | unnecessary | unneeded
       | violat\w+ | coupling | harmless | benign | trivial | subtle | tricky | ugly
       | misleading | confusing | ambigu\w+ | unclear | surprising | prominent | plausible
+      | different(?:ly)? | right | urgent | harder | hermetic
       | indirection | clarity | nothing | neither | narrowed | preserved | the[ ]old
       | old[ ]version | the[ ]later | the[ ]reader | fallback[ ]if | worst[ ]case
       | large | huge | small | tiny | fair | strong | weak | risky | tempting | odd
@@ -214,6 +218,11 @@ PROJECT_NOUNS = frozenset(
 )
 # Names that say only where in a history something is.
 NO_NAMES = frozenset("head todo note warning fixme wip tl;dr n/a".split())
+# Tools of everyone: what they do is no fact of a project.
+GENERAL_TOOLS = frozenset(
+    "awk sed grep jq curl ls cat go git npm node python pip make sort find bash sh ssh"
+    " docker cargo tar xargs head tail".split()
+)
 # What a thing has, so that "the port of the till" is of the till.
 PROPERTIES = frozenset(
     """
@@ -250,6 +259,17 @@ REPORTED_CHANGE = re.compile(
     """,
     re.I | re.VERBOSE,
 )
+# The same with its subject: "`a.go` moved to `b/`", "The port was raised to 80".
+TOLD_CHANGE = re.compile(
+    r"""
+    (?P<subject> \S.{0,60}? ) [ ]
+    (?: (?:was|were|is|are|has|have|been|got|now) [ ] )*
+    (?P<verb> renamed | moved | switched | migrated | upgraded | downgraded | raised
+      | lowered | increased | reduced | bumped | relocated ) [ ]
+    (?: from[ ](?P<old>\S.{0,60}?)[ ] )? (?:to|into) [ ] (?P<value> \S.{0,100} )
+    """,
+    re.I | re.VERBOSE,
+)
 # What a thing was given: "Added the `--all` flag to `tasks list`".
 REPORTED_ADDITION = re.compile(
     r"""
@@ -265,7 +285,7 @@ REPORTED_ADDITION = re.compile(
 # What can be left out of a dated statement: "now shows", "correctly shows".
 LEFT_OUT = re.compile(
     r"\b(?:correctly|properly|cleanly|successfully|explicitly|actually|basically|now)"
-    r"\s+(?=[a-z])",
+    r"\s+(?=[a-z`\"(#*])",
     re.I,
 )
 # "`name`: what it does", "`name` — what it does".

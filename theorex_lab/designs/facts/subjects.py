@@ -35,6 +35,8 @@ _MOST_WORDS = 7
 _PLACED = re.compile(
     r"(?:are|live|go|stay|run)\b(?: \w+)? (?:in|at|under|on|from|to|by|with|as)\b", re.I
 )
+_METHOD = re.compile(r"^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+")
+_PATH_PARAMETER = re.compile(r"/?\{[^{}]*\}|/?:\w+|/?<[^<>]*>")
 _EXPRESSION = re.compile(r"[=|{}]|\(.")
 _IDENTIFIER = re.compile(r"[^\W\d][\w.-]*\w")
 _TEST = re.compile(r"[Tt]est_?[A-Z_]|.*[._]test\.")
@@ -80,6 +82,8 @@ def subject_named(phrase: str, predicate: str = "") -> Subject | None:
         return None
     if not cues.NO_OPENING.isdisjoint(lower[:1]) or not _PRONOUNS.isdisjoint(lower):
         return None
+    if lower[0] == "all" and lower[1:2] and lower[1] in cues.NO_OPENING:
+        return None
     if _begins_with_verb(lower):
         return None
     if _PERSON.fullmatch(phrase) and cues.OF_PERSONS.match(predicate):
@@ -92,11 +96,7 @@ def subject_named(phrase: str, predicate: str = "") -> Subject | None:
     bare = [word for word in words if word.lower() not in _DETERMINERS]
     if cues.EXACT_NAME.search(phrase):
         name = _exact_name_in(bare)
-        if (
-            name.lower() in cues.NO_NAMES
-            or _TEST.match(name)
-            or not _LETTER.search(name)
-        ):
+        if not _tells_which(name):
             return None
         return Subject(name, "thing")
     return _common_subject(words) or _plural_subject(lower, predicate)
@@ -127,6 +127,16 @@ def _begins_with_verb(lower: list[str]) -> bool:
     return kind in _BASE_KINDS and len(lower) > 1 and lower[1] in _OBJECT_STARTS
 
 
+def _tells_which(name: str) -> bool:
+    """Return whether an exact name is of something of the project, and no test."""
+    first_word = name.lower().partition(" ")[0]
+    if name.lower() in cues.NO_NAMES or first_word in cues.GENERAL_TOOLS:
+        return False
+    if _TEST.match(name):
+        return False
+    return len(_LETTER.findall(name)) > 1
+
+
 def _owner_in(phrase: str) -> str:
     """Return whose property a phrase names: of "the till's port" the till; else ''."""
     match = _POSSESSIVE.fullmatch(phrase) or _OF.fullmatch(phrase)
@@ -152,6 +162,9 @@ def _exact_name_in(words: list[str]) -> str:
         name = re.sub(r"['’]s$", "", bare).strip("`")
         if not name.strip(".-"):
             continue
+        name = _METHOD.sub("", name)
+        if name.startswith("/"):
+            return _PATH_PARAMETER.sub("", name)
         if _EXPRESSION.search(name):
             first = _IDENTIFIER.search(name)
             return first[0] if first else ""
@@ -210,7 +223,8 @@ def _plural_subject(lower: list[str], predicate: str) -> Subject | None:
     is_plural = head != bare[0] and bare[0].isalpha()
     if not is_plural or head in cues.EMPTY_HEADS:
         return None
-    if "`" not in predicate or _PLACED.match(predicate) is None:
+    is_exact = cues.EXACT_VALUE.search(predicate) is not None
+    if not is_exact or _PLACED.match(predicate) is None:
         return None
     return Subject(head, "thing")
 
