@@ -280,50 +280,6 @@ _NO_WISH = re.compile(
     r"|^(?:first|second|third|finally|consider)\b|^ask questions",
     re.I,
 )
-_ABOUT_THE_RULE.search(plain) or rule_cues.RECORD_REQUEST.search(plain):
-        return ""
-    if any(_lacks_referent(plain, match) for match in _POINTING_BACK.finditer(plain)):
-        return ""
-    return wording
-
-
-def _third_person(match: re.Match[str]) -> str:
-    """Return how "me", "my" and "I" are told of the user."""
-    return "the user's" if match[0].lower() == "my" else "the user"
-
-
-def _lacks_referent(text: str, match: re.Match[str]) -> bool:
-    """Return whether a word that points back has nothing in its sentence to point at.
-
-    "Those modules" has it where modules were named before; "if it seems" and "the rule
-    that holds" point at nothing.
-    """
-    word = match[0].lower()
-    if word in ("you", "your"):
-        return False
-    following = text[match.end() :].split()
-    next_word = following[0].strip(".,;:").lower() if following else ""
-    if word == "it" and next_word in _AFTER_EXPLETIVE:
-        return False
-    before = text[: match.start()].lower()
-    if word in ("those", "these", "that"):
-        is_named = bool(next_word) and singular(next_word) in before
-        return not (is_named or (word == "that" and bool(before.strip())))
-    if word in ("it", "them", "they"):
-        return len(before.split()) < _NAMED_BEFORE
-    return True
-
-
-_OF_THE_USER = re.compile(r"\b(?:me|my|I|i)\b")
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
-_AFTER_EXPLETIVE = frozenset("seems is makes".split())
-# Of one moment or of one piece of work, or said in anger.
-_NO_WISH = re.compile(
-    r"\b(?:yet|right now|currently|today|now|was|were|did|stop talking|update the (?:doc|plan)"
-    r"|create a (?:new )?task|no code changes|what to do|one more|this time|the point|the latter|the former|hmm+|lines? \d+)\b"
-    r"|^(?:first|second|third|finally)\b|^ask questions",
-    re.I,
-)
 _ABOUT_THE_RULE = re.compile(
     r"\b(?:the|that|this|a|each|another) (?:\w+[- ])?(?:rule|doc|document|section"
     r"|description|spec|sentence|paragraph|pr|task|message|file)s?\b (?:mention|should|must"

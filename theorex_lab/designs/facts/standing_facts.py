@@ -28,6 +28,7 @@ _BASE_FORMS = (lexicon.VERB, lexicon.STRONG, lexicon.MIDDLE, lexicon.WEAK)
 # A letter or an exact name.
 _OPENING = re.compile(r"[^\W\d_]|[`@.~/_-]")
 _LABEL = re.compile(r"[^`:]{1,60}:\s")
+_IMPORTED = re.compile(r"\b(?:imports?|comments?|todos?)\b", re.I)
 _ASIDE = re.compile(r"[:(✅✓⚠❌]|\s[–—-](?:\s|$)")
 
 
@@ -97,7 +98,8 @@ def standing_fact(sentence: str) -> StandingFact | None:
     lead_in = cues.LEAD_IN.match(text)
     if lead_in:
         text = text[lead_in.end() :]
-    reported = _change(text) or _told_change(text) or _addition(text)
+    reported = _change(text) or _told_change(text)
+    reported = reported or _addition(text) or _removal(text)
     if reported is not None:
         return reported
     text = cues.LEFT_OUT.sub("", _without_label(text))
@@ -173,6 +175,23 @@ def _addition(text: str) -> StandingFact | None:
     owner = owner[:1].upper() + owner[1:] if owner.startswith("the ") else owner
     value = f"{match['addition']}{match['rest'] or ''}"
     return StandingFact(f"{owner} has the {value}", subject, "have", value)
+
+
+def _removal(text: str) -> StandingFact | None:
+    """Return what was taken away: "Removed the `port` parameter from `serve`"."""
+    match = cues.REPORTED_REMOVAL.fullmatch(text)
+    if match is None or _IMPORTED.search(text):
+        return None
+    removed = match["removed"]
+    owner = match["owner"]
+    subject = subject_named(owner or removed)
+    if subject is None:
+        return None
+    if owner is None:
+        return StandingFact(f"{removed} was removed", subject, "removed", "", True)
+    owner = owner[:1].upper() + owner[1:] if owner.startswith("the ") else owner
+    statement = f"{owner} no longer has the {removed}"
+    return StandingFact(statement, subject, "have", removed, is_change=True)
 
 
 def _without_label(text: str) -> str:

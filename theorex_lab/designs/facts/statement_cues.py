@@ -282,6 +282,18 @@ REPORTED_ADDITION = re.compile(
     """,
     re.I | re.VERBOSE,
 )
+# What was taken away: "Removed the `port` parameter from `serve`".
+REPORTED_REMOVAL = re.compile(
+    r"""
+    (?: (?:i|we)(?:[ ]have|['’]ve)?[ ] )? (?:removed|deleted|dropped) [ ]
+    (?:(?:an?|the|all|unused|old|obsolete|legacy|dead|now-unused)[ ])*
+    (?P<removed> `[^`]+` (?:[ ](?!from\b|in\b|import)\w+){0,2} )
+    (?: [ ](?:from|in)[ ] (?P<owner> (?:the[ ])? `[^`]+` (?:[ ](?:command|class|module
+      |table|schema|interface|method|function|file|config|script|endpoint|struct
+      |signature))? ) )?
+    """,
+    re.I | re.VERBOSE,
+)
 # What can be left out of a dated statement: "now shows", "correctly shows".
 LEFT_OUT = re.compile(
     r"\b(?:correctly|properly|cleanly|successfully|explicitly|actually|basically|now)"
