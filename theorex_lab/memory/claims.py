@@ -281,7 +281,7 @@ def clause_of(text: str) -> Clause | None:
     clause = _first_clause(text.strip().rstrip(".!"))
     matches = list(_TOKEN.finditer(clause))
     tokens = [match[0] for match in matches]
-    group = _verb_group(tokens)
+    group = _group_after_owner(tokens)
     if group is None or group.end == group.start:
         return None
     if _is_plural_before_verb(tokens, group):
@@ -296,6 +296,19 @@ def clause_of(text: str) -> Clause | None:
         is_event=group.is_event,
         is_order=group.is_order,
     )
+
+
+def _group_after_owner(tokens: Sequence[str]) -> _VerbGroup | None:
+    """Return the first group of verbs that is no noun with an owner: "till's port"."""
+    group = _verb_group(tokens)
+    if group is None or group.start == 0:
+        return group
+    if not tokens[group.start - 1].endswith(("'s", "’s")):
+        return group
+    for index in range(group.start + 1, len(tokens)):
+        if _is_verb(tokens, index):
+            return _group_from(tokens, index)
+    return None
 
 
 def _is_plural_before_verb(tokens: Sequence[str], group: _VerbGroup) -> bool:

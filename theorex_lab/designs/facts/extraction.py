@@ -44,7 +44,7 @@ _CHECKSUM = re.compile(r"-[0-9a-f]{8}$")  # of a project's name
 # Names a file, a command or a place: of its project.
 _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 _DERIVED = frozenset((FIX_TYPE, AVOID_TYPE, MOMENT_TYPE, "summary", "graduated"))
-_FEWEST_WORDS = 4  # of what a person says of themself or wants
+_FEWEST_WORDS = 3  # of what a person says of themself or wants
 _MOST_WORDS = 40
 _NAMED_BEFORE = 5  # words before "it" that may name what it stands for
 _SURE_WISH = 1.9  # the score from which a sentence without "always" is a standing wish

@@ -18,7 +18,7 @@ from theorex_lab.text.spoken import Speaker, sentences_of
 from theorex_lab.text.statements import Statement, statements_in
 from theorex_lab.text.wording import content_words
 
-_FEWEST_WORDS = 5
+_FEWEST_WORDS = 4
 _MOST_WORDS = 34
 _MOST_CHARACTERS = 240
 _FEWEST_VALUE_WORDS = 1
@@ -116,7 +116,9 @@ def standing_fact(sentence: str) -> StandingFact | None:
     subject = subject_named(clause.subject, predicate)
     if subject is None or not _tells_something(clause, subject):
         return None
-    text = text[:1].upper() + text[1:] if subject.kind != "thing" else text
+    first_word = text.partition(" ")[0]
+    if first_word.isalpha() and first_word.islower():
+        text = text[:1].upper() + text[1:]
     return StandingFact(text, subject, clause.attribute, clause.rest)
 
 

@@ -54,7 +54,7 @@ POINTING = re.compile(
 # Holds for the work of the moment alone, is supposed, or is only proposed.
 PASSING = re.compile(
     r"""
-    \b(?: pass(?:es|ed|ing)? | fail(?:s|ed|ing|ure|ures)? | complete(?:d|ly)? | done
+    \b(?: pass(?:ed|ing)? | passes(?![ ]`) | fail(?:s|ed|ing|ure|ures)? | complete(?:d|ly)? | done
       | ready | finished | successful(?:ly)? | works | working[ ](?:as|fine|well)
       | fixed | fixes | resolved | resolves | implemented | updated | green | in[ ]progress
       | pending | currently | right[ ]now | still | yet | already | just
@@ -71,7 +71,7 @@ PASSING = re.compile(
       | duplicat(?:e|es|ed|ion) | we['’](?:re|ve|ll|d) | want | wants | let | suspect
       | but | being | (?:is|are)[ ](?!using\b|missing\b|existing\b)[a-z]{2,}ing
       | must[ ]be[ ](?:re\w+|changed|fixed|updated|moved|added|made)
-      | proposed? | recommend(?:s|ed)? | consider | ideally | scope | estimated?
+      | proposed? | recommend(?:s|ed)? | consider | ideally | out[ ]of[ ]scope | estimated?
     )\b
     """,
     re.I | re.VERBOSE,
@@ -121,8 +121,8 @@ PASSING_HEADING = re.compile(
       | suggest\w* | plan | planned | propos\w* | future | improve\w* | examples? | would
       | should | could | might | risks? | concerns? | verdict | pros? | cons
       | trade-?offs? | approach(?:es)? | before | after | problems? | issues? | bugs?
-      | errors? | failures? | root[ ]cause | cause | what[ ](?:happened|went|changed|i)
-      | fix(?:es|ed)? | missing | gaps? | remaining | open | verif\w+ | test[ ]results?
+      | errors? | failures? | root[ ]cause | cause | what[ ](?:happened|went|i)
+      | missing | gaps? | remaining | open | verif\w+ | test[ ]results?
       | testing | status | progress | steps? | action | accomplished | completed
       | concl\w+ | findings? | review | ideas? | possib\w+ | scenario | simulat\w+
       | requirements? | acceptance | context | goal | hypothes\w+ | observations?
