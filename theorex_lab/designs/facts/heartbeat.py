@@ -199,7 +199,11 @@ def _plan(events: list[Event]) -> str:
 
 def _extract(home: Home, renew: Callable[[], None]) -> Done:
     """Read what waits; who still has the lease notes how far that is."""
-    if next(home.journal.tail(watermark(home), kinds=list(TEXT_OF)), None) is None:
+    waiting = home.journal.tail(
+        watermark(home),
+        kinds=list(TEXT_OF),
+    )
+    if next(waiting, None) is None:
         return _NOTHING_WAITS, {}, []
     report = extract_facts(home)
     renew()
@@ -313,8 +317,13 @@ def keep_watermark(home: Home, report: ExtractionReport) -> bool:
     with home.journal.exclusive() as append:
         if not report.captures or report.upto <= watermark(home):
             return False
-        body = report._asdict()
-        append(new_event("extracted", body, agent=SCANNER, at=home.clock.now()))
+        event = new_event(
+            "extracted",
+            report._asdict(),
+            agent=SCANNER,
+            at=home.clock.now(),
+        )
+        append(event)
     return True
 
 
@@ -328,7 +337,11 @@ def extract_facts(home: Home, upto: int | None = None) -> ExtractionReport:
     last = whole.journal.last_seq() if upto is None else upto
     counts = Counter[str]()
     n_captures = 0
-    captures = whole.journal.tail(watermark(home), kinds=list(TEXT_OF), upto=last)
+    captures = whole.journal.tail(
+        watermark(home),
+        kinds=list(TEXT_OF),
+        upto=last,
+    )
     for event in captures:
         n_captures += 1
         for new in facts_stated(whole, event):
@@ -341,7 +354,13 @@ def extract_facts(home: Home, upto: int | None = None) -> ExtractionReport:
     n_superseded = counts["superseded"]
     n_tensions = counts["tension"]
     n_facts = counts["written"] + n_superseded + n_tensions
-    return ExtractionReport(last, n_captures, n_facts, n_superseded, n_tensions)
+    return ExtractionReport(
+        upto=last,
+        captures=n_captures,
+        facts=n_facts,
+        superseded=n_superseded,
+        tensions=n_tensions,
+    )
 
 
 def extract_new(home: Home, *_: str) -> ExtractionReport:

@@ -1,11 +1,12 @@
 """Tell what a statement is about: the thing, role or person that its subject names."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from theorex_lab.designs.facts import statement_cues as cues
+from theorex_lab.designs.facts.exact_names import exact_name_in, tells_which
 from theorex_lab.text import lexicon
-from theorex_lab.text.lexicon import kind_by_form, singular, word_kinds
 
 _WORD = re.compile(r"`[^`]+`|[^\s,;:!?\"“”()]+")
 _POSSESSIVE = re.compile(r"(?P<owner>.+?)['’]s\s+(?P<property>.+)")
@@ -14,7 +15,7 @@ _RELATIVE = frozenset("that which who whose where when if and or to not".split()
 _DETERMINERS = frozenset("the a an our all".split())
 _PRONOUNS = frozenset("it they them he she we you i what there here some any".split())
 _ADVERBS = frozenset("now also only always then still already explicitly not".split())
-_SHORT_LY = 4
+_SHORT_LY = 4  # letters up to which a word in -ly is no adverb
 _VERB_KINDS = (
     lexicon.VERB,
     lexicon.PARTICIPLE,
@@ -30,23 +31,16 @@ _VERB_KINDS = (
 )
 _BASE_KINDS = (lexicon.MIDDLE, lexicon.WEAK, lexicon.WEAK_S)
 _OBJECT_STARTS = frozenset("the a an some all any each no it its this that".split())
-_PLACEHOLDER = re.compile(r"\s*(?:<[^<>]*>|\[[^\[\]]*\]|--?[\w-]+=?\S*)")
 _MOST_WORDS = 7
-_PLACED = re.compile(
-    r"(?:are|live|go|stay|run)\b(?: \w+)? (?:in|at|under|on|from|to|by|with|as)\b", re.I
-)
-_METHOD = re.compile(r"^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+")
-_PATH_PARAMETER = re.compile(r"/?\{[^{}]*\}|/?:\w+|/?<[^<>]*>")
-_EXPRESSION = re.compile(r"[=|{}]|\(.")
-_IDENTIFIER = re.compile(r"[^\W\d][\w.-]*\w")
-_TEST = re.compile(r"[Tt]est_?[A-Z_]|.*[._]test\.")
-_LETTER = re.compile(r"[^\W\d_]")
-_FILE_ENDING = re.compile(r"\.[a-z]{1,5}$")
-# Files that stand in many folders: the folder tells which one is meant.
-_COMMON_FILES = re.compile(
-    r"(?:index|main|mod|lib|__init__|readme|types|utils|config|test|package)\b", re.I
-)
 _PERSON = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)?")
+_PLACED = re.compile(
+    r"""
+    (?:are|live|go|stay|run)\b
+    (?:\ \w+)?
+    \ (?:in|at|under|on|from|to|by|with|as)\b
+    """,
+    re.I | re.VERBOSE,
+)
 
 
 class Subject(NamedTuple):
@@ -54,11 +48,15 @@ class Subject(NamedTuple):
 
     Attributes:
         name: Its name as it is written, without "the"; '' for the project as a whole.
-        kind: "thing", "person" or "project".
+        kind: Of what kind it is.
     """
 
     name: str
-    kind: str
+    kind: Literal["thing", "person", "project"]
+
+
+_PROJECT = Subject("", "project")
+_NAMELESS_HEADS = cues.EMPTY_HEADS | cues.CODE_HEADS
 
 
 def subject_named(phrase: str, predicate: str = "") -> Subject | None:
@@ -75,39 +73,27 @@ def subject_named(phrase: str, predicate: str = "") -> Subject | None:
     """
     words = _without_adverbs(_WORD.findall(phrase))
     phrase = " ".join(words)
-    lower = [word.lower() for word in words]
-    if "we" in lower and len(words) == 1:
-        return Subject("", "project")
-    if not words or len(words) > _MOST_WORDS or not _RELATIVE.isdisjoint(lower):
-        return None
-    if not cues.NO_OPENING.isdisjoint(lower[:1]) or not _PRONOUNS.isdisjoint(lower):
-        return None
-    if lower[0] == "all" and lower[1:2] and lower[1] in cues.NO_OPENING:
-        return None
-    if _begins_with_verb(lower):
+    lower = phrase.lower().split()
+    if _names_project(lower):
+        return _PROJECT
+    if not _may_name(words):
         return None
     if _PERSON.fullmatch(phrase) and cues.OF_PERSONS.match(predicate):
         return Subject(phrase, "person")
     owner = _owner_in(phrase)
     if owner:
         return subject_named(owner, predicate)
-    if _names_project(_WORD.findall(phrase.lower())):
-        return Subject("", "project")
-    bare = [word for word in words if word.lower() not in _DETERMINERS]
     if cues.EXACT_NAME.search(phrase):
-        name = _exact_name_in(bare)
-        if not _tells_which(name):
-            return None
-        return Subject(name, "thing")
+        return _exact_subject(words)
     return _common_subject(words) or _plural_subject(lower, predicate)
 
 
-def _without_adverbs(words: list[str]) -> list[str]:
+def _without_adverbs(words: Sequence[str]) -> list[str]:
     """Return the words of a subject without adverbs at its end: "the till now"."""
-    words = list(words)
-    while len(words) > 1 and _is_adverb(words[-1].lower()):
-        words.pop()
-    return words
+    trimmed = list(words)
+    while len(trimmed) > 1 and _is_adverb(trimmed[-1].lower()):
+        trimmed.pop()
+    return trimmed
 
 
 def _is_adverb(word: str) -> bool:
@@ -116,25 +102,52 @@ def _is_adverb(word: str) -> bool:
     return word.endswith("ly") and len(word) > _SHORT_LY
 
 
-def _begins_with_verb(lower: list[str]) -> bool:
+def _names_project(lower: Sequence[str]) -> bool:
+    """Return whether words name the project as a whole: "we", "our project"."""
+    bare = _without_determiners(lower)
+    if len(bare) != 1:
+        return False
+    (noun,) = bare
+    return noun in cues.PROJECT_NOUNS
+
+
+def _without_determiners(words: Sequence[str]) -> list[str]:
+    """Return words without "the" and the like."""
+    others: list[str] = []
+    for word in words:
+        if word.lower() not in _DETERMINERS:
+            others.append(word)
+    return others
+
+
+def _may_name(words: Sequence[str]) -> bool:
+    """Return whether words may be a name: few, without pronouns, and no verb first."""
+    if not 1 <= len(words) <= _MOST_WORDS:
+        return False
+    lower = [word.lower() for word in words]
+    if not _RELATIVE.isdisjoint(lower):
+        return False
+    if not _PRONOUNS.isdisjoint(lower):
+        return False
+    if lower[0] in cues.NO_OPENING:
+        return False
+    counts_all = lower[0] == "all" and not cues.NO_OPENING.isdisjoint(lower[1:2])
+    if counts_all:
+        return False
+    return not _begins_with_verb(lower)
+
+
+def _begins_with_verb(lower: Sequence[str]) -> bool:
     """Return whether a phrase is no noun but begins with a verb or an adverb."""
     first = lower[0]
     if first in _DETERMINERS or not first.isalpha():
         return False
-    kind = word_kinds().get(first, kind_by_form(first))
+    kind_by_form = lexicon.kind_by_form(first)
+    kind = lexicon.word_kinds().get(first, kind_by_form)
     if kind in _VERB_KINDS:
         return True
-    return kind in _BASE_KINDS and len(lower) > 1 and lower[1] in _OBJECT_STARTS
-
-
-def _tells_which(name: str) -> bool:
-    """Return whether an exact name is of something of the project, and no test."""
-    first_word = name.lower().partition(" ")[0]
-    if name.lower() in cues.NO_NAMES or first_word in cues.GENERAL_TOOLS:
-        return False
-    if _TEST.match(name):
-        return False
-    return len(_LETTER.findall(name)) > 1
+    has_object = not _OBJECT_STARTS.isdisjoint(lower[1:2])
+    return kind in _BASE_KINDS and has_object
 
 
 def _owner_in(phrase: str) -> str:
@@ -142,94 +155,88 @@ def _owner_in(phrase: str) -> str:
     match = _POSSESSIVE.fullmatch(phrase) or _OF.fullmatch(phrase)
     if match is None:
         return ""
-    last = singular(_WORD.findall(match["property"])[-1].lower())
+    property_words = _WORD.findall(match["property"])
+    last = lexicon.singular(property_words[-1].lower())
     if last in cues.PROPERTIES or last in cues.GENERIC_NOUNS:
         return match["owner"]
     return ""
 
 
-def _names_project(lower: list[str]) -> bool:
-    bare = [word for word in lower if word not in _DETERMINERS and word != "this"]
-    return len(bare) == 1 and bare[0] in cues.PROJECT_NOUNS
+def _exact_subject(words: Sequence[str]) -> Subject | None:
+    """Return the subject that has an exact name: "the `shop list` command"."""
+    bare = _without_determiners(words)
+    name = exact_name_in(bare) or " ".join(bare)
+    if not tells_which(name):
+        return None
+    return Subject(name, "thing")
 
 
-def _exact_name_in(words: list[str]) -> str:
-    """Return the exact name of a subject, with the folder of a common file."""
-    for word in words:
-        if not cues.EXACT_NAME.search(word):
-            continue
-        bare = word.strip("`'’*_()")
-        name = re.sub(r"['’]s$", "", bare).strip("`")
-        if not name.strip(".-"):
-            continue
-        name = _METHOD.sub("", name)
-        if name.startswith("/"):
-            return _PATH_PARAMETER.sub("", name)
-        if _EXPRESSION.search(name):
-            first = _IDENTIFIER.search(name)
-            return first[0] if first else ""
-        if " " in name:
-            return _PLACEHOLDER.sub("", name).strip() or name
-        return _short_path(name)
-    return " ".join(words)
-
-
-def _short_path(name: str) -> str:
-    """Return a path without its folders, but for the last one of a common file."""
-    parts = [part for part in name.strip("/.").split("/") if part]
-    if len(parts) < 2 or not _FILE_ENDING.search(parts[-1]):
-        return name
-    if _COMMON_FILES.match(parts[-1]):
-        return "/".join(parts[-2:])
-    return parts[-1]
-
-
-def _common_subject(words: list[str]) -> Subject | None:
+def _common_subject(words: Sequence[str]) -> Subject | None:
     """Return the subject that ordinary words name: "the session record"."""
-    kinds = word_kinds()
-    nouns = [word for word in words if word.lower() not in cues.VAGUE_ADJECTIVES]
+    nouns = _nouns_among(words)
     if not nouns:
         return None
-    head = singular(nouns[-1].lower())
-    if head in cues.EMPTY_HEADS or head in cues.CODE_HEADS:
+    *modifiers, last_noun = nouns
+    head = lexicon.singular(last_noun.lower())
+    if head in _NAMELESS_HEADS:
         return None
-    telling = [
-        word for word in nouns if singular(word.lower()) not in cues.GENERIC_NOUNS
-    ]
-    is_definite = words[0].lower() in _DETERMINERS
-    is_compound = len(nouns) > 1
-    if head in cues.ROLES and is_definite:
-        return Subject(" ".join(nouns), "person")
-    if is_compound and (telling or is_definite):
-        return Subject(_joined(nouns), "thing")
-    if is_definite and telling:
-        return Subject(_joined(nouns), "thing")
-    # A capital at the beginning: a name, where it is no ordinary word.
-    is_ordinary = nouns[0].lower() in kinds or nouns[0].lower().endswith("s")
-    if not is_compound and nouns[0][:1].isupper() and not is_ordinary:
-        return Subject(nouns[0], "thing")
+    first_word = words[0].lower()
+    is_definite = first_word in _DETERMINERS
+    if is_definite and head in cues.ROLES:
+        role = " ".join(nouns)
+        return Subject(role, "person")
+    if _is_telling(nouns, is_definite=is_definite):
+        name = " ".join([*modifiers, head])
+        return Subject(name, "thing")
+    if not modifiers and _is_proper_name(last_noun):
+        return Subject(last_noun, "thing")
     return None
 
 
-def _plural_subject(lower: list[str], predicate: str) -> Subject | None:
+def _nouns_among(words: Sequence[str]) -> list[str]:
+    """Return the words of a subject that tell more than "the", "new" or "main"."""
+    nouns: list[str] = []
+    for word in words:
+        if word.lower() not in cues.VAGUE_ADJECTIVES:
+            nouns.append(word)
+    return nouns
+
+
+def _is_telling(nouns: Sequence[str], *, is_definite: bool) -> bool:
+    """Return whether nouns tell which thing of many is meant."""
+    has_telling = False
+    for noun in nouns:
+        head = lexicon.singular(noun.lower())
+        if head not in cues.GENERIC_NOUNS:
+            has_telling = True
+    if len(nouns) > 1:
+        return has_telling or is_definite
+    return has_telling and is_definite
+
+
+def _is_proper_name(word: str) -> bool:
+    """Return whether a first word has its capital because it is a name."""
+    lower = word.lower()
+    if lower in lexicon.word_kinds() or lower.endswith("s"):
+        return False
+    return word[:1].isupper()
+
+
+def _plural_subject(lower: Sequence[str], predicate: str) -> Subject | None:
     """Return what a bare plural names where its predicate is exact.
 
     "Tasks live in `tasks.md`" is understood by itself.
     """
-    bare = [word for word in lower if word not in _DETERMINERS]
-    if len(bare) != 1 or bare[0] in cues.NO_OPENING:
+    bare = _without_determiners(lower)
+    if len(bare) != 1:
         return None
-    head = singular(bare[0])
-    is_plural = head != bare[0] and bare[0].isalpha()
+    (noun,) = bare
+    head = lexicon.singular(noun)
+    is_plural = noun.isalpha() and head != noun
     if not is_plural or head in cues.EMPTY_HEADS:
         return None
-    is_exact = cues.EXACT_VALUE.search(predicate) is not None
-    if not is_exact or _PLACED.match(predicate) is None:
+    if not cues.EXACT_VALUE.search(predicate):
+        return None
+    if not _PLACED.match(predicate):
         return None
     return Subject(head, "thing")
-
-
-def _joined(nouns: list[str]) -> str:
-    """Return nouns as a name, the last one in the singular."""
-    *before, head = nouns
-    return " ".join([*before, singular(head.lower())])

@@ -369,8 +369,7 @@ def _decide(
     statement = as_statement(entity, text)
     statements_of_scope = view.comparing(scope)[0]
     judged = statements_of_scope.judge(statement)
-    is_read = _is_read(body) and judged.statement.cue != "ends"
-    is_loose = is_read or _is_loose(judged, body)
+    is_loose = _is_loose(judged, body)
     replaced = dict.fromkeys(explicit_ids)
     if not is_loose:
         replaced.update(dict.fromkeys(_replaced_ids(judged)))
@@ -380,17 +379,30 @@ def _decide(
     near: list[tuple[str, str]] = []
     if semantic:
         near += view.near(scope, text)
-    doubtful = dict[str, None]()
-    if not is_loose:
-        doubtful.update(dict.fromkeys(judged.contradicts))
-    if not is_read:
-        doubtful.update(dict.fromkeys(_clashing_ids(near, text, judged)))
+    doubtful = _doubtful_ids(near, judged, body, is_loose=is_loose)
     if doubtful:
-        return FactWriteResult("", "tension", tuple(doubtful))
+        return FactWriteResult("", "tension", doubtful)
     near_duplicate = _near_duplicate(near, text, settings)
     if near_duplicate is not None:
         return near_duplicate
     return FactWriteResult("", "written")
+
+
+def _doubtful_ids(
+    near: Iterable[tuple[str, str]],
+    judged: superseding.Judgement,
+    body: Body,
+    *,
+    is_loose: bool,
+) -> tuple[str, ...]:
+    """Return the facts that may not hold beside a new one."""
+    ids: list[str] = []
+    if not is_loose:
+        ids += judged.contradicts
+    is_read = _is_read(body) and judged.statement.cue != "ends"
+    if not is_read:
+        ids += _clashing_ids(near, body["text"], judged)
+    return tuple(dict.fromkeys(ids))
 
 
 def _replacement(view: Facts, replaced: Iterable[str], source: str) -> FactWriteResult:
@@ -528,6 +540,8 @@ def _is_loose(judged: superseding.Judgement, body: Body) -> bool:
     """
     statement = judged.statement
     text = body["text"]
+    if _is_read(body) and statement.cue != "ends":
+        return True
     if len(text.split()) > _PLAIN_WORDS or _DIRECTIVE.search(text):
         return True
     if statement.cue in ("ends", "replaces"):
