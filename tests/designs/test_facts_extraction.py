@@ -23,8 +23,16 @@ KEPT = [
     ("The `shop sync` command uploads every receipt at night.", "shop-sync", ""),
     ("The default port of the till is 8080.", "till", ""),
     ("The till's timeout is 30 seconds in `till.toml`.", "till", ""),
-    ("`POST /orders/{id}` - Create an order", "orders", "`POST /orders/{id}` creates an order"),
-    ("`stock.go`: reads the stock from `stock.db`", "stock-go", "`stock.go` reads the stock from `stock.db`"),
+    (
+        "`POST /orders/{id}` - Create an order",
+        "orders",
+        "`POST /orders/{id}` creates an order",
+    ),
+    (
+        "`stock.go`: reads the stock from `stock.db`",
+        "stock-go",
+        "`stock.go` reads the stock from `stock.db`",
+    ),
     ("`StockReader` returns the items in the order of their shelf.", "stockreader", ""),
     ("Receipts are stored in `data/receipts/`.", "receipt", ""),
     ("The order service listens on port 9090.", "order-service", ""),
@@ -38,17 +46,41 @@ KEPT = [
     ("`src/shop/index.ts` exports the parser of receipts.", "shop-index-ts", ""),
     ("`MAX_JOBS` controls how many imports run at once.", "max-jobs", ""),
     ("The nightly backup requires the `stock:read` scope.", "nightly-backup", ""),
-    ("Note that the receipt printer runs on a Raspberry Pi.", "receipt-printer", "The receipt printer runs on a Raspberry Pi"),
+    (
+        "Note that the receipt printer runs on a Raspberry Pi.",
+        "receipt-printer",
+        "The receipt printer runs on a Raspberry Pi",
+    ),
     ("`parse_price` accepts a comma or a dot.", "parse-price", ""),
-    ("The stock server now correctly returns JSON with two decimals.", "stock-server", "The stock server returns JSON with two decimals"),
-    ("Renamed `stock.go` to `shelf.go`.", "stock-go", "`stock.go` was renamed to `shelf.go`"),
+    (
+        "The stock server now correctly returns JSON with two decimals.",
+        "stock-server",
+        "The stock server returns JSON with two decimals",
+    ),
+    (
+        "Renamed `stock.go` to `shelf.go`.",
+        "stock-go",
+        "`stock.go` was renamed to `shelf.go`",
+    ),
     ("`readStock` moved to `shop/reading.go`.", "readstock", ""),
-    ("Added the `--all` flag to the `shop list` command.", "shop-list", "The `shop list` command has the `--all` flag"),
-    ("Removed the `port` parameter from `serve`.", "serve", "`serve` no longer has the `port` parameter"),
+    (
+        "Added the `--all` flag to the `shop list` command.",
+        "shop-list",
+        "The `shop list` command has the `--all` flag",
+    ),
+    (
+        "Removed the `port` parameter from `serve`.",
+        "serve",
+        "`serve` no longer has the `port` parameter",
+    ),
     ("`serve` no longer binds to `0.0.0.0`.", "serve", ""),
     ("The Postgres schema has `orders` and `lines`.", "postgres-schema", ""),
-    ("`Till.close` writes the total to `till.log` (`till.py:40-52`).", "till-close", "`Till.close` writes the total to `till.log`"),
-]  # fmt: skip
+    (
+        "`Till.close` writes the total to `till.log` (`till.py:40-52`).",
+        "till-close",
+        "`Till.close` writes the total to `till.log`",
+    ),
+]
 
 REFUSED = [
     "That seems wrong.",
@@ -84,12 +116,21 @@ REFUSED = [
 ]
 
 WISHES = [
-    ("when working with json outputs, never use grep, but rather jq.", "When working with json outputs, never use grep, but rather jq"),
-    ("Always run the linter before you commit.", "Always run the linter before you commit"),
+    (
+        "when working with json outputs, never use grep, but rather jq.",
+        "When working with json outputs, never use grep, but rather jq",
+    ),
+    (
+        "Always run the linter before you commit.",
+        "Always run the linter before you commit",
+    ),
     ("Remember to run the linter.", "Run the linter"),
-    ("from now on, never ask me before running the tests", "Never ask the user before running the tests"),
+    (
+        "from now on, never ask me before running the tests",
+        "Never ask the user before running the tests",
+    ),
     ("I prefer tabs over spaces.", "The user prefers tabs over spaces"),
-]  # fmt: skip
+]
 NO_WISHES = [
     "no, that's too much.",
     "you didn't update the worklog",
@@ -111,9 +152,14 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 def _say(lab: Lab, text: str, *, kind: str, day: int = 0) -> None:
     """Append what was said in the project shop on a day, and read it for facts."""
     source = "user" if kind == "prompt" else "agent"
-    body = {"text": text, "source": source, "project": "shop"}
+    body: dict[str, object] = {"text": text, "source": source, "project": "shop"}
     if kind == "turn_ended":
-        body = {"message": text, "source": source, "project": "shop", "subagent": False}
+        body = {
+            "message": text,
+            "source": source,
+            "project": "shop",
+            "subagent": False,
+        }
     assert isinstance(lab.clock, FixedClock)
     lab.clock.microseconds = START + day * DAY
     event = new_event(kind, body, agent="main", session=f"s{day}", at=START + day * DAY)
@@ -169,7 +215,10 @@ def test_a_transcript_of_another_name_makes_no_entity(lab: Lab) -> None:
 
 
 def test_what_stands_under_a_heading_of_plans_is_no_fact(lab: Lab) -> None:
-    text = "## Next steps\n- `till.py` reads the port of `till.toml`\n\n## Files\n- `shelf.py` reads the shelves of `shelf.toml`"
+    text = (
+        "## Next steps\n- `till.py` reads the port of `till.toml`\n\n"
+        "## Files\n- `shelf.py` reads the shelves of `shelf.toml`"
+    )
     _say(lab, text, kind="turn_ended")
     assert [fact.entity for fact in _active(lab)] == ["projects/shelf-py"]
 
@@ -183,17 +232,33 @@ YEAR = [
     (34, "The till listens on port 9090.", "The till listens on port 8080"),
     (41, "The `shop list` command has the `--all` flag.", ""),
     (60, "Receipts live in `archive/receipts`.", "Receipts live in `data/receipts`"),
-    (75, "The default timeout of the order service is 45 seconds.", "The default timeout of the order service is 30 seconds"),
-    (90, "`stock list` prints all items with their shelf and price.", "`stock list` prints all items with their shelf"),
-    (120, "Removed the `--all` flag from the `shop list` command.", "The `shop list` command has the `--all` flag"),
+    (
+        75,
+        "The default timeout of the order service is 45 seconds.",
+        "The default timeout of the order service is 30 seconds",
+    ),
+    (
+        90,
+        "`stock list` prints all items with their shelf and price.",
+        "`stock list` prints all items with their shelf",
+    ),
+    (
+        120,
+        "Removed the `--all` flag from the `shop list` command.",
+        "The `shop list` command has the `--all` flag",
+    ),
     (150, "`parse_price` accepts a comma or a dot.", ""),
     (180, "The till listens on port 9443.", "The till listens on port 9090"),
     (200, "Removed `parse_price`.", "`parse_price` accepts a comma or a dot"),
     (240, "The label printer runs on port 7000.", ""),
-    (300, "The default timeout of the order service is 60 seconds.", "The default timeout of the order service is 45 seconds"),
+    (
+        300,
+        "The default timeout of the order service is 60 seconds.",
+        "The default timeout of the order service is 45 seconds",
+    ),
     (330, "The label printer moved to `10.0.0.7`.", ""),
     (364, "Receipts live in `s3/receipts`.", "Receipts live in `archive/receipts`"),
-]  # fmt: skip
+]
 
 
 def test_updates_of_a_year_supersede_and_nothing_is_deleted(lab: Lab) -> None:
