@@ -358,10 +358,7 @@ def test_what_is_said_in_one_channel_reaches_another_only_as_a_fact(
                 limit=100,
                 all_projects=True,
             )
-            assert {
-                hit.text.partition(": ")[2] if hit.kind == "fact" else hit.text
-                for hit in notes
-            } <= allowed
+            assert {hit.text.partition(": ")[2] or hit.text for hit in notes} <= allowed
             foreign = {text for channel, text in said if channel != own} - words
             context = inside.briefing(tokens=4_000).text + str(
                 [

@@ -192,6 +192,27 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Clause:
+    """The parts of a sentence's first clause, as they are written.
+
+    Attributes:
+        subject: What stands before the verb; '' for an order.
+        verb: The verbs.
+        rest: What stands after the verb.
+        attribute: The name under which the verb is compared.
+        is_event: Whether it states something that happened once.
+        is_order: Whether it begins with its verb, as an order does.
+    """
+
+    subject: str
+    verb: str
+    rest: str
+    attribute: str
+    is_event: bool = False
+    is_order: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class _VerbGroup:
     """Where the verbs of a clause stand: from `start` up to before `end`.
 
@@ -248,6 +269,60 @@ def read_claim(text: str, subject: str = "") -> Claim | None:
         given_up=given_up,
         is_event=group.is_event,
     )
+
+
+def clause_of(text: str) -> Clause | None:
+    """Return the parts of a sentence's first clause; None where it has no verb.
+
+    >>> clause = clause_of("The till rounds each line, so totals are even.")
+    >>> clause.subject, clause.verb, clause.rest
+    ('The till', 'rounds', 'each line')
+    """
+    clause = _first_clause(text.strip().rstrip(".!"))
+    matches = list(_TOKEN.finditer(clause))
+    tokens = [match[0] for match in matches]
+    group = _group_after_owner(tokens)
+    if group is None or group.end == group.start:
+        return None
+    if _is_plural_before_verb(tokens, group):
+        group = _group_from(tokens, group.end)
+    verb_start = matches[group.start].start()
+    verb_end = matches[group.end - 1].end()
+    return Clause(
+        subject="" if group.is_order else clause[:verb_start].strip(),
+        verb=clause[verb_start:verb_end],
+        rest=clause[verb_end:].strip(),
+        attribute=group.attribute,
+        is_event=group.is_event,
+        is_order=group.is_order,
+    )
+
+
+def _group_after_owner(tokens: Sequence[str]) -> _VerbGroup | None:
+    """Return the first group of verbs that is no noun with an owner: "till's port"."""
+    group = _verb_group(tokens)
+    if group is None or group.start == 0:
+        return group
+    if not tokens[group.start - 1].endswith(("'s", "’s")):
+        return group
+    for index in range(group.start + 1, len(tokens)):
+        if _is_verb(tokens, index):
+            return _group_from(tokens, index)
+    return None
+
+
+def _is_plural_before_verb(tokens: Sequence[str], group: _VerbGroup) -> bool:
+    """Return whether the verb found is a plural noun: "session records live in …"."""
+    kinds = lexicon.word_kinds()
+    is_single = group.end == group.start + 1
+    if not is_single or group.end >= len(tokens):
+        return False
+    word = tokens[group.start].lower()
+    following = tokens[group.end].lower()
+    if kinds.get(word) not in (lexicon.WEAK_S, lexicon.MIDDLE_S):
+        return False
+    is_base = kinds.get(following) in _BASE_FORMS_OF_VERBS
+    return is_base and not _is_third_person(following) and not _is_past(following)
 
 
 def is_bound(text: str) -> bool:

@@ -171,6 +171,21 @@ def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
     return replaced_by
 
 
+def gives_new_value(newer: str, older: str) -> bool:
+    """Return whether a statement gives the attribute of an older one another value.
+
+    >>> gives_new_value("The till listens on port 8081.", "The till listens on port 80.")
+    True
+    >>> gives_new_value("The till rounds totals.", "The till listens on port 80.")
+    False
+    """
+    new = _reading(DatedStatement(newer, 1))
+    old = _reading(DatedStatement(older, 0))
+    if _has_new_value(new.claim, old.claim):
+        return not _are_told_apart(new, old)
+    return _has_new_known_value(new, old)
+
+
 def _reading(statement: DatedStatement) -> _Reading:
     """Return what is compared of a statement."""
     text = statement.text

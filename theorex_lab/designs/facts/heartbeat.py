@@ -3,11 +3,10 @@
 A phase that fails is reported, and the next runs. The phases are state, extract,
 synthesis, validate and report, as Engram has them. How far captures were read is noted
 once all of them were, and forwards alone: a heartbeat that is killed anywhere is made
-good by the next. Extract reads the sentences of people and agents that signal something
-worth keeping; the end of a session does it too.
+good by the next. Extract writes the facts that people and agents state, see
+`extraction.py`; the end of a session does it too.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 from theorex_lab.core.errors import AlreadyThere, TheorexError
 from theorex_lab.core.ids import SCANNER, derived_event_id
 from theorex_lab.designs.facts import signals, writing
-from theorex_lab.designs.facts.channels import Channels
+from theorex_lab.designs.facts.extraction import TEXT_OF, facts_stated
 from theorex_lab.designs.facts.facts import Facts, check_home, facts_of
 from theorex_lab.designs.facts.notes import alerts as note_alerts
 from theorex_lab.designs.facts.settings import fact_settings
@@ -25,12 +24,9 @@ from theorex_lab.evolution.lease import LeaseHolder, leased
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.contract import Home
-from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.index import SPEAKER
-from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.text.line import count_tokens, one_line
-from theorex_lab.text.spoken import Speaker
 
 # What a phase did, in words and numbers, and its alerts.
 Done = tuple[str, dict[str, Any], list[str]]
@@ -41,6 +37,7 @@ _EMBEDDING_SECONDS = 2.0
 _SUMMARY_CHARACTERS = 300
 _PLAN_CHARACTERS = 120
 _LATELY = 50  # notes that may say what is in work
+_PLANS_OF = ("prompt", "observation")
 
 
 class Phase(NamedTuple):
@@ -190,6 +187,8 @@ def _plan(events: list[Event]) -> str:
     """Return the latest note that says what is in work, or ''."""
     latest = events[-_LATELY:]
     for event in reversed(latest):
+        if event.kind not in _PLANS_OF:
+            continue
         member = TEXT_OF[event.kind]
         text = SPEAKER.sub("", event.body.get(member, ""), 1)
         signal = signals.signal_of(text).signal
@@ -200,7 +199,11 @@ def _plan(events: list[Event]) -> str:
 
 def _extract(home: Home, renew: Callable[[], None]) -> Done:
     """Read what waits; who still has the lease notes how far that is."""
-    if next(home.journal.tail(watermark(home), kinds=list(TEXT_OF)), None) is None:
+    waiting = home.journal.tail(
+        watermark(home),
+        kinds=list(TEXT_OF),
+    )
+    if next(waiting, None) is None:
         return _NOTHING_WAITS, {}, []
     report = extract_facts(home)
     renew()
@@ -283,23 +286,6 @@ def _report(home: Home, report: HeartbeatReport) -> Event:
     return new_event("heartbeat", body, agent=SCANNER, at=home.clock.now())
 
 
-TEXT_OF = {"prompt": "text", "observation": "text"}
-# Of several categories that a sentence signals, the first of these is the fact's.
-_ORDER = (
-    "correction",
-    "decision",
-    "preference",
-    "instruction",
-    "identity",
-    "milestone",
-)
-_OF_THE_PERSON = frozenset(("preference", "instruction", "identity"))
-_CHECKSUM = re.compile(r"-[0-9a-f]{8}$")  # of a project's name
-# Names a file, a command or a place: of its project.
-_LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
-_DERIVED = frozenset((FIX_TYPE, AVOID_TYPE, MOMENT_TYPE, "summary", "graduated"))
-
-
 class ExtractionReport(NamedTuple):
     """What was read of the captures up to seq `upto`.
 
@@ -331,8 +317,13 @@ def keep_watermark(home: Home, report: ExtractionReport) -> bool:
     with home.journal.exclusive() as append:
         if not report.captures or report.upto <= watermark(home):
             return False
-        body = report._asdict()
-        append(new_event("extracted", body, agent=SCANNER, at=home.clock.now()))
+        event = new_event(
+            "extracted",
+            report._asdict(),
+            agent=SCANNER,
+            at=home.clock.now(),
+        )
+        append(event)
     return True
 
 
@@ -346,7 +337,11 @@ def extract_facts(home: Home, upto: int | None = None) -> ExtractionReport:
     last = whole.journal.last_seq() if upto is None else upto
     counts = Counter[str]()
     n_captures = 0
-    captures = whole.journal.tail(watermark(home), kinds=list(TEXT_OF), upto=last)
+    captures = whole.journal.tail(
+        watermark(home),
+        kinds=list(TEXT_OF),
+        upto=last,
+    )
     for event in captures:
         n_captures += 1
         for new in facts_stated(whole, event):
@@ -359,7 +354,13 @@ def extract_facts(home: Home, upto: int | None = None) -> ExtractionReport:
     n_superseded = counts["superseded"]
     n_tensions = counts["tension"]
     n_facts = counts["written"] + n_superseded + n_tensions
-    return ExtractionReport(last, n_captures, n_facts, n_superseded, n_tensions)
+    return ExtractionReport(
+        upto=last,
+        captures=n_captures,
+        facts=n_facts,
+        superseded=n_superseded,
+        tensions=n_tensions,
+    )
 
 
 def extract_new(home: Home, *_: str) -> ExtractionReport:
@@ -370,71 +371,3 @@ def extract_new(home: Home, *_: str) -> ExtractionReport:
     report = extract_facts(home)
     keep_watermark(home, report)
     return report
-
-
-def facts_stated(home: Home, event: Event) -> Iterator[writing.NewFact]:
-    """Yield the facts that a capture states, each of whom or what it is about."""
-    body = event.body
-    if body.get("subagent") or body.get("type") in _DERIVED:
-        return
-    member = TEXT_OF[event.kind]
-    text = str(body.get(member, ""))
-    source: Speaker = "agent"
-    speaker_name = event.agent
-    if body.get("source") == "user":
-        source = "user"
-        speaker_name = "user"
-    is_observation = event.kind == "observation"
-    speaker = SPEAKER.match(text) if is_observation else None
-    if speaker:
-        speaker_name = speaker[1]
-        text = text[speaker.end() :]
-    for number, stated in enumerate(signals.facts_in(text, source)):
-        category = min(stated.categories, key=_ORDER.index)
-        entity, project = _about(
-            home, body.get("project", ""), speaker_name, category, stated.sentence
-        )
-        yield writing.NewFact(
-            entity,
-            stated.sentence,
-            signals.FACT_CATEGORY.get(category, category),
-            stated.confidence,
-            _abstraction_of(category),
-            source=body.get("source", "import"),
-            origin=event.kind,
-            lineage=(event.id,),
-            at=min(event.at, home.clock.now()),
-            event_id=derived_event_id("fact", event.id, number),
-            agent=event.agent,
-            project=project,
-            noted=event.id if is_observation else "",
-        )
-
-
-def _abstraction_of(category: str) -> str:
-    """Return how general a fact is that a sentence of a category states."""
-    if category in _OF_THE_PERSON:
-        return "pattern"
-    return "episode"
-
-
-def _about(
-    home: Home, project: str, speaker: str, category: str, text: str
-) -> tuple[str, str]:
-    """Return whom or what a sentence is about, and the project that it stays in.
-
-    The project is '' for what is known everywhere. What is said in a group stays there;
-    in a chat of two, it is about the person.
-    """
-    with home.views.reading(Channels) as channels:
-        group = channels.is_group(project)
-    person = f"people/{writing.slug_of(speaker)}"
-    if group is not None:
-        return person, project if group else ""
-    is_of_project = category not in _OF_THE_PERSON and speaker in ("user", "main")
-    if project and is_of_project:
-        name = _CHECKSUM.sub("", project)
-        return f"projects/{writing.slug_of(name)}", project
-    if _LOCAL.search(text):
-        return person, project
-    return person, ""

@@ -19,6 +19,7 @@ from theorex_lab.designs.facts import channels, facts
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.items import told_of
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
+from theorex_lab.designs.facts.writing import CAPTURED
 from theorex_lab.memory.briefing.token_budget import items_within
 from theorex_lab.memory.contract import (
     ContextLine,
@@ -38,8 +39,6 @@ _LINE_CHARACTERS = 400  # of a fact in a context
 _MOST_HITS = 100
 _MOST_LINES = 1_000
 KNOWN = "known"  # of a line of a context: a fact
-# Origins of the facts that were made of captures. Others were written on purpose.
-_FROM_CAPTURES = ("prompt", "observation")
 
 
 def zone_of(settings: FactSettings) -> tzinfo:
@@ -269,7 +268,7 @@ def _context_line(fact: Fact, reason: str) -> ContextLine:
         f"a {fact.category}, {reason}, {fact.confidence:.0%} sure",
         statement=folded(sentence),
         at=fact.at,
-        automatic=fact.origin in _FROM_CAPTURES,
+        automatic=fact.origin in CAPTURED,
     )
 
 

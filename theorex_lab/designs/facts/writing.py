@@ -35,14 +35,23 @@ from theorex_lab.designs.facts.pairs import (
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.assertions import as_statement
+from theorex_lab.memory.claims import read_claim
 from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST, check_tags, check_text
+from theorex_lab.memory.superseding import gives_new_value
 from theorex_lab.text.directives import directive_of, reverses
 from theorex_lab.text.line import folded
 from theorex_lab.text.redact.redaction_scope import kept_text
 from theorex_lab.text.spoken import Span
+from theorex_lab.text.wording import specifics
 
 DESCRIPTION_CHARACTERS = 500
+# Kinds of the events that facts are read from.
+CAPTURED = ("prompt", "observation", "turn_ended")
+_GONE = re.compile(r"^\S[^.;]* was removed$")
+_FEWEST_SHARED = 2  # words of two values that tell the same attribute
+_RESTATED = 0.6  # share of the shorter value that both have
+_COMPARED = 64  # newest facts of an entity whose values a new one is compared with
 _PLAIN_WORDS = 16  # of a sentence that is read well
 # What proposes or directs rather than states.
 _DIRECTIVE = re.compile(
@@ -364,21 +373,36 @@ def _decide(
     replaced = dict.fromkeys(explicit_ids)
     if not is_loose:
         replaced.update(dict.fromkeys(_replaced_ids(judged)))
+    replaced.update(dict.fromkeys(_outdated_ids(view, scope, body)))
     if replaced:
         return _replacement(view, replaced, body["source"])
     near: list[tuple[str, str]] = []
     if semantic:
         near += view.near(scope, text)
-    doubtful = dict[str, None]()
-    if not is_loose:
-        doubtful.update(dict.fromkeys(judged.contradicts))
-    doubtful.update(dict.fromkeys(_clashing_ids(near, text, judged)))
+    doubtful = _doubtful_ids(near, judged, body, is_loose=is_loose)
     if doubtful:
-        return FactWriteResult("", "tension", tuple(doubtful))
+        return FactWriteResult("", "tension", doubtful)
     near_duplicate = _near_duplicate(near, text, settings)
     if near_duplicate is not None:
         return near_duplicate
     return FactWriteResult("", "written")
+
+
+def _doubtful_ids(
+    near: Iterable[tuple[str, str]],
+    judged: superseding.Judgement,
+    body: Body,
+    *,
+    is_loose: bool,
+) -> tuple[str, ...]:
+    """Return the facts that may not hold beside a new one."""
+    ids: list[str] = []
+    if not is_loose:
+        ids += judged.contradicts
+    is_read = _is_read(body) and judged.statement.cue != "ends"
+    if not is_read:
+        ids += _clashing_ids(near, body["text"], judged)
+    return tuple(dict.fromkeys(ids))
 
 
 def _replacement(view: Facts, replaced: Iterable[str], source: str) -> FactWriteResult:
@@ -388,6 +412,52 @@ def _replacement(view: Facts, replaced: Iterable[str], source: str) -> FactWrite
     if guarded:
         return FactWriteResult("", "tension", tuple(guarded))
     return FactWriteResult("", "superseded", ids)
+
+
+def _is_read(body: Body) -> bool:
+    """Return whether a fact about a thing was read from a capture.
+
+    Nobody wrote it as a fact, so that only a plain new value ends an older one.
+    """
+    return body["origin"] in CAPTURED and body["entity"].startswith("projects/")
+
+
+def _outdated_ids(view: Facts, scope: Scope, body: Body) -> list[str]:
+    """Return the newest facts of a scope that a new one makes out of date.
+
+    It gives another value to their attribute, says of it more or less than they do, or
+    says that the thing itself is gone.
+    """
+    text = body["text"]
+    is_read = _is_read(body)
+    is_gone = is_read and _GONE.search(text) is not None
+    ids: list[str] = []
+    for row in view.active_in(scope).tolist()[-_COMPARED:]:
+        older = view.texts[row]
+        if (
+            is_gone
+            or gives_new_value(text, older)
+            or (is_read and _restates(text, older))
+        ):
+            ids.append(view.ids[row])
+    return ids
+
+
+def _restates(newer: str, older: str) -> bool:
+    """Return whether a statement tells the same attribute of a thing in other words."""
+    new = read_claim(newer)
+    old = read_claim(older)
+    if new is None or old is None or new.is_negative != old.is_negative:
+        return False
+    if (new.subject, new.attribute) != (old.subject, old.attribute):
+        return False
+    new_names = set(specifics(newer))
+    old_names = set(specifics(older))
+    if new_names - old_names and old_names - new_names:
+        return False
+    shared = set(new.value) & set(old.value)
+    n_smaller = min(len(set(new.value)), len(set(old.value)))
+    return len(shared) >= _FEWEST_SHARED and len(shared) >= _RESTATED * n_smaller
 
 
 def _clashing_ids(
@@ -470,6 +540,8 @@ def _is_loose(judged: superseding.Judgement, body: Body) -> bool:
     """
     statement = judged.statement
     text = body["text"]
+    if _is_read(body) and statement.cue != "ends":
+        return True
     if len(text.split()) > _PLAIN_WORDS or _DIRECTIVE.search(text):
         return True
     if statement.cue in ("ends", "replaces"):

@@ -1,0 +1,144 @@
+"""Read the changes that a message reports, as statements of what they changed.
+
+"Renamed `a` to `b`", "`a` moved to `b/`", "Added the `--all` flag to `shop list`" and
+"Removed the `port` parameter from `serve`".
+"""
+
+import re
+from typing import NamedTuple
+
+from theorex_lab.designs.facts import statement_cues as cues
+from theorex_lab.designs.facts.subjects import Subject, subject_named
+
+_IMPORTED = re.compile(r"\b(?:imports?|comments?|todos?)\b", re.I)
+_ASIDE = re.compile(r"[:(✅✓⚠❌]|\s[–—-](?:\s|$)")
+MOST_WORDS = 34  # of a statement
+
+
+class StandingFact(NamedTuple):
+    """A statement that is understood by itself.
+
+    Attributes:
+        text: The statement.
+        subject: What it is about.
+        attribute: The verb, or the name of the attribute that several verbs name.
+        value: What stands after the verb.
+        is_change: Whether it tells that a value has changed.
+    """
+
+    text: str
+    subject: Subject
+    attribute: str
+    value: str
+    is_change: bool = False
+
+
+def reported_change(text: str) -> StandingFact | None:
+    """Return what a sentence reports as changed, if that stands alone.
+
+    >>> fact = reported_change("Renamed `stock.go` to `shelf.go`")
+    >>> fact.text, fact.subject.name
+    ('`stock.go` was renamed to `shelf.go`', 'stock.go')
+    """
+    if len(text.split()) > MOST_WORDS:
+        return None
+    if cues.POINTING.search(text) or cues.OF_ONE_RUN.search(text):
+        return None
+    for read in (_ordered_change, _told_change, _addition, _removal):
+        fact = read(text)
+        if fact is not None:
+            return fact
+    return None
+
+
+def _ordered_change(text: str) -> StandingFact | None:
+    """Return the change that has no subject: "Renamed `a` to `b`"."""
+    match = cues.REPORTED_CHANGE.fullmatch(text)
+    if match is None:
+        return None
+    changed = match["subject"]
+    value = match["value"]
+    if not cues.EXACT_VALUE.search(changed):
+        return None
+    if not cues.EXACT_VALUE.search(value):
+        return None
+    subject = subject_named(changed)
+    if subject is None:
+        return None
+    verb = match["verb"].lower()
+    rest = text[match.end("subject") :]
+    return StandingFact(
+        text=f"{changed} was {verb}{rest}",
+        subject=subject,
+        attribute=verb,
+        value=value,
+        is_change=True,
+    )
+
+
+def _told_change(text: str) -> StandingFact | None:
+    """Return the change of a named thing to an exact value: "`a.go` moved to `b/`"."""
+    match = cues.TOLD_CHANGE.fullmatch(text)
+    if match is None or _ASIDE.search(match["subject"]):
+        return None
+    value = match["value"]
+    subject = subject_named(match["subject"])
+    if subject is None or subject.kind != "thing":
+        return None
+    if not cues.EXACT_VALUE.search(value):
+        return None
+    return StandingFact(
+        text=text,
+        subject=subject,
+        attribute=match["verb"].lower(),
+        value=value,
+        is_change=True,
+    )
+
+
+def _addition(text: str) -> StandingFact | None:
+    """Return what a thing was given: "Added the `--all` flag to `shop list`"."""
+    match = cues.REPORTED_ADDITION.fullmatch(text)
+    if match is None:
+        return None
+    subject = subject_named(match["owner"])
+    if subject is None:
+        return None
+    owner = _at_beginning(match["owner"])
+    addition = match["addition"]
+    purpose = match["rest"] or ""
+    return StandingFact(
+        text=f"{owner} has the {addition}{purpose}",
+        subject=subject,
+        attribute="have",
+        value=f"{addition}{purpose}",
+    )
+
+
+def _removal(text: str) -> StandingFact | None:
+    """Return what was taken away: "Removed the `port` parameter from `serve`"."""
+    match = cues.REPORTED_REMOVAL.fullmatch(text)
+    if match is None or _IMPORTED.search(text):
+        return None
+    removed = match["removed"]
+    owner = match["owner"]
+    subject = subject_named(owner or removed)
+    if subject is None:
+        return None
+    statement = f"{removed} was removed"
+    if owner is not None:
+        statement = f"{_at_beginning(owner)} no longer has the {removed}"
+    return StandingFact(
+        text=statement,
+        subject=subject,
+        attribute="have",
+        value=removed,
+        is_change=True,
+    )
+
+
+def _at_beginning(owner: str) -> str:
+    """Return a phrase as a sentence begins with it."""
+    if owner.startswith("the "):
+        return f"T{owner[1:]}"
+    return owner

@@ -1,0 +1,204 @@
+"""Read from a message the facts that stand alone.
+
+A fact is a declarative statement that is understood without its conversation: it names
+its subject, points at nothing outside, asks, requests and plans nothing, and holds
+beyond the moment.
+"""
+
+import re
+from collections.abc import Iterator
+
+from theorex_lab.designs.facts import statement_cues as cues
+from theorex_lab.designs.facts.reported_changes import (
+    MOST_WORDS,
+    StandingFact,
+    reported_change,
+)
+from theorex_lab.designs.facts.subjects import Subject, subject_named
+from theorex_lab.memory.briefing.rule_wording import without_shouting
+from theorex_lab.memory.claims import USE, Clause, clause_of
+from theorex_lab.text import lexicon
+from theorex_lab.text.spoken import Speaker, sentences_of
+from theorex_lab.text.statements import Statement, statements_in
+from theorex_lab.text.wording import content_words
+
+_FEWEST_WORDS = 4
+_MOST_CHARACTERS = 240
+_SCANNED = 4_000  # characters; a longer message is a paste
+_CLOSING = re.compile(r"[.!]?$")
+_CODE = re.compile(r"`[^`]*`")
+_BASE_FORMS = (
+    lexicon.VERB,
+    lexicon.STRONG,
+    lexicon.MIDDLE,
+    lexicon.WEAK,
+)
+# A letter or an exact name.
+_OPENING = re.compile(r"[^\W\d_]|[`@.~/_-]")
+_LABEL = re.compile(r"[^`:]{1,60}:\s")
+_OPEN_ENDS = ("?", ":", ",", ";", "…", "...")
+# Parts two statements, or is what is left of a name that was lost.
+_BROKEN = re.compile(r";\s|``")
+_REFUSALS = (
+    cues.POINTING,
+    cues.PASSING,
+    cues.JUDGING,
+    cues.OF_ONE_RUN,
+)
+
+
+def standing_facts(text: str, speaker: Speaker) -> list[StandingFact]:
+    """Return the statements of a message that stand alone.
+
+    Args:
+        text: The message.
+        speaker: Whose message it is.
+
+    >>> [
+    ...     (fact.subject.name, fact.text)
+    ...     for fact in standing_facts(
+    ...         "It is done. The till rounds each line. Should I go on?", "agent"
+    ...     )
+    ... ]
+    [('till', 'The till rounds each line')]
+    """
+    facts: list[StandingFact] = []
+    for sentence in _sentences(text[:_SCANNED], speaker):
+        fact = standing_fact(sentence)
+        if fact is not None:
+            facts.append(fact)
+    return facts
+
+
+def _sentences(text: str, speaker: Speaker) -> Iterator[str]:
+    """Yield the sentences of a message that are its speaker's own."""
+    if speaker == "user":
+        for span in sentences_of(text, speaker):
+            yield span.text
+        return
+    for statement in statements_in(text):
+        if _may_hold(statement):
+            yield statement.text
+
+
+def _may_hold(statement: Statement) -> bool:
+    """Return whether a statement of an agent stands where facts are told."""
+    if statement.quoted:
+        return False
+    return cues.PASSING_HEADING.search(statement.heading) is None
+
+
+def standing_fact(sentence: str) -> StandingFact | None:
+    """Return the fact that a sentence states by itself; None where it states none."""
+    text = _bare(sentence)
+    change = reported_change(text)
+    if change is not None:
+        return change
+    text = cues.LEFT_OUT.sub("", _without_label(text))
+    if not _is_plain(text):
+        return None
+    clause = clause_of(text)
+    if clause is None or not _is_state(clause):
+        return None
+    predicate = f"{clause.verb} {clause.rest}"
+    subject = subject_named(clause.subject, predicate)
+    if subject is None:
+        return None
+    if not _tells_something(clause, subject):
+        return None
+    return StandingFact(
+        text=_begun_with_capital(text),
+        subject=subject,
+        attribute=clause.attribute,
+        value=clause.rest,
+    )
+
+
+def _bare(sentence: str) -> str:
+    """Return a sentence without lead-ins, positions in files and its full stop."""
+    text = cues.POSITION.sub("", sentence.strip())
+    text = cues.POSITION_IN_NAME.sub(r"\1", text)
+    text = _CLOSING.sub("", text)
+    lead_in = cues.LEAD_IN.match(text)
+    if lead_in is None:
+        return text
+    return text[lead_in.end() :]
+
+
+def _without_label(text: str) -> str:
+    """Return "`a`: prints b" as "`a` prints b"."""
+    match = cues.LABELLED.match(text)
+    if match is None:
+        return text
+    first_word, space, rest = match[2].partition(" ")
+    verb = _third_person(first_word.lower())
+    joined = f"{match[1]} {verb}{space}{rest}"
+    clause = clause_of(joined)
+    if clause is None or clause.subject != match[1]:
+        return text
+    return joined
+
+
+def _third_person(word: str) -> str:
+    """Return a verb in its base form in the third person; any other word as it is."""
+    kind = lexicon.word_kinds().get(word)
+    if kind not in _BASE_FORMS or lexicon.singular(word) != word:
+        return word
+    third, _, _ = lexicon.inflections(word)
+    return third
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text is one statement that points nowhere and will hold."""
+    if not _FEWEST_WORDS <= len(text.split()) <= MOST_WORDS:
+        return False
+    if len(text) > _MOST_CHARACTERS or text.endswith(_OPEN_ENDS):
+        return False
+    if _BROKEN.search(text) or _LABEL.match(text):
+        return False
+    if not _OPENING.match(text) or without_shouting(text) != text:
+        return False
+    without_code = _CODE.sub("`x`", text)
+    return not any(refusal.search(without_code) for refusal in _REFUSALS)
+
+
+def _is_state(clause: Clause) -> bool:
+    """Return whether a clause says how something is, and not what happened."""
+    if clause.is_order or clause.is_event:
+        return False
+    predicate = f"{clause.verb} {clause.rest}"
+    if cues.OF_TEXTS.match(predicate):
+        return False
+    # What was read as a verb may be a noun: "the exit point of …".
+    may_be_noun = clause.verb.lower() in ("point", "read", "write")
+    return clause.subject.endswith("s") or not may_be_noun
+
+
+def _tells_something(clause: Clause, subject: Subject) -> bool:
+    """Return whether what is said of a subject is worth a fact."""
+    if cues.EXACT_VALUE.search(clause.rest):
+        return True
+    if not content_words(clause.rest):
+        return False
+    if subject.kind == "project":
+        return _uses_named(clause)
+    first_verb, *_ = clause.verb.lower().split()
+    if first_verb not in cues.WEAK_VERBS:
+        return True
+    return cues.EXACT_NAME.search(clause.subject) is not None
+
+
+def _uses_named(clause: Clause) -> bool:
+    """Return whether a clause says that something with a name of its own is used."""
+    if clause.attribute != USE:
+        return False
+    first_word, *_ = clause.rest.lower().split()
+    return first_word.isalpha() and first_word not in lexicon.word_kinds()
+
+
+def _begun_with_capital(text: str) -> str:
+    """Return a sentence with a capital, unless it begins with an exact name."""
+    first_word, _, _ = text.partition(" ")
+    if first_word.isalpha() and first_word.islower():
+        return text[:1].upper() + text[1:]
+    return text

@@ -1,0 +1,242 @@
+"""Tell what a statement is about: the thing, role or person that its subject names."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from theorex_lab.designs.facts import statement_cues as cues
+from theorex_lab.designs.facts.exact_names import exact_name_in, tells_which
+from theorex_lab.text import lexicon
+
+_WORD = re.compile(r"`[^`]+`|[^\s,;:!?\"“”()]+")
+_POSSESSIVE = re.compile(r"(?P<owner>.+?)['’]s\s+(?P<property>.+)")
+_OF = re.compile(r"(?P<property>.+?)\s+(?:of|for|in)\s+(?P<owner>.+)")
+_RELATIVE = frozenset("that which who whose where when if and or to not".split())
+_DETERMINERS = frozenset("the a an our all".split())
+_PRONOUNS = frozenset("it they them he she we you i what there here some any".split())
+_ADVERBS = frozenset("now also only always then still already explicitly not".split())
+_SHORT_LY = 4  # letters up to which a word in -ly is no adverb
+_VERB_KINDS = (
+    lexicon.VERB,
+    lexicon.PARTICIPLE,
+    lexicon.GERUND,
+    lexicon.STRONG,
+    lexicon.STRONG_S,
+    lexicon.MIDDLE_S,
+    lexicon.ADVERB,
+    lexicon.MODAL,
+    lexicon.PREPOSITION,
+    lexicon.CONJUNCTION,
+    lexicon.RELATIVE,
+)
+_BASE_KINDS = (lexicon.MIDDLE, lexicon.WEAK, lexicon.WEAK_S)
+_OBJECT_STARTS = frozenset("the a an some all any each no it its this that".split())
+_MOST_WORDS = 7
+_PERSON = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)?")
+_PLACED = re.compile(
+    r"""
+    (?:are|live|go|stay|run)\b
+    (?:\ \w+)?
+    \ (?:in|at|under|on|from|to|by|with|as)\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+
+class Subject(NamedTuple):
+    """What a statement is about.
+
+    Attributes:
+        name: Its name as it is written, without "the"; '' for the project as a whole.
+        kind: Of what kind it is.
+    """
+
+    name: str
+    kind: Literal["thing", "person", "project"]
+
+
+_PROJECT = Subject("", "project")
+_NAMELESS_HEADS = cues.EMPTY_HEADS | cues.CODE_HEADS
+
+
+def subject_named(phrase: str, predicate: str = "") -> Subject | None:
+    """Return what a subject names; None where it names nothing by itself.
+
+    Args:
+        phrase: The words before the verb.
+        predicate: The verb and what follows, by which persons are known.
+
+    >>> subject_named("The default port of the till"), subject_named("The fix")
+    (Subject(name='till', kind='thing'), None)
+    >>> subject_named("Ann", "owns the parser"), subject_named("We", "use pnpm")
+    (Subject(name='Ann', kind='person'), Subject(name='', kind='project'))
+    """
+    words = _without_adverbs(_WORD.findall(phrase))
+    phrase = " ".join(words)
+    lower = phrase.lower().split()
+    if _names_project(lower):
+        return _PROJECT
+    if not _may_name(words):
+        return None
+    if _PERSON.fullmatch(phrase) and cues.OF_PERSONS.match(predicate):
+        return Subject(phrase, "person")
+    owner = _owner_in(phrase)
+    if owner:
+        return subject_named(owner, predicate)
+    if cues.EXACT_NAME.search(phrase):
+        return _exact_subject(words)
+    return _common_subject(words) or _plural_subject(lower, predicate)
+
+
+def _without_adverbs(words: Sequence[str]) -> list[str]:
+    """Return the words of a subject without adverbs at its end: "the till now"."""
+    trimmed = list(words)
+    while len(trimmed) > 1 and _is_adverb(trimmed[-1].lower()):
+        trimmed.pop()
+    return trimmed
+
+
+def _is_adverb(word: str) -> bool:
+    if word in _ADVERBS:
+        return True
+    return word.endswith("ly") and len(word) > _SHORT_LY
+
+
+def _names_project(lower: Sequence[str]) -> bool:
+    """Return whether words name the project as a whole: "we", "our project"."""
+    bare = _without_determiners(lower)
+    if len(bare) != 1:
+        return False
+    (noun,) = bare
+    return noun in cues.PROJECT_NOUNS
+
+
+def _without_determiners(words: Sequence[str]) -> list[str]:
+    """Return words without "the" and the like."""
+    others: list[str] = []
+    for word in words:
+        if word.lower() not in _DETERMINERS:
+            others.append(word)
+    return others
+
+
+def _may_name(words: Sequence[str]) -> bool:
+    """Return whether words may be a name: few, without pronouns, and no verb first."""
+    if not 1 <= len(words) <= _MOST_WORDS:
+        return False
+    lower = [word.lower() for word in words]
+    if not _RELATIVE.isdisjoint(lower):
+        return False
+    if not _PRONOUNS.isdisjoint(lower):
+        return False
+    if lower[0] in cues.NO_OPENING:
+        return False
+    counts_all = lower[0] == "all" and not cues.NO_OPENING.isdisjoint(lower[1:2])
+    if counts_all:
+        return False
+    return not _begins_with_verb(lower)
+
+
+def _begins_with_verb(lower: Sequence[str]) -> bool:
+    """Return whether a phrase is no noun but begins with a verb or an adverb."""
+    first = lower[0]
+    if first in _DETERMINERS or not first.isalpha():
+        return False
+    kind_by_form = lexicon.kind_by_form(first)
+    kind = lexicon.word_kinds().get(first, kind_by_form)
+    if kind in _VERB_KINDS:
+        return True
+    has_object = not _OBJECT_STARTS.isdisjoint(lower[1:2])
+    return kind in _BASE_KINDS and has_object
+
+
+def _owner_in(phrase: str) -> str:
+    """Return whose property a phrase names: of "the till's port" the till; else ''."""
+    match = _POSSESSIVE.fullmatch(phrase) or _OF.fullmatch(phrase)
+    if match is None:
+        return ""
+    property_words = _WORD.findall(match["property"])
+    last = lexicon.singular(property_words[-1].lower())
+    if last in cues.PROPERTIES or last in cues.GENERIC_NOUNS:
+        return match["owner"]
+    return ""
+
+
+def _exact_subject(words: Sequence[str]) -> Subject | None:
+    """Return the subject that has an exact name: "the `shop list` command"."""
+    bare = _without_determiners(words)
+    name = exact_name_in(bare) or " ".join(bare)
+    if not tells_which(name):
+        return None
+    return Subject(name, "thing")
+
+
+def _common_subject(words: Sequence[str]) -> Subject | None:
+    """Return the subject that ordinary words name: "the session record"."""
+    nouns = _nouns_among(words)
+    if not nouns:
+        return None
+    *modifiers, last_noun = nouns
+    head = lexicon.singular(last_noun.lower())
+    if head in _NAMELESS_HEADS:
+        return None
+    first_word = words[0].lower()
+    is_definite = first_word in _DETERMINERS
+    if is_definite and head in cues.ROLES:
+        role = " ".join(nouns)
+        return Subject(role, "person")
+    if _is_telling(nouns, is_definite=is_definite):
+        name = " ".join([*modifiers, head])
+        return Subject(name, "thing")
+    if not modifiers and _is_proper_name(last_noun):
+        return Subject(last_noun, "thing")
+    return None
+
+
+def _nouns_among(words: Sequence[str]) -> list[str]:
+    """Return the words of a subject that tell more than "the", "new" or "main"."""
+    nouns: list[str] = []
+    for word in words:
+        if word.lower() not in cues.VAGUE_ADJECTIVES:
+            nouns.append(word)
+    return nouns
+
+
+def _is_telling(nouns: Sequence[str], *, is_definite: bool) -> bool:
+    """Return whether nouns tell which thing of many is meant."""
+    has_telling = False
+    for noun in nouns:
+        head = lexicon.singular(noun.lower())
+        if head not in cues.GENERIC_NOUNS:
+            has_telling = True
+    if len(nouns) > 1:
+        return has_telling or is_definite
+    return has_telling and is_definite
+
+
+def _is_proper_name(word: str) -> bool:
+    """Return whether a first word has its capital because it is a name."""
+    lower = word.lower()
+    if lower in lexicon.word_kinds() or lower.endswith("s"):
+        return False
+    return word[:1].isupper()
+
+
+def _plural_subject(lower: Sequence[str], predicate: str) -> Subject | None:
+    """Return what a bare plural names where its predicate is exact.
+
+    "Tasks live in `tasks.md`" is understood by itself.
+    """
+    bare = _without_determiners(lower)
+    if len(bare) != 1:
+        return None
+    (noun,) = bare
+    head = lexicon.singular(noun)
+    is_plural = noun.isalpha() and head != noun
+    if not is_plural or head in cues.EMPTY_HEADS:
+        return None
+    if not cues.EXACT_VALUE.search(predicate):
+        return None
+    if not _PLACED.match(predicate):
+        return None
+    return Subject(head, "thing")
