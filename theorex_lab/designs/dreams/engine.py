@@ -682,6 +682,9 @@ class _Cycle:
             why = f"{n_actions} actions; {n_needed} are needed"
             self._note(trajectory, "passed", why)
             return None
+        if not trajectory.is_task:
+            self._note(trajectory, "passed", "no task is named")
+            return None
         curated = self.dreamer.curate(trajectory)
         self.done["tokens"] += curated.tokens
         if not curated.critical and not curated.constraints:
