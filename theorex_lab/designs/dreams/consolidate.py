@@ -23,6 +23,7 @@ from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.dreams import FIDELITY, STATED, Edge, Ended, Fault, patterns
 from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.settings import dream_settings
+from theorex_lab.designs.dreams.step_words import step_in_words, step_kind
 from theorex_lab.designs.dreams.strategies import (
     Matrix,
     Strategy,
@@ -30,6 +31,7 @@ from theorex_lab.designs.dreams.strategies import (
     StrategyStep,
     new_strategy_id,
 )
+from theorex_lab.designs.dreams.tasks import is_same_task
 from theorex_lab.designs.dreams.trajectories import (
     CapturedAction,
     CuratedTrajectory,
@@ -315,7 +317,8 @@ class ActiveStrategies:
         for strategy_id, cosine in self.near(new):
             strategy = self.strategies[strategy_id]
             near.append(strategy)
-            if cosine >= self.settings.merge_similarity:
+            is_alike = cosine >= self.settings.merge_similarity
+            if is_alike or _is_of_same_task(strategy, new):
                 same.append(strategy)
         for old, strategy in _ways(new, near, same):
             touched = near if old is None else [old]
@@ -504,6 +507,15 @@ class ActiveStrategies:
         return ""
 
 
+def _is_of_same_task(old: Strategy, new: Strategy) -> bool:
+    """Return whether two strategies are of the same kind of task, in words and steps."""
+    kinds = [
+        frozenset(step_kind(step.action) for step in strategy.steps) - {""}
+        for strategy in (old, new)
+    ]
+    return any(is_same_task(goal, new.goal, *kinds) for goal in old.goals)
+
+
 def _checks(strategies: Iterable[Strategy]) -> list[GoalCheck]:
     """Return that each goal of these strategies is to find its own."""
     checks = []
@@ -616,16 +628,20 @@ Kind = tuple[str, int]
 def kind_of(action: str) -> str:
     """Return what an action is in kind.
 
-    It is its tool, the names of its arguments, and paths, without other values.
+    It is its tool, the names of its arguments, and paths, without other values. A shell
+    line is what it does in words.
 
     >>> kind_of('get_user({"id": "mia_3"})') == kind_of('get_user({"id": "raj_1"})')
     True
-    >>> kind_of("pytest -q tests/a.py") == kind_of("pytest -q tests/b.py")
+    >>> kind_of("pytest -q tests/a.py") == kind_of("cd web && pytest -q tests/b.py")
+    True
+    >>> kind_of("pytest -q tests/a.py") == kind_of("ruff check .")
     False
     """
     text = action[:_READ_CHARACTERS]
     call = patterns.NAMED.match(text)
     if call is None:
+        text = step_in_words(text) or text
         text = patterns.QUOTED.sub(_quoted_path, text)
         text = re.sub(r"\d+", "0", text).lower()
         return one_line(text, _READ_CHARACTERS)
@@ -670,6 +686,7 @@ def strategy_from(trajectory: Trajectory, curated: CuratedTrajectory) -> Strateg
         origin=trajectory.origin,
         success=int(trajectory.outcome is Ended.SUCCESS),
         failure=int(trajectory.outcome is Ended.FAILURE),
+        evidence={trajectory.evidence: 1} if trajectory.evidence else {},
         isa_version=trajectory.isa_version,
         source=source,
         tags=trajectory.tags,
@@ -741,6 +758,7 @@ def joined_strategies(
         level=min(first.level, second.level),
         success=first.success + second.success,
         failure=first.failure + second.failure,
+        evidence=dict(Counter(first.evidence) + Counter(second.evidence)),
         version=first.version + 1,
         isa_version=best.isa_version,
         content=best.content or rest.content,

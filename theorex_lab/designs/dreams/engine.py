@@ -35,6 +35,7 @@ from theorex_lab.designs.dreams.lessons import (
     summary_of,
 )
 from theorex_lab.designs.dreams.settings import dream_settings
+from theorex_lab.designs.dreams.step_words import step_in_words
 from theorex_lab.designs.dreams.strategies import (
     Strategies,
     Strategy,
@@ -405,6 +406,7 @@ COUNTED = (
     "constraints_extracted",
     "tokens",
 )
+_FEWEST_STEPS = 2
 _MOST_CYCLES = 20  # a run of the maintenance
 Done = tuple[int, list[str]]  # how many, and what went wrong
 Reading = tuple[Trajectory, CuratedTrajectory, Strategy]
@@ -690,6 +692,9 @@ class _Cycle:
         if not curated.critical and not curated.constraints:
             self._note(trajectory, "passed", "nothing in it is worth keeping")
             return None
+        if not _is_procedure(trajectory, curated):
+            self._note(trajectory, "passed", "its steps are no procedure")
+            return None
         return trajectory, curated, strategy_from(trajectory, curated)
 
     def _consolidate(
@@ -722,6 +727,21 @@ class _Cycle:
         except ModelUnavailable as error:
             self.log.append(f"{new.id} is not linked: {error}")
             return []
+
+
+def _is_procedure(trajectory: Trajectory, curated: CuratedTrajectory) -> bool:
+    """Return whether what a session did for its task has two steps of different kinds.
+
+    What was captured on purpose, or was dispatched, is kept as it is.
+    """
+    if not trajectory.is_of_session:
+        return True
+    kinds = set()
+    for index in curated.critical:
+        action = trajectory.actions[index]
+        if action.tool != trajectory.agent:  # which only talked
+            kinds.add(step_in_words(action.action))
+    return len(kinds - {""}) >= _FEWEST_STEPS
 
 
 def shorten_summaries(

@@ -88,6 +88,8 @@ _WORDS_OF_PROSE = 8
 _INTERPRETERS = re.compile(
     r"(?:python[\d.]*|node|bun|ruby|perl|bash|sh|zsh|deno|php)$"
 )
+# A number that names a folder or begins a file's name, such as that of a task.
+_NUMBERED_PART = re.compile(r"(?<![\w.-])\d{2,}(?=[/_-]|$)")
 _INLINE = frozenset(("-c", "-e", "-", "--eval", "-p"))
 
 
@@ -110,8 +112,10 @@ def step_in_words(action: str) -> str:
         return one_line(f"Edit {_in_code(tool[2])}", _STEP_CHARACTERS)
     if tool and _DELETES.fullmatch(tool[1]):
         return one_line(f"Remove {_in_code(tool[2])}", _STEP_CHARACTERS)
-    if patterns.NAMED.match(text):
-        return one_line(text, _STEP_CHARACTERS)
+    call = patterns.NAMED.match(text)
+    if call:
+        is_unnamed = bool(_EDITS.fullmatch(call[1])) and "{" in text
+        return "" if is_unnamed else one_line(text, _STEP_CHARACTERS)
     if _is_prose(text):
         return one_line(text, _STEP_CHARACTERS)
     phrases = []
@@ -128,8 +132,12 @@ def _is_prose(text: str) -> bool:
 
 
 def _in_code(files: str) -> str:
-    """Return names of files, each as code."""
-    names = [f"`{name.strip()}`" for name in files.split(", ") if name.strip()]
+    """Return names of files as code, without the numbers of one time."""
+    names = []
+    for name in files.split(", "):
+        general = _NUMBERED_PART.sub("<number>", name.strip())
+        if general:
+            names.append(f"`{general}`")
     return ", ".join(names)
 
 

@@ -31,7 +31,7 @@ ALIKE_STEPS = 0.4
 # Verbs that ask for work, by what they come to.
 _VERBS_BY_KIND = {
     "create": "create make add write generate draft produce introduce append insert",
-    "change": "update change modify edit adjust improve tweak revise set switch extend"
+    "change": "update change modify edit adjust improve tweak revise set extend"
     " expand rework reword",
     "fix": "fix resolve repair debug correct address handle reconcile",
     "remove": "remove delete drop strip",
@@ -42,14 +42,14 @@ _VERBS_BY_KIND = {
     "work": "work",
     "build": "implement build develop finish complete",
     "restructure": "refactor restructure reorganize reorganise rewrite split extract"
-    " separate consolidate merge combine inline",
+    " separate consolidate combine inline",
     "move": "move rename relocate port migrate convert translate replace swap",
     "release": "release publish deploy ship tag",
     "install": "install upgrade bump configure enable disable initialize initialise"
     " start setup integrate connect hook wire",
     "document": "document record log annotate",
     "style": "format lint style align center colour color",
-    "version": "commit push rebase revert restore cherry-pick pull sync",
+    "version": "merge rebase restore cherry-pick pull sync",
     "plan": "plan design prepare outline",
     "speed": "optimize optimise cache parallelize parallelise reduce speed",
     "support": "support allow ensure expose hide display parse",
@@ -98,11 +98,11 @@ _TRACKED = re.compile(
     r"""
     \b(?P<a>the[ ]|a[ ]|an[ ])?(?P<kind>task|issue|ticket|pr|pull[ ]request|bug|story
       |phase|step|chunk|milestone|session|finding|item|comment|todo)s?
-      [ ]?(?:\#|no\.?[ ]?)?(?:[A-Z]{1,6}-)?\d[\w.\-]*
+      [ ]?(?:\#|no\.?[ ]?)?(?:[A-Z]{1,6}-)?\d(?:[\w.\-]*\w)?
     """,
     re.I | re.VERBOSE,
 )
-_NUMBERED = re.compile(r"(?<![\w&])#\d[\w.\-]*|(?<!\w)\b[A-Z]{2,6}-\d+\b")
+_NUMBERED = re.compile(r"(?<![\w&])#\d(?:[\w.\-]*\w)?|(?<!\w)\b[A-Z]{2,6}-\d+\b")
 _MENTION = re.compile(r"(?<!\w)@[\w./\-]+(?:\s?\(\d+-\d+\))?")
 _ADDRESS = re.compile(r"https?://\S+|\b[0-9a-f]{7,40}\b(?<![a-z]{7})")
 _FAR_PATH = re.compile(r"(?<![\w.])(?:~|\.\.)?/(?:[\w.@-]+/)+[\w.@-]*")
@@ -120,14 +120,15 @@ _CLAUSE = re.compile(
     | [ ](?:so[ ]that|because|which|that|in[ ]order[ ]to|and[ ]then|making[ ]sure|when
         |where|since|if|but|as[ ](?:you|we|it|described)|using[ ]the[ ]following
         |based[ ]on|according[ ]to|make[ ]sure|ensuring|while|until|unless|like[ ]this
-        |instead[ ]of|rather[ ]than|without|whether|how|why|what)\b
-    | [ ](?:and|then)[ ](?=(?:then[ ]|also[ ]|the[ ]code[ ])?[a-z]+\b)
+        |instead[ ]of|rather[ ]than|without|whether|how|why|what|ensure|made|we|you|i
+        |they|we'[rv]e|you'[rv]e|i'[vm]e?|it'?s|called|named|carefully|in[ ]whichever)\b
+    | [ ](?:and|then)[ ](?=(?:then[ ]|also[ ]|\w+ly[ ])?[a-z]+\b)
     | [ ]to[ ](?!(?:the|a|an|our|my|your|its|their|all|each|every|main|master|origin)\b
         |[`A-Z\d])
     """,
     re.VERBOSE,
 )
-_AND_VERB = re.compile(r"[ ](?:and|then)[ ](?:then[ ]|also[ ])?([a-z]+)\b")
+_AND_VERB = re.compile(r"[ ](?:and|then)[ ](?:then[ ]|also[ ]|\w+ly[ ])?([a-z]+)\b")
 _ENUMERATION = re.compile(r"[ ](?:and|then)[ ]")
 _PRONOUNS = frozenset(
     """
@@ -139,7 +140,7 @@ _PRONOUNS = frozenset(
 _THIN = frozenset("new existing current proper first following a an the".split())
 _TAIL = re.compile(
     r"(?:\s+(?:to|in|on|of|for|from|with|by|at|into|via|per|and|or|the|a|an|see|is|are"
-    r"|our|my|this|that|these|those|about|as|such|it)|[\s,.:;'\"/-]+)+$",
+    r"|our|my|this|that|these|those|about|as|such|it|then|accordingly|thus far|so far|just|all)|[\s,.:;'\"/-]+)+$",
     re.I,
 )
 _WORK_ON = re.compile(r"(?:working|work) on\b|(?:working|work)$", re.I)
@@ -285,6 +286,8 @@ def _clause(text: str) -> str:
     words = text[:end].split()[:_MOST_WORDS]
     kept = [word for word in words if word.lower() not in ("new", "existing")]
     clause = one_line(" ".join(kept), _TASK_CHARACTERS)
+    if clause.count("`") % 2:
+        clause, _, _ = clause.rpartition("`")
     return _TAIL.sub("", clause)
 
 

@@ -83,6 +83,7 @@ class Trajectory:
             was stated, or is not known.
         is_task: Whether the goal names a task; a prompt may only carry on a
             conversation.
+        is_of_session: Whether a prompt set the goal.
     """
 
     id: str
@@ -107,6 +108,7 @@ class Trajectory:
     fault: str = ""
     evidence: str = ""
     is_task: bool = True
+    is_of_session: bool = False
     isa_version: str = ISA_VERSION
     actions: tuple[CapturedAction, ...] = field(default=(), repr=False)
 
@@ -589,7 +591,10 @@ def _with_end(
         followed = sorted([*acts, *replies], key=lambda event: event.seq)
         inferred = end_of(task, followed)
     named = replace(
-        trajectory, goal=task or trajectory.goal, is_task=bool(task)
+        trajectory,
+        goal=task or trajectory.goal,
+        is_task=bool(task),
+        is_of_session=True,
     )
     if inferred.outcome is Ended.UNKNOWN:
         return named

@@ -30,17 +30,13 @@ _CONFIDENCE = {
     TESTS: 0.8,
     COMMIT: 0.7,
 }
-# In words, by what tells it and how it came out.
-_IN_WORDS = {
-    (TESTS, Ended.SUCCESS): "the checks passed afterwards",
-    (TESTS, Ended.FAILURE): "the last check failed",
-    (TESTS, Ended.PARTIAL): "it was committed although the last check failed",
-    (COMMIT, Ended.SUCCESS): "it was committed",
-    (ACCEPTED, Ended.SUCCESS): "the user accepted it",
-    (CORRECTED, Ended.FAILURE): "the user corrected it",
-    (CORRECTED, Ended.PARTIAL): "the user corrected it, and it was changed",
-    (ASKED_AGAIN, Ended.FAILURE): "the user asked for the same again",
-    (ASKED_AGAIN, Ended.PARTIAL): "the user asked for the same again",
+# What tells outcomes, as a listing counts it.
+EVIDENCE_IN_WORDS = {
+    TESTS: "by checks run afterwards",
+    COMMIT: "by a commit",
+    ACCEPTED: "accepted by the user",
+    CORRECTED: "corrected by the user",
+    ASKED_AGAIN: "asked for again",
 }
 _CHECKS = (TEST, LINT, BUILD)
 _READ_CHARACTERS = 400
@@ -262,14 +258,3 @@ def _has_committed(command: str) -> bool:
         if line.startswith(_COMMITS):
             return True
     return False
-
-
-def evidence_in_words(evidence: str, outcome: str) -> str:
-    """Return by what the outcome of work is known, in words; '' for an unknown one.
-
-    >>> evidence_in_words("tests", "success")
-    'the checks passed afterwards'
-    """
-    if outcome not in list(Ended):
-        return ""
-    return _IN_WORDS.get((evidence, Ended(outcome)), "")

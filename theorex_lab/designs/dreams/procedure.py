@@ -1,0 +1,74 @@
+"""Say a strategy as a procedure: its steps in words, those that several runs share."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from theorex_lab.designs.dreams.step_words import step_in_words
+from theorex_lab.designs.dreams.strategies import Strategy, StrategyStep
+from theorex_lab.text.line import one_line
+
+MOST_SHOWN_STEPS = 12
+_SHARED_FROM = 3  # runs from which a step has to be one of several
+_FEWEST_SHARED = 2
+_STEP_CHARACTERS = 200
+
+
+class ProcedureStep(NamedTuple):
+    """Hold a step of a procedure.
+
+    Attributes:
+        text: The step in words.
+        seen: How often it was done.
+    """
+
+    text: str
+    seen: int
+
+
+def procedure_steps(
+    strategy: Strategy, most: int = MOST_SHOWN_STEPS
+) -> list[ProcedureStep]:
+    """Return the steps of a strategy in words, in their order.
+
+    Of a strategy of three runs or more, they are the steps that were done at least
+    twice, where there are two such steps. Of many, those done most often stay.
+
+    Args:
+        strategy: The strategy.
+        most: How many at most.
+    """
+    steps = _distinct(_ordered(strategy))
+    if strategy.runs >= _SHARED_FROM:
+        shared = [step for step in steps if step.seen > 1]
+        if len(shared) >= _FEWEST_SHARED:
+            steps = shared
+    if len(steps) <= most:
+        return steps
+    by_times = sorted(range(len(steps)), key=lambda index: -steps[index].seen)
+    return [steps[index] for index in sorted(by_times[:most])]
+
+
+def _ordered(strategy: Strategy) -> Iterable[StrategyStep]:
+    """Yield steps, each with what several runs did after it in its stead."""
+    frequent = [branch for branch in strategy.branches if branch.step.seen > 1]
+    for index in range(-1, len(strategy.steps)):
+        if index >= 0:
+            yield strategy.steps[index]
+        for branch in frequent:
+            if branch.after == index:
+                yield branch.step
+
+
+def _distinct(steps: Iterable[StrategyStep]) -> list[ProcedureStep]:
+    """Return steps in words, each text once; a step without words stays out."""
+    seen_by_text: dict[str, int] = {}
+    only_passing = ""
+    for step in steps:
+        text = step_in_words(step.action)
+        if not text:
+            only_passing = only_passing or one_line(step.action, _STEP_CHARACTERS)
+            continue
+        seen_by_text[text] = max(seen_by_text.get(text, 0), step.seen)
+    if not seen_by_text and only_passing:
+        return [ProcedureStep(only_passing, 1)]
+    return [ProcedureStep(text, seen) for text, seen in seen_by_text.items()]
