@@ -31,7 +31,7 @@ from theorex_lab.designs.dreams.strategies import (
     StrategyStep,
     new_strategy_id,
 )
-from theorex_lab.designs.dreams.tasks import is_same_task
+from theorex_lab.designs.dreams.tasks import general_task, is_same_task
 from theorex_lab.designs.dreams.trajectories import (
     CapturedAction,
     CuratedTrajectory,
@@ -51,6 +51,10 @@ _NOISE = 1e-6
 _ASLEEP = -2.0
 _DECIDED = (*STATED, "constraint", "dream", "erasure")
 _LINKS = (Edge.CAUSAL, Edge.CONTEXT_JUMP)
+_PROSE_EDITS = frozenset(("Edit .md", "Edit .mdc", "Edit .txt", "Edit .rst"))
+_CHECK_KINDS = frozenset(
+    ("Run the tests", "Check the code", "Build", "Format the code")
+)
 _MERGED: Body = {
     "trajectory": "",
     "upto": 0,
@@ -314,12 +318,15 @@ class ActiveStrategies:
         """
         near = []
         same = []
+        general = self._general_way(new)
         for strategy_id, cosine in self.near(new):
             strategy = self.strategies[strategy_id]
             near.append(strategy)
             is_alike = cosine >= self.settings.merge_similarity
             if is_alike or _is_of_same_task(strategy, new):
                 same.append(strategy)
+        if general is not None and not same:
+            return general
         for old, strategy in _ways(new, near, same):
             touched = near if old is None else [old]
             checks = _checks(touched)
@@ -327,6 +334,30 @@ class ActiveStrategies:
                 checks.append(("", strategy.id, new.goal))
             if not self._loses(strategy, checks, {strategy.id: strategy.text}):
                 return old, strategy
+        return None
+
+    def _general_way(self, new: Strategy) -> tuple[Strategy, Strategy] | None:
+        """Return a change of the same kind, and it with the new one taken in.
+
+        Both change code of one language and are checked alike. The name is that of the
+        kind. None where there is none, or where a past goal would be lost.
+        """
+        task = general_task(new.goal)
+        if not task or not _changes_code(new):
+            return None
+        for old in self.strategies.values():
+            if general_task(old.goal) != task or not _is_changed_alike(old, new):
+                continue
+            general = replace(
+                joined_strategies(old, new),
+                goal=task,
+                goals=(task,),
+                summary=general_summary(task),
+            )
+            self.vectors(general.text, *general.goals)
+            changed = {old.id: general.text}
+            if not self._loses(general, _checks([old]), changed):
+                return old, general
         return None
 
     def _loses(
@@ -509,11 +540,38 @@ class ActiveStrategies:
 
 def _is_of_same_task(old: Strategy, new: Strategy) -> bool:
     """Return whether two strategies are of the same kind of task, in words and steps."""
-    kinds = [
-        frozenset(step_kind(step.action) for step in strategy.steps) - {""}
-        for strategy in (old, new)
-    ]
-    return any(is_same_task(goal, new.goal, *kinds) for goal in old.goals)
+    old_kinds = _step_kinds(old)
+    new_kinds = _step_kinds(new)
+    return any(
+        is_same_task(goal, new.goal, old_kinds, new_kinds) for goal in old.goals
+    )
+
+
+def _changes_code(strategy: Strategy) -> bool:
+    """Return whether a strategy has an edit of code, and a check of it."""
+    kinds = _step_kinds(strategy)
+    has_edit = any(kind.startswith("Edit .") for kind in kinds - _PROSE_EDITS)
+    return has_edit and not kinds.isdisjoint(_CHECK_KINDS)
+
+
+def _is_changed_alike(old: Strategy, new: Strategy) -> bool:
+    """Return whether two strategies change code of one language, and check it alike."""
+    if (old.project, old.domain) != (new.project, new.domain):
+        return False
+    shared = _step_kinds(old) & _step_kinds(new)
+    has_edit = any(kind.startswith("Edit .") for kind in shared - _PROSE_EDITS)
+    return has_edit and not shared.isdisjoint(_CHECK_KINDS)
+
+
+def _step_kinds(strategy: Strategy) -> frozenset[str]:
+    """Return the kinds of the steps and branches of a strategy."""
+    steps = [*strategy.steps, *(branch.step for branch in strategy.branches)]
+    return frozenset(step_kind(step.action) for step in steps) - {""}
+
+
+def general_summary(task: str) -> str:
+    """Return the summary of what is done about any task of a kind."""
+    return f"{task}: what such changes had in common."
 
 
 def _checks(strategies: Iterable[Strategy]) -> list[GoalCheck]:

@@ -11,6 +11,9 @@ MOST_SHOWN_STEPS = 12
 _SHARED_FROM = 3  # runs from which a step has to be one of several
 _FEWEST_SHARED = 2
 _STEP_CHARACTERS = 200
+_EDIT = "Edit "
+_MOST_FILES = 3
+_CHECKS = ("Run the tests", "Check the code", "Format the code", "Build")
 
 
 class ProcedureStep(NamedTuple):
@@ -31,7 +34,8 @@ def procedure_steps(
     """Return the steps of a strategy in words, in their order.
 
     Of a strategy of three runs or more, they are the steps that were done at least
-    twice, where there are two such steps. Of many, those done most often stay.
+    twice, where there are two such steps; its edits are one step, which names the files
+    that were edited most. Of many, those done most often stay.
 
     Args:
         strategy: The strategy.
@@ -42,10 +46,30 @@ def procedure_steps(
         shared = [step for step in steps if step.seen > 1]
         if len(shared) >= _FEWEST_SHARED:
             steps = shared
+        steps = _with_edits_as_one(steps)
     if len(steps) <= most:
         return steps
     by_times = sorted(range(len(steps)), key=lambda index: -steps[index].seen)
     return [steps[index] for index in sorted(by_times[:most])]
+
+
+def _with_edits_as_one(steps: list[ProcedureStep]) -> list[ProcedureStep]:
+    """Return steps whose edits of single files stand as one, where the first stood."""
+    edits = [step for step in steps if step.text.startswith(_EDIT)]
+    if len(edits) <= 1:
+        return steps
+    edits.sort(key=lambda step: -step.seen)
+    files = [step.text.removeprefix(_EDIT) for step in edits[:_MOST_FILES]]
+    text = f"{_EDIT}{', '.join(files)}"
+    if len(edits) > _MOST_FILES:
+        text += " and others"
+    merged = ProcedureStep(text, edits[0].seen)
+    others = [step for step in steps if not step.text.startswith(_EDIT)]
+    first = next(index for index, step in enumerate(steps) if step in edits)
+    # What an edit is checked by comes after it.
+    is_check_first = all(step.text.startswith(_CHECKS) for step in others[:first])
+    place = 0 if is_check_first else first
+    return [*others[:place], merged, *others[place:]]
 
 
 def _ordered(strategy: Strategy) -> Iterable[StrategyStep]:

@@ -36,6 +36,13 @@ _EDITS = re.compile(
     r"|apply_\w*patch|create_file|update_file|reapply",
     re.I,
 )
+# Tools of agents that only look, plan or ask.
+_LOOKS = re.compile(
+    r"read\w*|grep\w*|glob\w*|ls|list_?dir\w*|codebase_search|file_search|web_?search"
+    r"|web_?fetch|todo\w*|task\w*|exit_?plan\w*|enter_?plan\w*|ask_?user\w*|skill|agent"
+    r"|bash_?output|kill_?(?:shell|bash)|fetch_rules|notebook_?read|tool_?search",
+    re.I,
+)
 _DELETES = re.compile(r"delete_?file|remove_?file", re.I)
 _TOOL_AND_FILES = re.compile(r"([A-Za-z_][\w.-]*) (\S.*)")
 _TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)/|\bmktemp\b|\$TMPDIR|\.tmp\b")
@@ -108,11 +115,13 @@ def step_in_words(action: str) -> str:
     """
     text = action.strip()
     tool = _TOOL_AND_FILES.match(text)
+    call = patterns.NAMED.match(text)
+    if _is_look(text, call):
+        return ""
     if tool and _EDITS.fullmatch(tool[1]):
         return one_line(f"Edit {_in_code(tool[2])}", _STEP_CHARACTERS)
     if tool and _DELETES.fullmatch(tool[1]):
         return one_line(f"Remove {_in_code(tool[2])}", _STEP_CHARACTERS)
-    call = patterns.NAMED.match(text)
     if call:
         is_unnamed = bool(_EDITS.fullmatch(call[1])) and "{" in text
         return "" if is_unnamed else one_line(text, _STEP_CHARACTERS)
@@ -124,6 +133,15 @@ def step_in_words(action: str) -> str:
         if phrase:
             phrases.append(phrase)
     return _joined(list(dict.fromkeys(phrases)))
+
+
+def _is_look(text: str, call: re.Match[str] | None) -> bool:
+    """Return whether an action is a call of an agent's tool that only looks."""
+    name, _, rest = text.partition(" ")
+    if call is not None and _LOOKS.fullmatch(call[1]):
+        return "{" in text
+    is_tool_name = name[:1].isupper() or "_" in name
+    return bool(rest) and is_tool_name and _LOOKS.fullmatch(name) is not None
 
 
 def _is_prose(text: str) -> bool:

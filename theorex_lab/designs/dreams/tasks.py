@@ -120,7 +120,7 @@ _CLAUSE = re.compile(
     | [ ](?:so[ ]that|because|which|that|in[ ]order[ ]to|and[ ]then|making[ ]sure|when
         |where|since|if|but|as[ ](?:you|we|it|described)|using[ ]the[ ]following
         |based[ ]on|according[ ]to|make[ ]sure|ensuring|while|until|unless|like[ ]this
-        |instead[ ]of|rather[ ]than|without|whether|how|why|what|ensure|made|we|you|i
+        |instead[ ]of|rather[ ]than|without|whether|how|why|what|ensure|made|we|you|i|I
         |they|we'[rv]e|you'[rv]e|i'[vm]e?|it'?s|called|named|carefully|in[ ]whichever)\b
     | [ ](?:and|then)[ ](?=(?:then[ ]|also[ ]|\w+ly[ ])?[a-z]+\b)
     | [ ]to[ ](?!(?:the|a|an|our|my|your|its|their|all|each|every|main|master|origin)\b
@@ -137,13 +137,19 @@ _PRONOUNS = frozenset(
     changes change work
     """.split()
 )
+_BARE_PRONOUNS = frozenset("it them him her both w/ with".split())
 _THIN = frozenset("new existing current proper first following a an the".split())
 _TAIL = re.compile(
     r"(?:\s+(?:to|in|on|of|for|from|with|by|at|into|via|per|and|or|the|a|an|see|is|are"
-    r"|our|my|this|that|these|those|about|as|such|it|then|accordingly|thus far|so far|just|all)|[\s,.:;'\"/-]+)+$",
+    r"|our|my|this|that|these|those|about|as|such|it|then|accordingly|thus far|so far|just|all|detailed|though)|[\s,.:;'\"/-]+)+$",
     re.I,
 )
-_WORK_ON = re.compile(r"(?:working|work) on\b|(?:working|work)$", re.I)
+_WORK_ON = re.compile(r"(?:working|work)(?: \w+ly)? on\b|(?:working|work)$", re.I)
+_WORK_ON_TRACKED = re.compile(
+    r"(?:start|begin|finish|complete|execute)\w*(?: on| with)?"
+    r" (an? (?:task|issue|ticket|phase|step|chunk|milestone|story))\b",
+    re.I,
+)
 _WORD = re.compile(r"[^\W_][\w'./`-]*")
 
 
@@ -168,7 +174,7 @@ def task_in_words(text: str) -> str:
         return ""
     plan = _PLAN.match(read)
     if plan:
-        return _named(plan[1]) or _capital(one_line(plan[1], _TASK_CHARACTERS))
+        return _named(plan[1]) or "Implement a plan"
     for sentence in _first_sentences(read):
         name = _named(sentence)
         if name:
@@ -262,11 +268,16 @@ def _tracked_kind(match: re.Match[str]) -> str:
 def _verb_and_object(text: str) -> str:
     """Return the clause that a verb begins; '' where it has no object of its own."""
     clause = _clause(text)
+    tracked = _WORK_ON_TRACKED.match(clause)
+    if tracked:
+        return f"Work on {tracked[1].lower()}"
     work = _WORK_ON.match(clause)
     if work:
         target = clause[work.end() :].strip()
         clause = f"work on {target or 'a task'}"
     words = _WORD.findall(clause)
+    if len(words) > 1 and words[1].lower() in _BARE_PRONOUNS:
+        return ""
     objects = [word for word in words[1:] if word.lower() not in _PRONOUNS]
     content = content_words(" ".join(objects)) - {"on"}
     is_named = any(word.startswith(("`", "PR")) for word in objects)
@@ -309,6 +320,33 @@ def _goes_on(text: str, match: re.Match[str]) -> bool:
 def _capital(text: str) -> str:
     """Return a text that begins with a capital letter."""
     return text[:1].upper() + text[1:]
+
+
+# What tasks that change code come to, by the kind of their verb. A task of one time is
+# no procedure; what is done about any of its kind is.
+_GENERAL_BY_KIND = {
+    "create": "Add something to the code",
+    "build": "Add something to the code",
+    "support": "Add something to the code",
+    "fix": "Fix a problem in the code",
+    "change": "Change the code",
+    "clean": "Change the code",
+    "remove": "Change the code",
+    "restructure": "Change the code",
+    "move": "Change the code",
+    "speed": "Change the code",
+    "style": "Change the code",
+}
+GENERAL_TASKS = frozenset(_GENERAL_BY_KIND.values())
+
+
+def general_task(task: str) -> str:
+    """Return what kind of change to the code a task asks for; '' for another task.
+
+    >>> general_task("Fix the login form"), general_task("Run the tests")
+    ('Fix a problem in the code', '')
+    """
+    return _GENERAL_BY_KIND.get(verb_kind(task), "")
 
 
 def verb_kind(task: str) -> str:
