@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.causal import SIGNALS
-from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import gene_text
+from theorex_lab.designs.causal.remedies import AGAIN, WITHOUT
 from theorex_lab.designs.causal.settings import causal_settings
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.token_budget import age_in_words

@@ -121,7 +121,7 @@ def dream_traverse(strategy: str, context: str) -> None:
     JSON: {node_id, path, reasoning, steps: [{number, reasoning, action, result, why,
     seen, event, ok}]}
     """
-    from theorex_lab.designs.dreams.step_words import step_in_words
+    from theorex_lab.memory.briefing.step_words import step_in_words
 
     dreams = open_lab().dreams
     state = dreams.begin_traversal(strategy)

@@ -23,7 +23,6 @@ from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.dreams import FIDELITY, STATED, Edge, Ended, Fault, patterns
 from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.settings import dream_settings
-from theorex_lab.designs.dreams.step_words import step_in_words, step_kind
 from theorex_lab.designs.dreams.strategies import (
     Matrix,
     Strategy,
@@ -40,6 +39,7 @@ from theorex_lab.designs.dreams.trajectories import (
 from theorex_lab.journal.columns import Table
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.annotations import Marks
+from theorex_lab.memory.briefing.step_words import step_in_words, step_kind
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
@@ -542,9 +542,7 @@ def _is_of_same_task(old: Strategy, new: Strategy) -> bool:
     """Return whether two strategies are of the same kind of task, in words and steps."""
     old_kinds = _step_kinds(old)
     new_kinds = _step_kinds(new)
-    return any(
-        is_same_task(goal, new.goal, old_kinds, new_kinds) for goal in old.goals
-    )
+    return any(is_same_task(goal, new.goal, old_kinds, new_kinds) for goal in old.goals)
 
 
 def _changes_code(strategy: Strategy) -> bool:

@@ -35,7 +35,6 @@ from theorex_lab.designs.dreams.lessons import (
     summary_of,
 )
 from theorex_lab.designs.dreams.settings import dream_settings
-from theorex_lab.designs.dreams.step_words import step_in_words
 from theorex_lab.designs.dreams.strategies import (
     Strategies,
     Strategy,
@@ -53,6 +52,7 @@ from theorex_lab.designs.dreams.trajectories import (
 from theorex_lab.dispatch.llm import Completion, client_for
 from theorex_lab.evolution.lease import LeaseHolder, leased
 from theorex_lab.journal.event import Body, new_event
+from theorex_lab.memory.briefing.step_words import step_in_words
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.endpoint import encodable

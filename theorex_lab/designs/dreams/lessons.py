@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from theorex_lab.designs.dreams import Ended, Fault, patterns
-from theorex_lab.designs.dreams.step_words import step_in_words
 from theorex_lab.designs.dreams.trajectories import TEXTS, CapturedAction, Trajectory
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.evolution.failure_signs import RunStep, failure_quote, says_failed
+from theorex_lab.memory.briefing.step_words import step_in_words
 from theorex_lab.text.line import one_line
 
 MOST_STEPS = 40

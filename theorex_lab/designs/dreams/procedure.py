@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from theorex_lab.designs.dreams.step_words import step_in_words
 from theorex_lab.designs.dreams.strategies import Strategy, StrategyStep
+from theorex_lab.memory.briefing.step_words import step_in_words
 from theorex_lab.text.line import one_line
 
 MOST_SHOWN_STEPS = 12

@@ -141,7 +141,8 @@ _BARE_PRONOUNS = frozenset("it them him her both w/ with".split())
 _THIN = frozenset("new existing current proper first following a an the".split())
 _TAIL = re.compile(
     r"(?:\s+(?:to|in|on|of|for|from|with|by|at|into|via|per|and|or|the|a|an|see|is|are"
-    r"|our|my|this|that|these|those|about|as|such|it|then|accordingly|thus far|so far|just|all|detailed|though)|[\s,.:;'\"/-]+)+$",
+    r"|our|my|this|that|these|those|about|as|such|it|then|accordingly|thus far|so far"
+    r"|just|all|detailed|though)|[\s,.:;'\"/-]+)+$",
     re.I,
 )
 _WORK_ON = re.compile(r"(?:working|work)(?: \w+ly)? on\b|(?:working|work)$", re.I)

@@ -1,13 +1,12 @@
 """Say a recorded action in words: "Edit `git.ts`", "Run the tests (`bun test`)".
 
 A shell line is read command by command, without what only looks or echoes, without
-here-documents and temporary paths.
+here-documents and temporary paths. English: the words stand in this module.
 """
 
 import re
 from functools import lru_cache
 
-from theorex_lab.designs.dreams import patterns
 from theorex_lab.memory.briefing.command_roles import (
     BUILD,
     FORMAT,
@@ -44,8 +43,11 @@ _LOOKS = re.compile(
     re.I,
 )
 _DELETES = re.compile(r"delete_?file|remove_?file", re.I)
+_CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
 _TOOL_AND_FILES = re.compile(r"([A-Za-z_][\w.-]*) (\S.*)")
-_TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)/|\bmktemp\b|\$TMPDIR|\.tmp\b")
+_TEMPORARY = re.compile(
+    r"(?:/private)?/(?:tmp|var/folders)/|\bmktemp\b|\$TMPDIR|\.tmp\b"
+)
 # What a role is for, and the words that introduce its command.
 _WORDS_BY_ROLE = {
     TEST: "Run the tests",
@@ -92,9 +94,7 @@ _SHELL_WORDS = frozenset("if for while then do done fi else { } ( ) ! function".
 _PROSE = re.compile(r"[A-Z][^`$|&;]*[.!?:]\s*$", re.S)
 _WORDS_OF_PROSE = 8
 # Programs that run a text that was written for the moment.
-_INTERPRETERS = re.compile(
-    r"(?:python[\d.]*|node|bun|ruby|perl|bash|sh|zsh|deno|php)$"
-)
+_INTERPRETERS = re.compile(r"(?:python[\d.]*|node|bun|ruby|perl|bash|sh|zsh|deno|php)$")
 # A number that names a folder or begins a file's name, such as that of a task.
 _NUMBERED_PART = re.compile(r"(?<![\w.-])\d{2,}(?=[/_-]|$)")
 _INLINE = frozenset(("-c", "-e", "-", "--eval", "-p"))
@@ -115,7 +115,7 @@ def step_in_words(action: str) -> str:
     """
     text = action.strip()
     tool = _TOOL_AND_FILES.match(text)
-    call = patterns.NAMED.match(text)
+    call = _CALL.match(text)
     if _is_look(text, call):
         return ""
     if tool and _EDITS.fullmatch(tool[1]):
