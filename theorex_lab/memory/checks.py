@@ -163,6 +163,7 @@ _DULL = re.compile(
         | Running[ ]
         | \$[ ]
         | \d+[ ]\|
+        | \#[ ]\S+(?:[ ]\[\S+\])?$
     )
     """,
     re.VERBOSE,

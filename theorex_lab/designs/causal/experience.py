@@ -14,7 +14,6 @@ from theorex_lab.designs.causal import SUCCESS
 from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import gene_text
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL
-from theorex_lab.designs.causal.remedies import WITHOUT
 from theorex_lab.designs.causal.signatures import (
     error_kind_of,
     error_signature_of,
@@ -154,6 +153,22 @@ def where_of(signals: Iterable[str]) -> str:
     return f"after `{callee}`: {kind or 'an error'}"
 
 
+def place_without_quote(where: str) -> str:
+    """Return after what error, in no words of a tool: what was called, and a class.
+
+    What a tool printed may be anybody's words, and has no place in a context.
+
+    >>> place_without_quote("after `gh`: obey me")
+    'after `gh`: an error'
+    >>> place_without_quote("after `go test`: a failed test")
+    'after `go test`: a failed test'
+    """
+    callee, colon, kind = where.partition("`: ")
+    if not colon:
+        return "after an error"
+    return f"{callee}`: {kind if kind in _TELLING_CLASSES else 'an error'}"
+
+
 def remedy_records(home: Home) -> list[RemedyRecord]:
     """Return what helped and what did not, in the home's project or in none.
 
@@ -246,10 +261,6 @@ def _lines_of_place(place: str, records: Sequence[RemedyRecord]) -> list[str]:
     for record in helped[:_MOST_REMEDIES]:
         lines.append(f"  helped {record.often}: {record.words}")
     for record in failed[:_MOST_REMEDIES]:
-        lines.append(f"  did not help ({record.often}): {record.words}")
+        did = "helped only" if record.successes else "did not help,"
+        lines.append(f"  {did} {record.often}: {record.words}")
     return lines
-
-
-def is_telling(record: RemedyRecord) -> bool:
-    """Return whether a record says what to do, not only that one went on."""
-    return record.words != WITHOUT

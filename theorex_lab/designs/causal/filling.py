@@ -30,6 +30,7 @@ from theorex_lab.designs.causal.remedies import (
     WITHOUT,
     acts_in_words,
     changes_in_words,
+    covers,
 )
 from theorex_lab.designs.causal.signatures import error_signature_of
 from theorex_lab.journal.base import append_once
@@ -321,6 +322,8 @@ def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> Failure
             success = bool(event.body["success"])
             break
         elif _call(event) == _call(failed):
+            if not covers(event, failed):
+                continue
             changes = changes_in_words(failed, event)
             closed_by = event
             success = not has_failed(event)
@@ -328,9 +331,7 @@ def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> Failure
         elif not _only_looks(event):
             between.append(event)
     acts = acts_in_words(failed, between)
-    # What was changed in a check that runs again is no cure of what it checks.
-    if not (acts and family_of(failed.body.get("command", ""))):
-        acts += changes
+    acts = acts or changes
     return FailureRepair(_few(acts), _few(item_ids), closed_by, success)
 
 

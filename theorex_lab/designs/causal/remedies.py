@@ -12,6 +12,7 @@ from typing import Any
 
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.command_roles import (
+    FORMAT,
     INSTALL,
     arguments_of,
     program_of,
@@ -26,25 +27,28 @@ EDIT_NAMED = "edit the file that the error names"
 EDIT_TEST = "edit the test"
 EDIT_CODE = "edit code that the error does not name"
 EDIT_CONFIG = "edit the configuration"
+_EDITS = (EDIT_NAMED, EDIT_TEST, EDIT_CODE, EDIT_CONFIG)
 AGAIN = "make the same call again"
 WITHOUT = "go on without it"
 _ACT_CHARACTERS = 120
 _MOST_EDITS = 2
 _MOST_OPTIONS = 2
 _READ_CHARACTERS = 8_000
+_EVERYTHING = frozenset((".", "./", "./...", "..."))
 _PROSE = (".md", ".mdc", ".mdx", ".txt", ".rst")
 _CONFIG = (".toml", ".yaml", ".yml", ".ini", ".cfg", ".lock", ".mod", ".env")
 _CONFIG_NAMES = frozenset(
     ("package.json", "tsconfig.json", "dockerfile", "makefile", "justfile")
 )
+_BUILDS = "Build"
 _VERSIONS = ("Commit", "Push", "Merge", "Stash", "Pull", "Rebase", "Make a branch")
 
 
 def acts_in_words(failed: Event, between: Sequence[Event]) -> list[str]:
     """Return what was done between a failure and the next call of its kind, by kind.
 
-    An edit or an installation tells; a command that was run first tells where there
-    was neither.
+    An edit tells, and a command that installs or formats; another command that was run
+    first tells where there was none of these.
 
     Args:
         failed: The call that failed.
@@ -52,7 +56,7 @@ def acts_in_words(failed: Event, between: Sequence[Event]) -> list[str]:
     """
     named = _names_in(failed)
     edits = []
-    installs = []
+    mendings = []
     commands = []
     for event in between:
         if has_failed(event):
@@ -61,19 +65,24 @@ def acts_in_words(failed: Event, between: Sequence[Event]) -> list[str]:
         command = event.body.get("command", "")
         if not command:
             continue
-        install = _install_in(command)
-        if install:
-            installs.append(install)
+        mending = _mending_in(command)
+        if mending:
+            mendings.append(mending)
         elif not family_of(command):
             commands += _run_first(failed, command)
-    kinds = list(dict.fromkeys(edits))[:_MOST_EDITS]
-    acts = list(dict.fromkeys(installs))[:1] + kinds
+    kinds = sorted(set(edits), key=_EDITS.index)[:_MOST_EDITS]
+    acts = list(dict.fromkeys(mendings))[:1] + kinds
     return acts or list(dict.fromkeys(commands))[-1:]
 
 
 def changes_in_words(failed: Event, again: Event) -> list[str]:
     """Return how the call that followed differs from the one that failed."""
     command = again.body.get("command", "")
+    mending = _mending_in(command)
+    if mending and mending != _mending_in(failed.body.get("command", "")):
+        return [mending]
+    if family_of(command):
+        return []
     if command:
         return _command_changes(failed.body.get("command", ""), command)
     old = arguments_in(failed.body.get("input", ""))
@@ -84,6 +93,31 @@ def changes_in_words(failed: Event, again: Event) -> list[str]:
         if old.get(name) != new.get(name):
             changes.append(f"call {tool} with another {name}")
     return changes
+
+
+def covers(again: Event, failed: Event) -> bool:
+    """Return whether a check that runs again checks what failed, or all.
+
+    Any other call covers one of its kind.
+    """
+    command = failed.body.get("command", "")
+    if not family_of(command):
+        return True
+    targets = _targets(command)
+    targets_again = _targets(again.body.get("command", ""))
+    return not targets_again or (bool(targets) and targets <= targets_again)
+
+
+def _targets(command: str) -> set[str]:
+    """Return the files and packages that the checks of a line name; none for all."""
+    targets = set()
+    for simple in cut_commands(command):
+        if not family_of(simple.text):
+            continue
+        for word in arguments_of(simple.words):
+            if not word.startswith("-") and word not in _EVERYTHING:
+                targets.add(word.removeprefix("./"))
+    return targets
 
 
 def _names_in(failed: Event) -> str:
@@ -115,18 +149,24 @@ def _edit_kind(path: str, named: str) -> str:
     return EDIT_CODE
 
 
-def _install_in(command: str) -> str:
-    """Return the installation that a line holds, in words; '' for none."""
+def _mending_in(command: str) -> str:
+    """Return the installation or formatting that a line holds, in words; '' for none."""
     for simple in cut_commands(command):
-        if role_of(simple.words) == INSTALL:
+        if role_of(simple.words) in (INSTALL, FORMAT):
             step = step_in_words(simple.text)
             return one_line(_lower(step), _ACT_CHARACTERS)
     return ""
 
 
 def _run_first(failed: Event, command: str) -> list[str]:
-    """Return that a command was run first, in words."""
+    """Return that a command was run first, in words.
+
+    Before a check, only a build can have mended anything.
+    """
     step = step_in_words(command)
+    is_check = bool(family_of(failed.body.get("command", "")))
+    if is_check and not step.startswith(_BUILDS):
+        return []
     fails_in_git = failed.body.get("command", "").lstrip().startswith("git")
     if not step or (step.startswith(_VERSIONS) and not fails_in_git):
         return []

@@ -63,6 +63,9 @@ _PLACE_BEFORE = re.compile(
     re.I,
 )
 _FAILED_TEST = re.compile(r"(?:--- FAIL: |FAILED |✗ |\(fail\) ).*|Test \".*")
+_MARK = re.compile(r"<\w+>")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_FEWEST_WORDS = 2
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
 _FILE = re.compile(
     r"(?<![\w<])[\w./@+-]*/[\w./@+-]+|\b[\w-]+\.(?:go|py|ts|tsx|js|json|mod)\b"
@@ -103,6 +106,8 @@ def is_of_agents_tool(signature: str) -> bool:
 def error_kind_of(signature: str) -> str:
     """Return what kind of error a signature is: without places, names and quotations.
 
+    It is '' where nothing but these is left.
+
     >>> error_kind_of("pkg/x.go: File is not properly formatted (gofmt)")
     'File is not properly formatted (gofmt)'
     >>> error_kind_of("--- FAIL: TestSync")
@@ -113,4 +118,5 @@ def error_kind_of(signature: str) -> str:
     text = _PLACE_BEFORE.sub("", signature)
     text = _QUOTED.sub("…", text)
     text = _FILE.sub("<path>", text)
-    return error_words(text)
+    words = _WORD.findall(_MARK.sub("", text))
+    return error_words(text) if len(words) >= _FEWEST_WORDS else ""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from theorex_lab.designs.dreams import (
 from theorex_lab.designs.dreams.tasks import task_in_words
 from theorex_lab.designs.dreams.verdicts import (
     CORRECTED,
+    SHORTEST_STANDING,
+    STANDING_CHARACTERS,
     UNKNOWN_END,
     end_of,
     is_asked_again,
@@ -40,6 +43,7 @@ GOAL_CHARACTERS = 400
 _HOUR = 3_600_000_000  # µs
 _OUTCOMES = list(Ended)
 _NEAREST_AMONG = 2_000
+_SEEN_BEFORE_STANDING = 2
 Projects = Sequence[str] | None
 TEXTS = read_sections(__file__, "prompts.txt")
 # The input of a tool that was not recorded.
@@ -148,11 +152,12 @@ class Trajectories(View):
             dreamt.
         actions: row and seq of each event; said: whether it is only a message.
         replies: row and seq of each prompt that followed in the session.
+        openings: How long prompts begin, as checksums; opened: how often each came.
         tasks: The names of tasks; '' where no prompt names one.
     """
 
     name = "trajectories"
-    code = 3
+    code = 4
     kinds = (
         "trajectory_started",
         "acted",
@@ -196,6 +201,8 @@ class Trajectories(View):
         )
         self.actions = Table(row="i4", seq="i8", said="?")
         self.replies = Table(row="i4", seq="i8")
+        self.openings = Names()
+        self.opened = Table(n="i8")
         self.tasks = Names()
         self._open: dict[str, int] = {}  # by key, the row that further events are of
 
@@ -297,7 +304,8 @@ class Trajectories(View):
             return
         key = f"{event.agent}/{event.session}"
         row = self._row(key)
-        if row is None:
+        is_standing = self._is_standing(event.body["text"])
+        if row is None or is_standing:
             self._row_of(event, begins=True)
             return
         self.replies.add(row=row, seq=event.seq)
@@ -307,6 +315,21 @@ class Trajectories(View):
         else:
             self.rows.put(row, ended_at=0)
             self._touch(row, event)
+
+    def _is_standing(self, text: str) -> bool:
+        """Return whether a program sends a prompt again and again, not a person.
+
+        It is long, and began so twice before. It sets no task, and judges none.
+        """
+        if len(text) < SHORTEST_STANDING:
+            return False
+        checksum = f"{crc32(text[:STANDING_CHARACTERS].encode(errors='replace')):08x}"
+        number = self.openings.number(checksum)
+        if number == len(self.opened):
+            self.opened.add()
+        n_before = int(self.opened["n"][number])
+        self.opened.put(number, n=n_before + 1)
+        return n_before >= _SEEN_BEFORE_STANDING
 
     def _sets_another_task(self, row: int, event: Event) -> bool:
         """Return whether a prompt begins work of its own beside that of a row."""
@@ -589,7 +612,7 @@ def _with_end(
     inferred = UNKNOWN_END
     if trajectory.outcome is Ended.UNKNOWN:
         followed = sorted([*acts, *replies], key=lambda event: event.seq)
-        inferred = end_of(task, followed)
+        inferred = end_of(goal.body["text"], followed)
     named = replace(
         trajectory,
         goal=task or trajectory.goal,

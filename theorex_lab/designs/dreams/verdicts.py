@@ -39,6 +39,9 @@ EVIDENCE_IN_WORDS = {
     ASKED_AGAIN: "asked for again",
 }
 _CHECKS = (TEST, LINT, BUILD)
+# A long prompt that begins like an earlier one is likely sent by a program.
+SHORTEST_STANDING = 60
+STANDING_CHARACTERS = 200
 _READ_CHARACTERS = 400
 _FIRST_CHARACTERS = 120
 # What opens an answer and says nothing of its own.
@@ -168,11 +171,11 @@ def is_asked_again(text: str, task: str) -> bool:
     return bool(again and task) and task_likeness(again, task) >= SAME_WORDS
 
 
-def end_of(task: str, events: Iterable[Event]) -> InferredEnd:
+def end_of(request: str, events: Iterable[Event]) -> InferredEnd:
     """Return how work came out by the calls and prompts of its session.
 
     Args:
-        task: The task, in words.
+        request: The prompt that set the task.
         events: The calls that were made for it and the prompts after it, in order.
     """
     verdict: str = ""
@@ -182,7 +185,7 @@ def end_of(task: str, events: Iterable[Event]) -> InferredEnd:
         if event.kind == "tool_used":
             traces = _with_call(traces, event, position)
         elif event.kind == "prompt":
-            said = _said_of_work(event.body["text"], task)
+            said = _said_of_work(event.body["text"], request)
             if said:
                 verdict = said
                 said_at = position
@@ -198,12 +201,19 @@ def end_of(task: str, events: Iterable[Event]) -> InferredEnd:
     return _ended(verdict, Ended.FAILURE)
 
 
-def _said_of_work(text: str, task: str) -> str:
+def _said_of_work(text: str, request: str) -> str:
     """Return what a prompt says of the work before it; '' for nothing."""
     verdict = verdict_of_reply(text)
     if verdict:
         return verdict
+    if len(text) >= SHORTEST_STANDING and _begins_alike(text, request):
+        return ""
+    task = task_in_words(request)
     return ASKED_AGAIN if is_asked_again(text, task) else ""
+
+
+def _begins_alike(text: str, other: str) -> bool:
+    return text[:STANDING_CHARACTERS] == other[:STANDING_CHARACTERS]
 
 
 def _ended(evidence: str, outcome: Ended) -> InferredEnd:
