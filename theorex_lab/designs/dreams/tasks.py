@@ -13,7 +13,7 @@ from functools import lru_cache
 from theorex_lab.text.line import one_line
 from theorex_lab.text.speech_acts import classify_sentence
 from theorex_lab.text.statements import sentences_in
-from theorex_lab.text.wording import content_words, overlap, stem
+from theorex_lab.text.wording import STOP_WORDS, content_words, overlap, stem
 
 _READ_CHARACTERS = 3_000
 _SENTENCES = 3  # among which the task is sought
@@ -23,7 +23,7 @@ _LEAD_INS = 8
 _FEWEST_OBJECT_WORDS = 1
 # How sure it must be that a sentence without a known verb asks for work.
 _SURELY_A_TASK = 0.7
-_FEWEST_WORDS_WITHOUT_VERB = 3
+_FEWEST_WORDS_WITHOUT_VERB = 2
 SAME_WORDS = 0.99
 ALIKE_WORDS = 0.5
 ALIKE_STEPS = 0.4
@@ -137,6 +137,22 @@ _PRONOUNS = frozenset(
     changes change work
     """.split()
 )
+# Verbs that ask for words or for nothing of its own, and words that are no verbs.
+_NO_WORK = frozenset(
+    """
+    look read see tell explain show give describe propose summarize summarise say think
+    know understand remember note consider continue proceed try keep stay stop wait ask
+    answer let use do be have get take bring come put leave commit push switch restart
+    don't dont didn't doesn't can't what's that's it's i'm i'll i've we're we'll you're
+    there's never always only actually maybe also phase line option step part task issue
+    yes no both none all some many seems looks call suggest figure turn provide
+    what why how when where which who whose and or but with from into about
+    """.split()
+)
+# An order as English has it: a verb in its plain form, and what it is done to.
+_IMPERATIVE = re.compile(
+    r"[A-Za-z]{3,}(?<!s)(?<!ed)(?<!ing) (?:the|a|an|all|our|my|your|every|each|its|their)\b"
+)
 _BARE_PRONOUNS = frozenset("it them him her both w/ with".split())
 _THIN = frozenset("new existing current proper first following a an the".split())
 _TAIL = re.compile(
@@ -204,17 +220,25 @@ def _named(sentence: str) -> str:
     has_verb = verb in _KIND_BY_VERB or verb == "working"
     if has_verb:
         return _verb_and_object(rest)
-    if sentence.rstrip().endswith("?"):
-        return ""
-    act = classify_sentence(rest, speaker="user", after="agent")
-    is_task = act.label == "task" and act.probability >= _SURELY_A_TASK
-    is_foreign = not rest.isascii()
-    if not (is_task and is_foreign):
+    if not _asks_for_work(verb, rest, sentence):
         return ""
     clause = _clause(rest)
     if len(content_words(clause)) < _FEWEST_WORDS_WITHOUT_VERB:
         return ""
-    return _capital(clause)
+    return _capital(_THIS.sub("the", clause))
+
+
+def _asks_for_work(verb: str, text: str, sentence: str) -> bool:
+    """Return whether a sentence asks for work with a verb that stands in no table."""
+    is_question = sentence.rstrip().endswith("?")
+    if is_question or verb in _NO_WORK or verb in STOP_WORDS:
+        return False
+    if _IMPERATIVE.match(text):
+        return True
+    if text.isascii():
+        return False
+    act = classify_sentence(text, speaker="user", after="agent")
+    return act.label == "task" and act.probability >= _SURELY_A_TASK
 
 
 def _without_lead_in(text: str) -> str:
