@@ -5,7 +5,7 @@ was done. Attempts that an older version recorded count too, since the kind of a
 is read from its signals.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,22 +135,28 @@ def where_of(signals: Iterable[str]) -> str:
     parts: dict[str, str] = {}
     error = ""
     for signal in signals:
-        if signal.startswith(ERROR_SIGNAL):
-            error = error or error_signature_of(signal.removeprefix(ERROR_SIGNAL))
-            continue
         name, _, value = signal.partition(":")
-        parts.setdefault(name, value)
+        if not signal.startswith(ERROR_SIGNAL):
+            parts.setdefault(name, value)
+        elif not error:
+            error = error_signature_of(value)
     if is_of_agents_tool(error):
         return ""
-    callee = next((parts[name] for name in _CALLEES if parts.get(name)), "")
+    callee = _callee(parts)
     kind = parts.get("class", "")
     if kind not in _TELLING_CLASSES:
         kind = error_kind_of(error) or kind
-    if not kind and not callee:
-        return ""
-    if not callee:
-        return f"after {kind}"
-    return f"after `{callee}`: {kind or 'an error'}"
+    if callee:
+        return f"after `{callee}`: {kind or 'an error'}"
+    return f"after {kind}" if kind else ""
+
+
+def _callee(parts: Mapping[str, str]) -> str:
+    """Return what was called by the parts of signals; '' where none tells it."""
+    for name in _CALLEES:
+        if parts.get(name):
+            return parts[name]
+    return ""
 
 
 def place_without_quote(where: str) -> str:

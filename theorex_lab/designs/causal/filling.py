@@ -307,32 +307,42 @@ def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> Failure
         failed: The call that failed.
         after: What its session did after it, in order.
     """
-    between: list[Event] = []
     item_ids: list[str] = []
-    changes: list[str] = []
-    closed_by = None
-    success = False
+    between: list[Event] = []
     for event in after[:_CALLS]:
         if event.kind == "recalled":
-            for item in event.body["items"]:
-                if _says_what_to_do(home, item):
-                    item_ids.append(item)
-        elif event.kind == "outcome":
-            closed_by = event
-            success = bool(event.body["success"])
-            break
-        elif _call(event) == _call(failed):
-            if not covers(event, failed):
-                continue
-            changes = changes_in_words(failed, event)
-            closed_by = event
-            success = not has_failed(event)
-            break
+            item_ids += _telling_items(home, event)
+        elif _closes(event, failed):
+            return _repair(failed, between, item_ids, event)
         elif not _only_looks(event):
             between.append(event)
     acts = acts_in_words(failed, between)
-    acts = acts or changes
+    return FailureRepair(_few(acts), _few(item_ids), None, False)
+
+
+def _repair(
+    failed: Event, between: Sequence[Event], item_ids: Sequence[str], closed_by: Event
+) -> FailureRepair:
+    """Return what was done up to the event that told how it went."""
+    acts = acts_in_words(failed, between)
+    if closed_by.kind == "outcome":
+        success = bool(closed_by.body["success"])
+    else:
+        acts = acts or changes_in_words(failed, closed_by)
+        success = not has_failed(closed_by)
     return FailureRepair(_few(acts), _few(item_ids), closed_by, success)
+
+
+def _closes(event: Event, failed: Event) -> bool:
+    """Return whether an event tells how what was done about a failure went."""
+    if event.kind == "outcome":
+        return True
+    return _call(event) == _call(failed) and covers(event, failed)
+
+
+def _telling_items(home: Home, event: Event) -> list[str]:
+    """Return the items that were given and say what to do."""
+    return [item for item in event.body["items"] if _says_what_to_do(home, item)]
 
 
 def _few(texts: Iterable[str]) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def acts_in_words(failed: Event, between: Sequence[Event]) -> list[str]:
         between: The calls after it, which did their work and did more than look.
     """
     named = _names_in(failed)
-    edits = []
+    edits: list[str] = []
     mendings = []
     commands = []
     for event in between:
@@ -194,19 +194,28 @@ def _command_changes(old: str, new: str) -> list[str]:
 def _argument_changes(old: tuple[str, ...], new: tuple[str, ...]) -> list[str]:
     """Return the options that were added or left out, else that the target changed."""
     program = program_of(new)
-    old_options = [word for word in arguments_of(old) if word.startswith("-")]
-    new_options = [word for word in arguments_of(new) if word.startswith("-")]
-    added = [word for word in new_options if word not in old_options]
-    left_out = [word for word in old_options if word not in new_options]
+    added = _options_beyond(new, old)
+    left_out = _options_beyond(old, new)
     if added:
         shown = " ".join(added[:_MOST_OPTIONS])
-        return [one_line(f"run `{program}` with `{shown}`", _ACT_CHARACTERS)]
-    if left_out:
+        act = f"run `{program}` with `{shown}`"
+    elif left_out:
         shown = " ".join(left_out[:_MOST_OPTIONS])
-        return [one_line(f"run `{program}` without `{shown}`", _ACT_CHARACTERS)]
-    if arguments_of(old) != arguments_of(new):
-        return [f"run `{program}` on something else"]
-    return []
+        act = f"run `{program}` without `{shown}`"
+    elif arguments_of(old) != arguments_of(new):
+        act = f"run `{program}` on something else"
+    else:
+        return []
+    return [one_line(act, _ACT_CHARACTERS)]
+
+
+def _options_beyond(words: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
+    """Return the options of a command that another one does not have."""
+    options = []
+    for word in arguments_of(words):
+        if word.startswith("-") and word not in others:
+            options.append(word)
+    return options
 
 
 def arguments_in(text: str) -> dict[str, Any]:

@@ -318,15 +318,21 @@ class ActiveStrategies:
         """
         near = []
         same = []
-        general = self._general_way(new)
         for strategy_id, cosine in self.near(new):
             strategy = self.strategies[strategy_id]
             near.append(strategy)
             is_alike = cosine >= self.settings.merge_similarity
             if is_alike or _is_of_same_task(strategy, new):
                 same.append(strategy)
-        if general is not None and not same:
+        general = None if same else self._general_way(new)
+        if general is not None:
             return general
+        return self._first_way(new, near, same)
+
+    def _first_way(
+        self, new: Strategy, near: Sequence[Strategy], same: Sequence[Strategy]
+    ) -> tuple[Strategy | None, Strategy] | None:
+        """Return the first way to write a strategy that leaves memory no worse."""
         for old, strategy in _ways(new, near, same):
             touched = near if old is None else [old]
             checks = _checks(touched)

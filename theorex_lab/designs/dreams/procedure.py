@@ -50,26 +50,44 @@ def procedure_steps(
     if len(steps) <= most:
         return steps
     by_times = sorted(range(len(steps)), key=lambda index: -steps[index].seen)
-    return [steps[index] for index in sorted(by_times[:most])]
+    most_done = sorted(by_times[:most])
+    return [steps[index] for index in most_done]
 
 
 def _with_edits_as_one(steps: list[ProcedureStep]) -> list[ProcedureStep]:
     """Return steps whose edits of single files stand as one, where the first stood."""
-    edits = [step for step in steps if step.text.startswith(_EDIT)]
+    edits = []
+    others = []
+    place = 0
+    for step in steps:
+        if step.text.startswith(_EDIT):
+            edits.append(step)
+            continue
+        others.append(step)
+        # What checks an edit comes after it.
+        if not edits and not step.text.startswith(_CHECKS):
+            place = len(others)
     if len(edits) <= 1:
         return steps
-    edits.sort(key=lambda step: -step.seen)
-    files = [step.text.removeprefix(_EDIT) for step in edits[:_MOST_FILES]]
+    merged = _one_edit(edits)
+    return [
+        *others[:place],
+        merged,
+        *others[place:],
+    ]
+
+
+def _one_edit(edits: list[ProcedureStep]) -> ProcedureStep:
+    """Return edits as one, which names the files that were edited most."""
+    by_times = sorted(edits, key=lambda step: -step.seen)
+    files = []
+    for step in by_times[:_MOST_FILES]:
+        name = step.text.removeprefix(_EDIT)
+        files.append(name)
     text = f"{_EDIT}{', '.join(files)}"
     if len(edits) > _MOST_FILES:
         text += " and others"
-    merged = ProcedureStep(text, edits[0].seen)
-    others = [step for step in steps if not step.text.startswith(_EDIT)]
-    first = next(index for index, step in enumerate(steps) if step in edits)
-    # What an edit is checked by comes after it.
-    is_check_first = all(step.text.startswith(_CHECKS) for step in others[:first])
-    place = 0 if is_check_first else first
-    return [*others[:place], merged, *others[place:]]
+    return ProcedureStep(text, by_times[0].seen)
 
 
 def _ordered(strategy: Strategy) -> Iterable[StrategyStep]:
@@ -85,14 +103,19 @@ def _ordered(strategy: Strategy) -> Iterable[StrategyStep]:
 
 def _distinct(steps: Iterable[StrategyStep]) -> list[ProcedureStep]:
     """Return steps in words, each text once; a step without words stays out."""
-    seen_by_text: dict[str, int] = {}
-    only_passing = ""
+    times_by_text: dict[str, int] = {}
+    passing = ""
     for step in steps:
         text = step_in_words(step.action)
-        if not text:
-            only_passing = only_passing or one_line(step.action, _STEP_CHARACTERS)
-            continue
-        seen_by_text[text] = max(seen_by_text.get(text, 0), step.seen)
-    if not seen_by_text and only_passing:
-        return [ProcedureStep(only_passing, 1)]
-    return [ProcedureStep(text, seen) for text, seen in seen_by_text.items()]
+        if text:
+            times = times_by_text.get(text, 0)
+            times_by_text[text] = max(times, step.seen)
+        elif not passing:
+            passing = one_line(step.action, _STEP_CHARACTERS)
+    if passing and not times_by_text:
+        times_by_text[passing] = 1
+    distinct = []
+    for text, times in times_by_text.items():
+        step_of_text = ProcedureStep(text, times)
+        distinct.append(step_of_text)
+    return distinct

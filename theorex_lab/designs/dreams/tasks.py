@@ -55,9 +55,9 @@ _VERBS_BY_KIND = {
     "support": "support allow ensure expose hide display parse",
     "find": "find locate identify search",
 }
-_KIND_BY_VERB = {
-    verb: kind for kind, verbs in _VERBS_BY_KIND.items() for verb in verbs.split()
-}
+_KIND_BY_VERB: dict[str, str] = {}
+for _kind, _verbs in _VERBS_BY_KIND.items():
+    _KIND_BY_VERB.update(dict.fromkeys(_verbs.split(), _kind))
 # What a program sends as a prompt of its own, and what is no request.
 _NO_REQUEST = re.compile(
     r"""
@@ -300,15 +300,20 @@ def _verb_and_object(text: str) -> str:
     if work:
         target = clause[work.end() :].strip()
         clause = f"work on {target or 'a task'}"
-    words = _WORD.findall(clause)
-    if len(words) > 1 and words[1].lower() in _BARE_PRONOUNS:
-        return ""
-    objects = [word for word in words[1:] if word.lower() not in _PRONOUNS]
-    content = content_words(" ".join(objects)) - {"on"}
-    is_named = any(word.startswith(("`", "PR")) for word in objects)
-    if not content and not is_named:
+    if not _has_object(clause):
         return ""
     return _capital(_THIS.sub("the", clause))
+
+
+def _has_object(clause: str) -> bool:
+    """Return whether the verb of a clause has an object that is no mere pronoun."""
+    _, *objects = _WORD.findall(clause) or [""]
+    if objects and objects[0].lower() in _BARE_PRONOUNS:
+        return False
+    nouns = [word for word in objects if word.lower() not in _PRONOUNS]
+    if any(word.startswith(("`", "PR")) for word in nouns):
+        return True
+    return bool(content_words(" ".join(nouns)) - {"on"})
 
 
 def _clause(text: str) -> str:

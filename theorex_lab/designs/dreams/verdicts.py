@@ -238,21 +238,32 @@ def _end_by_traces(traces: _Traces, since: int) -> InferredEnd:
 
 def _with_call(traces: _Traces, event: Event, position: int) -> _Traces:
     """Return the traces with those of one more call."""
-    failed = has_failed(event)
-    edited = list((event.body.get("paths") or {}).get("edited") or ())
-    if edited and not failed:
-        traces = traces._replace(changed=position)
-        if not all(map(_PROSE_FILE.search, edited)):
-            traces = traces._replace(edited=position)
+    has_broken = has_failed(event)
     command = event.body.get("command", "")
-    if not command or failed is None:
+    if not has_broken:
+        traces = _with_edits(traces, event, position)
+    if not command or has_broken is None:
         return traces
     if any(_is_check(command)):
-        name = "failed" if failed else "passed"
+        name = "failed" if has_broken else "passed"
         traces = traces._replace(**{name: position})
-    if not failed and _has_committed(command):
-        traces = traces._replace(committed=position, changed=position)
+    if _commits_now(command, has_broken):
+        return traces._replace(committed=position, changed=position)
     return traces
+
+
+def _with_edits(traces: _Traces, event: Event, position: int) -> _Traces:
+    """Return the traces with the edits of a call."""
+    edited = list((event.body.get("paths") or {}).get("edited") or ())
+    if not edited:
+        return traces
+    traces = traces._replace(changed=position)
+    only_prose = all(map(_PROSE_FILE.search, edited))
+    return traces if only_prose else traces._replace(edited=position)
+
+
+def _commits_now(command: str, has_broken: bool) -> bool:
+    return not has_broken and _has_committed(command)
 
 
 def _is_check(command: str) -> Iterator[bool]:

@@ -114,25 +114,31 @@ def step_in_words(action: str) -> str:
     ''
     """
     text = action.strip()
-    tool = _TOOL_AND_FILES.match(text)
-    call = _CALL.match(text)
-    if _is_look(text, call):
-        return ""
-    if tool and _EDITS.fullmatch(tool[1]):
-        return one_line(f"Edit {_in_code(tool[2])}", _STEP_CHARACTERS)
-    if tool and _DELETES.fullmatch(tool[1]):
-        return one_line(f"Remove {_in_code(tool[2])}", _STEP_CHARACTERS)
-    if call:
-        is_unnamed = bool(_EDITS.fullmatch(call[1])) and "{" in text
-        return "" if is_unnamed else one_line(text, _STEP_CHARACTERS)
-    if _is_prose(text):
-        return one_line(text, _STEP_CHARACTERS)
+    words = _call_in_words(text)
+    if words is not None:
+        return one_line(words, _STEP_CHARACTERS)
     phrases = []
     for command in cut_commands(text):
         phrase = _command_in_words(command)
         if phrase:
             phrases.append(phrase)
     return _joined(list(dict.fromkeys(phrases)))
+
+
+def _call_in_words(text: str) -> str | None:
+    """Return a call of a tool, or a message, in words; None for a shell line."""
+    call = _CALL.match(text)
+    if _is_look(text, call):
+        return ""
+    if call:
+        is_unnamed_edit = bool(_EDITS.fullmatch(call[1])) and "{" in text
+        return "" if is_unnamed_edit else text
+    tool = _TOOL_AND_FILES.match(text)
+    if tool and _EDITS.fullmatch(tool[1]):
+        return f"Edit {_in_code(tool[2])}"
+    if tool and _DELETES.fullmatch(tool[1]):
+        return f"Remove {_in_code(tool[2])}"
+    return text if _is_prose(text) else None
 
 
 def _is_look(text: str, call: re.Match[str] | None) -> bool:
@@ -212,21 +218,26 @@ def _program_in_words(command: SimpleCommand) -> str:
 def _versions_in_words(command: SimpleCommand, work: tuple[str, ...]) -> str:
     """Return a command of git or of its host in words; '' for one that looks."""
     program = program_of(command.words)
-    subcommand = program.rpartition(" ")[2]
     if work[0] == "gh pr":
-        operands = [word for word in work[1:] if not word.startswith("-")]
-        subcommand = operands[0] if operands else ""
-        program = f"gh pr {subcommand}"
+        program = f"gh pr {_first_operand(work)}"
+    subcommand = program.rpartition(" ")[2]
     if subcommand in _LOOKS_AT_VERSIONS:
         return ""
     if program in _BRANCHES:
         makes = not _MAKES_BRANCH.isdisjoint(work)
         return "Make a branch" if makes else ""
     words = _WORDS_BY_PROGRAM.get(program, "")
-    if words:
+    if words or not program.startswith("git "):
         return words
-    is_subcommand = subcommand.isidentifier() and program.startswith("git ")
-    return f"Run `{program}`" if is_subcommand else ""
+    return f"Run `{program}`" if subcommand.isidentifier() else ""
+
+
+def _first_operand(work: tuple[str, ...]) -> str:
+    """Return the first word after the program that is no option; '' for none."""
+    for word in work[1:]:
+        if not word.startswith("-"):
+            return word
+    return ""
 
 
 def _files_in_words(work: tuple[str, ...]) -> str:
