@@ -295,12 +295,12 @@ def causal_advice(
 
     lab = open_lab()
     causal = lab.causal
-    known = {gene["id"]: gene for gene in causal.genes()}
-    candidates = genes or list(known)
+    gene_by_id = {gene["id"]: gene for gene in causal.genes()}
+    candidates = genes or list(gene_by_id)
     advice = causal.get_advice(signals, candidates, drift, cheapest=cheapest).to_dict()
 
     def in_words(gene_id: str) -> str:
-        return one_line(gene_text(known.get(gene_id, {})) or gene_id)
+        return one_line(gene_text(gene_by_id.get(gene_id, {})) or gene_id)
 
     lines = []
     preferred = advice["preferred_gene_id"]

@@ -226,16 +226,20 @@ def advice_in_words(home: Home, signals: Sequence[str] = ()) -> list[str]:
     for record in remedy_records(home):
         by_place.setdefault(record.where, []).append(record)
     places = sorted(
-        by_place, key=lambda place: (-sum(one.n for one in by_place[place]), place)
+        by_place,
+        key=lambda where_met: (
+            -sum(record.n for record in by_place[where_met]),
+            where_met,
+        ),
     )
     if signals:
         places = _places_like(places, where_of(signals))
     lines = []
-    for place in places:
-        records = told_records(by_place[place])
+    for where_met in places:
+        records = told_records(by_place[where_met])
         if not signals and records[0].n < TOLD_FROM:
             continue
-        lines += _lines_of_place(place, records)
+        lines += _lines_of_place(where_met, records)
         if len(lines) >= _MOST_GROUPS * _MOST_REMEDIES:
             break
     return lines
@@ -248,12 +252,12 @@ def _places_like(places: Sequence[str], where: str) -> list[str]:
     callee, _, kind = where.partition(": ")
     words = content_words(kind)
     like = []
-    for place in places:
-        other_callee, _, other_kind = place.partition(": ")
+    for where_met in places:
+        other_callee, _, other_kind = where_met.partition(": ")
         likeness = overlap(words, content_words(other_kind))
         if callee == other_callee or likeness >= _LIKE_ENOUGH:
-            like.append((-likeness, place))
-    return [place for _, place in sorted(like)]
+            like.append((-likeness, where_met))
+    return [where_met for _, where_met in sorted(like)]
 
 
 def _lines_of_place(place: str, records: Sequence[RemedyRecord]) -> list[str]:

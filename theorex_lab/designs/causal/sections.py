@@ -82,8 +82,8 @@ def advice_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
         does_nothing = gene.get("strategy") in ([AGAIN], [WITHOUT])
         if history.rate < _HELPED_FROM or does_nothing:
             continue
-        for place in _places_of(history, records.get(gene_id, [])):
-            yield _line(HELPED, gene, place, event, request.now)
+        for history_there in _places_of(history, records.get(gene_id, [])):
+            yield _line(HELPED, gene, history_there, event, request.now)
 
 
 def _records_by_gene(home: Home) -> dict[str, list[RemedyRecord]]:

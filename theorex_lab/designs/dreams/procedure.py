@@ -58,7 +58,7 @@ def _with_edits_as_one(steps: list[ProcedureStep]) -> list[ProcedureStep]:
     """Return steps whose edits of single files stand as one, where the first stood."""
     edits = []
     others = []
-    place = 0
+    edit_index = 0
     for step in steps:
         if step.text.startswith(_EDIT):
             edits.append(step)
@@ -66,14 +66,14 @@ def _with_edits_as_one(steps: list[ProcedureStep]) -> list[ProcedureStep]:
         others.append(step)
         # What checks an edit comes after it.
         if not edits and not step.text.startswith(_CHECKS):
-            place = len(others)
+            edit_index = len(others)
     if len(edits) <= 1:
         return steps
     merged = _one_edit(edits)
     return [
-        *others[:place],
+        *others[:edit_index],
         merged,
-        *others[place:],
+        *others[edit_index:],
     ]
 
 

@@ -325,8 +325,8 @@ def _clause(text: str) -> str:
         end = match.start()
         break
     words = text[:end].split()[:_MOST_WORDS]
-    kept = [word for word in words if word.lower() not in ("new", "existing")]
-    clause = one_line(" ".join(kept), _TASK_CHARACTERS)
+    words_left = [word for word in words if word.lower() not in ("new", "existing")]
+    clause = one_line(" ".join(words_left), _TASK_CHARACTERS)
     if clause.count("`") % 2:
         clause, _, _ = clause.rpartition("`")
     return _TAIL.sub("", clause)

@@ -185,9 +185,9 @@ def end_of(request: str, events: Iterable[Event]) -> InferredEnd:
         if event.kind == "tool_used":
             traces = _with_call(traces, event, position)
         elif event.kind == "prompt":
-            said = _said_of_work(event.body["text"], request)
-            if said:
-                verdict = said
+            verdict_now = _said_of_work(event.body["text"], request)
+            if verdict_now:
+                verdict = verdict_now
                 said_at = position
     if verdict == ACCEPTED:
         return _ended(ACCEPTED, Ended.SUCCESS)
