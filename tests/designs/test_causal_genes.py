@@ -283,7 +283,7 @@ def test_the_command_lists_genes_with_their_intervals_and_bans(
         run(
             "causal", "genes", "--signals", "log_error", "--signals", "command:make"
         ).out
-        == "gene_a: 0 of 4 (0.00 to 0.49) (banned)  one other\n"
+        == "one other: helped 0 of 4 times (0.00 to 0.49) (banned)\n"
     )
     (row,) = run("causal", "genes", "--json").json["genes"]
     assert (row["n"], row["successes"], row["banned"]) == (5, 1, False)

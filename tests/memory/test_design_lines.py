@@ -177,7 +177,8 @@ def test_what_a_captured_run_teaches_is_a_command_or_a_pitfall(lab: Lab) -> None
     lab.dreams.dream()
     lines = shown(lab)
     assert lines[COMMANDS] == [
-        "Deploy the shop: 1. make build; 2. make deploy. Worked 1 of 1 times (2 Mar)."
+        "Deploy the shop: 1. Build (`make build`); 2. Run `make deploy`. Worked 1 of 1"
+        " times (2 Mar)."
     ]
     [pitfall] = lines[PITFALLS]
     assert pitfall.startswith("Refund an order: Do not stop where")

@@ -141,7 +141,7 @@ _TELLING = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-# Lines of progress, which tell of no error.
+# Lines of progress and of quoted code, which tell of no error.
 _DULL = re.compile(
     r"""
     (?:
@@ -162,6 +162,8 @@ _DULL = re.compile(
         | Finished[ ]
         | Running[ ]
         | \$[ ]
+        | \d+[ ]\|
+        | \#[ ]\S+(?:[ ]\[\S+\])?$
     )
     """,
     re.VERBOSE,

@@ -229,26 +229,32 @@ def causal_genes(signals: tuple[str, ...]) -> None:
 
     The counts have their 95 % interval. With --signals they are of attempts for these
     signals and for similar ones, without it of all attempts. A banned gene has failed
-    too often to be tried again for these signals. For each gene the steps it stands for
-    are shown too.
+    too often to be tried again for these signals. A gene is shown by what it does; its
+    id is in the JSON.
 
     JSON: {genes: [{id, category, strategy, n, successes, ci_low, ci_high, banned}]}
     """
     from theorex_lab.designs.causal.genes import gene_rows
 
-    lines = []
     rows = gene_rows(open_lab().home, signals)
-    for row in rows:
-        interval = f"{row['ci_low']:.2f} to {row['ci_high']:.2f}"
-        outcome = f"{row['successes']:.0f} of {row['n']:.0f} ({interval})"
-        banned = " (banned)" if row["banned"] else ""
-        strategy = one_line(row["strategy"], _STRATEGY_CHARACTERS)
-        lines.append(f"{row['id']}: {outcome}{banned}  {strategy}")
+    rows.sort(key=lambda row: -row["n"])
+    lines = [_gene_line(row) for row in rows]
     nothing = (
         "no genes yet: they are made of what was done about failures, or recorded with"
         " `theorex causal attempt`"
     )
     emit({"genes": rows}, "\n".join(lines) or nothing)
+
+
+def _gene_line(row: dict[str, Any]) -> str:
+    """Return a gene as a line: what it does, and how often it helped."""
+    words = one_line(row["strategy"], _STRATEGY_CHARACTERS) or row["id"]
+    banned = " (banned)" if row["banned"] else ""
+    if not row["n"]:
+        return f"{words}: not tried to the end{banned}"
+    interval = f"{row['ci_low']:.2f} to {row['ci_high']:.2f}"
+    outcome = f"helped {row['successes']:.0f} of {row['n']:.0f} times"
+    return f"{words}: {outcome} ({interval}){banned}"
 
 
 @command("advice")
@@ -278,18 +284,30 @@ def causal_advice(
 ) -> None:
     """Genes are ranked by how they went for these signals and for similar ones.
 
-    Without evidence no gene is preferred. The output has the score of each gene and the
-    reasons.
+    Without evidence no gene is preferred. The output says after which error what helped
+    how often, and what did not. What was tried once is shown only where nothing else is
+    known. The scores are in the JSON.
 
-    JSON: {signal_key, preferred_gene_id, banned_gene_ids, scores, explanation}
+    JSON: {signal_key, preferred_gene_id, banned_gene_ids, scores, explanation, words}
     """
-    causal = open_lab().causal
-    candidates = genes or [gene["id"] for gene in causal.genes()]
+    from theorex_lab.designs.causal.experience import advice_in_words
+    from theorex_lab.designs.causal.items import gene_text
+
+    lab = open_lab()
+    causal = lab.causal
+    gene_by_id = {gene["id"]: gene for gene in causal.genes()}
+    candidates = genes or list(gene_by_id)
     advice = causal.get_advice(signals, candidates, drift, cheapest=cheapest).to_dict()
-    banned = advice["banned_gene_ids"]
-    prefer = advice["preferred_gene_id"] or "none: nothing is known"
-    rows = [
-        f"{score:.3g} {gene}{' (banned)' if gene in banned else ''}"
-        for gene, score in advice["scores"].items()
-    ]
-    emit(advice, "\n".join([f"prefer {prefer}", *rows, *advice["explanation"]]))
+
+    def in_words(gene_id: str) -> str:
+        return one_line(gene_text(gene_by_id.get(gene_id, {})) or gene_id)
+
+    lines = []
+    preferred = advice["preferred_gene_id"]
+    if preferred is None:
+        lines.append("prefer none: nothing is known")
+    elif signals:
+        lines.append(f"prefer: {in_words(preferred)}")
+    lines += [f"do not: {in_words(gene)}" for gene in advice["banned_gene_ids"]]
+    words = advice_in_words(lab.home, signals)
+    emit({**advice, "words": words}, "\n".join([*lines, *words]))

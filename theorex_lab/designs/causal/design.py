@@ -86,10 +86,11 @@ def _records() -> DesignRecords:
 
 
 def _views() -> Sequence[type[View]]:
+    from theorex_lab.designs.causal.experience import Experience
     from theorex_lab.designs.causal.filling import Failures
     from theorex_lab.designs.causal.graph import Graph
 
-    return [Graph, Failures]
+    return [Graph, Failures, Experience]
 
 
 DESIGN = Design(

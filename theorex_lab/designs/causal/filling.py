@@ -1,14 +1,13 @@
 """Read attempts from what was captured.
 
 An attempt is a call that failed, what was done about it, and how the same call then
-went. Signals are the error and what was called. What was done becomes a gene: the files
-that were edited, the commands that were run, the arguments that were changed until the
-call was repeated; a fix or a strategy that was given meanwhile; another model. The next
+went. Signals are the error and what was called. What was done becomes a gene, by the
+kind of act, as `remedies` names it; so does a fix or a strategy that was given
+meanwhile, and another model. The next
 call of the same kind closes the attempt, else the outcome that is recorded in the
 session.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -26,6 +25,14 @@ from theorex_lab.designs.causal.capture import (
 )
 from theorex_lab.designs.causal.graph import own_assets
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, stable_hash
+from theorex_lab.designs.causal.remedies import (
+    AGAIN,
+    WITHOUT,
+    acts_in_words,
+    changes_in_words,
+    covers,
+)
+from theorex_lab.designs.causal.signatures import error_signature_of
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event, tool_key
@@ -35,7 +42,6 @@ from theorex_lab.memory.checks import error_line, error_of, family_of, has_faile
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.text.line import one_line
-from theorex_lab.text.paths import shown_path
 
 # Commands and tools that only look, and tools that do not tell what they changed.
 _LOOKS = re.compile(
@@ -108,13 +114,9 @@ _BEFORE = re.compile(
 )
 _HOUR = 3_600_000_000  # µs
 _CALLS = 40  # of a session, among which the same call is sought
-_MOST_ACTS = 6
-_ACT_CHARACTERS = 120
+_MOST_ACTS = 3
 _ERROR_CHARACTERS = 300
 _GIVEN_KINDS = ("fix", "strategy", "gene")  # of items that say what to do
-# Where nothing else was done.
-AGAIN = "make the same call again"
-WITHOUT = "go on without it"
 _READ_KINDS = ("tool_used", "outcome", "recalled")
 
 
@@ -262,8 +264,8 @@ def _unanswered(
 def signals_of(event: Event) -> list[str]:
     r"""Return the signals of a call that failed.
 
-    They say that it did, its error, what was called, and the class of the error of a
-    check.
+    They say that it did, its error without what changes from time to time, what was
+    called, and the class of the error of a check.
 
     >>> from theorex_lab.journal.event import new_event
     >>> body = {
@@ -282,7 +284,7 @@ def signals_of(event: Event) -> list[str]:
     response = body.get("response", "")
     command = body.get("command", "")
     signals = ["log_error"]
-    error = one_line(error_line(response), _ERROR_CHARACTERS)
+    error = error_signature_of(error_line(response)[:_ERROR_CHARACTERS])
     if error:
         signals.append(ERROR_SIGNAL + error)
     signals.append(f"tool:{body['tool'].rpartition('__')[2].lower()}")
@@ -305,27 +307,42 @@ def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> Failure
         failed: The call that failed.
         after: What its session did after it, in order.
     """
-    acts: list[str] = []
     item_ids: list[str] = []
-    closed_by = None
-    success = False
+    between: list[Event] = []
     for event in after[:_CALLS]:
         if event.kind == "recalled":
-            for item in event.body["items"]:
-                if _says_what_to_do(home, item):
-                    item_ids.append(item)
-        elif event.kind == "outcome":
-            closed_by = event
-            success = bool(event.body["success"])
-            break
-        elif _call(event) == _call(failed):
-            acts += _repeated(failed, event)
-            closed_by = event
-            success = not has_failed(event)
-            break
-        else:
-            acts.append(_act(event))
-    return FailureRepair(_few(filter(None, acts)), _few(item_ids), closed_by, success)
+            item_ids += _telling_items(home, event)
+        elif _closes(event, failed):
+            return _repair(failed, between, item_ids, event)
+        elif not _only_looks(event):
+            between.append(event)
+    acts = acts_in_words(failed, between)
+    return FailureRepair(_few(acts), _few(item_ids), None, False)
+
+
+def _repair(
+    failed: Event, between: Sequence[Event], item_ids: Sequence[str], closed_by: Event
+) -> FailureRepair:
+    """Return what was done up to the event that told how it went."""
+    acts = acts_in_words(failed, between)
+    if closed_by.kind == "outcome":
+        success = bool(closed_by.body["success"])
+    else:
+        acts = acts or changes_in_words(failed, closed_by)
+        success = not has_failed(closed_by)
+    return FailureRepair(_few(acts), _few(item_ids), closed_by, success)
+
+
+def _closes(event: Event, failed: Event) -> bool:
+    """Return whether an event tells how what was done about a failure went."""
+    if event.kind == "outcome":
+        return True
+    return _call(event) == _call(failed) and covers(event, failed)
+
+
+def _telling_items(home: Home, event: Event) -> list[str]:
+    """Return the items that were given and say what to do."""
+    return [item for item in event.body["items"] if _says_what_to_do(home, item)]
 
 
 def _few(texts: Iterable[str]) -> tuple[str, ...]:
@@ -361,24 +378,6 @@ def _program(command: str) -> str:
     return one_line(words[0], 40)
 
 
-def _act(event: Event) -> str:
-    """Return what a call did, in words; '' for one that only looked or failed."""
-    body = event.body
-    edited = _edited(event)
-    only_read = (body.get("paths") or {}).get("read") and not edited
-    if has_failed(event) or only_read or _only_looks(event):
-        return ""
-    command = _BEFORE.sub("", body.get("command", ""))
-    if edited:
-        paths = map(shown_path, edited)
-        act = f"edit {', '.join(filter(None, paths))}"
-    elif command:
-        act = f"run {command}"
-    else:
-        act = f"call {body['tool']}"
-    return one_line(act, _ACT_CHARACTERS)
-
-
 def _edited(event: Event) -> list[str]:
     """Return the paths that a call edited."""
     return list((event.body.get("paths") or {}).get("edited") or ())
@@ -391,41 +390,6 @@ def _only_looks(event: Event) -> bool:
         return False
     callee = command or tool_key(event.body["tool"])
     return bool(_LOOKS.match(callee))
-
-
-def _repeated(before: Event, after: Event) -> list[str]:
-    """Return what was another in the same kind of call, as far as it was recorded."""
-    command = after.body.get("command", "")
-    if command:
-        act = one_line(f"run {_BEFORE.sub('', command)}", _ACT_CHARACTERS)
-        return [act] if command != before.body.get("command", "") else []
-    old = _arguments(before.body.get("input", ""))
-    new = _arguments(after.body.get("input", ""))
-    tool = before.body["tool"]
-    changes = []
-    for name in dict.fromkeys([*old, *new]):
-        if old.get(name) != new.get(name):
-            changes.append(f"call {tool} with another {name}")
-    return changes
-
-
-def _arguments(text: str) -> dict[str, Any]:
-    """Return the arguments that the preview of a call's input holds.
-
-    Of the one at which the preview was cut it is what is left of it.
-    """
-    read = json.JSONDecoder().raw_decode
-    arguments = {}
-    position = 1
-    while position < len(text) - 1:
-        try:
-            name, end = read(text, position)
-            arguments[str(name)] = text[end + 1 :]
-            arguments[str(name)], position = read(text, end + 1)
-        except (ValueError, RecursionError):  # cut here, or no JSON
-            break
-        position += 1
-    return arguments
 
 
 def _says_what_to_do(home: Home, item: str) -> bool:
@@ -621,7 +585,7 @@ def _tell_trace(home: Home, event: Event) -> int:
     """
     events: list[Event] = []
     for attempt, next_attempt in _models(event):
-        error = one_line(attempt["error"], _ERROR_CHARACTERS)
+        error = error_signature_of(attempt["error"][:_ERROR_CHARACTERS])
         signals = [
             "log_error",
             f"{ERROR_SIGNAL}{error}",

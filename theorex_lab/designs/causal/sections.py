@@ -1,13 +1,19 @@
 """Tell contexts of causal memory: what helped, and what failed too often."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.causal import SIGNALS
-from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
+from theorex_lab.designs.causal.experience import (
+    RemedyRecord,
+    place_without_quote,
+    remedy_records,
+    told_records,
+)
 from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import gene_text
+from theorex_lab.designs.causal.remedies import AGAIN, WITHOUT
 from theorex_lab.designs.causal.settings import causal_settings
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.token_budget import age_in_words
@@ -37,6 +43,7 @@ class _GeneHistory(NamedTuple):
         rate: (successes + 1) / (n + 2).
         value: The rate, aged.
         last: When it was tried last (µs).
+        is_placed: Whether the kind of an error is known after which it was tried.
     """
 
     gene: str
@@ -46,13 +53,16 @@ class _GeneHistory(NamedTuple):
     rate: float
     value: float
     last: int
+    is_placed: bool = False
 
 
 def advice_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
-    """Yield what helped, and what failed too often, of the project's own genes.
+    """Yield what helped after which error, and what failed too often.
 
-    For a query they are those that fit it, best first. What only a file says of a gene
-    is not told: it may be anybody's words under the id of one that is known here.
+    They are of the project's own genes; for a query those that fit it, best first. What
+    only a file says of a gene is not told: it may be anybody's words under the id of
+    one that is known here. What was tried once is told only where nothing else is
+    known of the error.
     """
     genes = {gene["id"]: gene for gene in assets_of(home, own=True)}
     histories = {}
@@ -60,6 +70,7 @@ def advice_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
         histories[history.gene] = history
     settings = causal_settings(home)
     events = _asset_events(home)
+    records = _records_by_gene(home)
     for gene_id in _order(home, histories, request.query):
         gene = genes[gene_id]
         history = histories[gene_id]
@@ -69,8 +80,46 @@ def advice_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
             yield _line(BANNED, gene, history, event, request.now)
             continue
         does_nothing = gene.get("strategy") in ([AGAIN], [WITHOUT])
-        if history.rate >= _HELPED_FROM and not does_nothing:
-            yield _line(HELPED, gene, history, event, request.now)
+        if history.rate < _HELPED_FROM or does_nothing:
+            continue
+        for history_there in _places_of(history, records.get(gene_id, [])):
+            yield _line(HELPED, gene, history_there, event, request.now)
+
+
+def _records_by_gene(home: Home) -> dict[str, list[RemedyRecord]]:
+    """Return by gene what it did after each kind of error, as far as worth telling."""
+    by_place: dict[str, list[RemedyRecord]] = {}
+    for record in remedy_records(home):
+        by_place.setdefault(record.where, []).append(record)
+    by_gene: dict[str, list[RemedyRecord]] = {}
+    for records in by_place.values():
+        for record in told_records(records):
+            by_gene.setdefault(record.gene, []).append(record)
+    return by_gene
+
+
+def _places_of(
+    history: _GeneHistory, records: Sequence[RemedyRecord]
+) -> Iterator[_GeneHistory]:
+    """Yield what a gene did after each kind of error after which it helped.
+
+    Where its errors tell no kind, that is what it did over all.
+    """
+    if not records and not history.is_placed:
+        yield history
+    by_place: dict[str, _GeneHistory] = {}
+    for record in records:
+        if not record.has_helped:
+            continue
+        where = place_without_quote(record.where)
+        before = by_place.get(where, history._replace(n=0, successes=0, last=0))
+        by_place[where] = before._replace(
+            where=where,
+            n=before.n + record.n,
+            successes=before.successes + record.successes,
+            last=max(before.last, record.last),
+        )
+    yield from by_place.values()
 
 
 def _asset_events(home: Home) -> dict[str, Event]:
@@ -157,6 +206,7 @@ def _histories(home: Home, genes: set[str], now: int) -> Iterator[_GeneHistory]:
         cells = evidence.table.cells(SIGNALS)
         days = causal_settings(home).edge_half_life_days
         aged = evidence.table.cells(SIGNALS, now=now, half_life_days=days)
+    placed = {record.gene for record in remedy_records(home)}
     by_gene: dict[str, list[int]] = {}
     for row, option in enumerate(cells.options):
         if option in genes:
@@ -179,6 +229,7 @@ def _histories(home: Home, genes: set[str], now: int) -> Iterator[_GeneHistory]:
             rate=rate,
             value=rate * share_left,
             last=int(cells.last[newest]),
+            is_placed=gene in placed,
         )
 
 

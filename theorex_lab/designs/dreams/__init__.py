@@ -84,6 +84,7 @@ _STATE = {
     "branches": [{"after": int, "step": _STEP}],
     "goals": [str],
     "tags": [str],
+    "evidence?": {str: COUNT},
 }
 _ABOUT = {"strategy_id": FILLED, "project": PROJECT}
 _TOLD = {**_ABOUT, "state": _STATE, "source": SOURCE}

@@ -19,7 +19,7 @@ from theorex_lab.files.command_line.options import OWN_AGENT, own_agent
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
-    from theorex_lab.designs.dreams.strategies import Strategy, StrategyStep
+    from theorex_lab.designs.dreams.strategies import Strategy
 
 _GOAL_CHARACTERS = 120
 _DOMAIN = click.option(
@@ -79,7 +79,8 @@ def _tell(event: dict[str, Any]) -> None:
 def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
     """It prints the strategy with its steps, or says why no strategy fits (zero shot).
 
-    What tools answered is printed as data, never as an instruction.
+    Steps are in words; those of three runs or more are the steps that runs share. JSON
+    has each step as it was recorded.
 
     JSON: {path, reasoning, confidence, similarity, entry_point: {node_id, goal,
     summary, …, steps, negative_constraints}}
@@ -120,6 +121,8 @@ def dream_traverse(strategy: str, context: str) -> None:
     JSON: {node_id, path, reasoning, steps: [{number, reasoning, action, result, why,
     seen, event, ok}]}
     """
+    from theorex_lab.memory.briefing.step_words import step_in_words
+
     dreams = open_lab().dreams
     state = dreams.begin_traversal(strategy)
     steps = []
@@ -133,7 +136,10 @@ def dream_traverse(strategy: str, context: str) -> None:
         "reasoning": following.reasoning,
         "steps": steps,
     }
-    lines = [f"{step['number'] + 1}. {one_row(step['action'])}" for step in steps]
+    lines = []
+    for step in steps:
+        text = step_in_words(step["action"]) or step["action"]
+        lines.append(f"{step['number'] + 1}. {one_row(text)}")
     if following.path != "memory_traversal":
         path = following.path.replace("_", " ")
         lines.append(f"{path}: {one_row(following.reasoning)}")
@@ -153,7 +159,11 @@ def dream_traverse(strategy: str, context: str) -> None:
 def dream_strategies(
     strategy: str | None, domain: str | None, everything: bool
 ) -> None:
-    """With STRATEGY, an id, it shows its steps with their results, and its warnings.
+    """With STRATEGY, an id, it shows its steps in words, and its warnings.
+
+    Of each it shows how many runs it was made of, and how they came out. An outcome is
+    known by checks and commits that followed, by the user's next words, or by the same
+    request again.
 
     JSON: {strategies: [{node_id, goal, summary, confidence, success_rate, version,
     steps, negative_constraints, …}], recall_floor}
@@ -185,14 +195,13 @@ def _row(strategy: Strategy) -> str:
         state = f" [merged into {strategy.absorbed_by}]"
     else:
         state = " [archived]"
-    n_outcomes = strategy.success + strategy.failure
-    rate = "no outcome known"
-    if n_outcomes:
-        rate = f"{strategy.success} of {n_outcomes} succeeded"
     goal = one_line(strategy.goal, _GOAL_CHARACTERS)
+    runs = "1 run"
+    if strategy.runs > 1:
+        runs = f"{strategy.runs} runs"
     return (
-        f"{strategy.id}  {goal} ({len(strategy.steps)} steps, {rate},"
-        f" confidence {strategy.confidence:.0%}){state}"
+        f"{strategy.id}  {goal} ({runs}, {len(strategy.steps)} steps,"
+        f" {_outcome(strategy)}, confidence {strategy.confidence:.0%}){state}"
     )
 
 
@@ -205,26 +214,44 @@ def strategy_document(strategy: Strategy) -> dict[str, Any]:
 def strategy_in_words(strategy: Strategy) -> str:
     """Return a strategy for people.
 
-    It has what it is for, its steps with what came of them, and what it warns of.
+    It has the task, how often it was done and how it came out, its steps in words, and
+    what it warns of.
     """
+    from theorex_lab.designs.dreams.procedure import procedure_steps
+
+    steps = procedure_steps(strategy)
     lines = [
         f"{strategy.id}  {one_row(strategy.goal)}",
-        f"  {one_row(strategy.summary)}",
-        *map(_step, range(1, 101), strategy.steps),
+        f"  {_record(strategy)}",
     ]
-    for branch in strategy.branches:
-        action = one_row(branch.step.action)
-        lines.append(f"     or, after {branch.after + 1}: {action}")
+    for number, step in enumerate(steps, start=1):
+        times = f" (done {step.seen} times)" if step.seen > 1 else ""
+        lines.append(f"  {number}. {one_row(step.text)}{times}")
     for constraint in strategy.constraints:
         text = one_row(constraint.text)
         lines.append(f"  avoid: {text} ({constraint.source}'s words)")
     return "\n".join(lines)
 
 
-def _step(number: int, step: StrategyStep) -> str:
-    times = f" (seen {step.seen} times)" if step.seen > 1 else ""
-    result = f"\n       -> {one_row(step.result)}" if step.result.strip() else ""
-    return f"  {number}. {one_row(step.action)}{times}{result}"
+def _record(strategy: Strategy) -> str:
+    """Return how often a strategy was done, and how it came out."""
+    runs = "done once"
+    if strategy.runs > 1:
+        runs = f"done {strategy.runs} times"
+    parts = [runs, _outcome(strategy)]
+    if strategy.known_by:
+        parts.append(strategy.known_by)
+    return "; ".join(parts)
+
+
+def _outcome(strategy: Strategy) -> str:
+    """Return how the runs of a strategy came out, in words."""
+    n_outcomes = strategy.success + strategy.failure
+    if n_outcomes:
+        return f"{strategy.success} of {n_outcomes} succeeded"
+    if strategy.evidence:
+        return "succeeded in part"
+    return "no outcome known"
 
 
 @command("undo")

@@ -30,6 +30,7 @@ from theorex_lab.designs.dreams.strategies import (
     StrategyStep,
     new_strategy_id,
 )
+from theorex_lab.designs.dreams.tasks import general_task, is_same_task
 from theorex_lab.designs.dreams.trajectories import (
     CapturedAction,
     CuratedTrajectory,
@@ -38,6 +39,7 @@ from theorex_lab.designs.dreams.trajectories import (
 from theorex_lab.journal.columns import Table
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.annotations import Marks
+from theorex_lab.memory.briefing.step_words import step_in_words, step_kind
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
@@ -49,6 +51,10 @@ _NOISE = 1e-6
 _ASLEEP = -2.0
 _DECIDED = (*STATED, "constraint", "dream", "erasure")
 _LINKS = (Edge.CAUSAL, Edge.CONTEXT_JUMP)
+_PROSE_EDITS = frozenset(("Edit .md", "Edit .mdc", "Edit .txt", "Edit .rst"))
+_CHECK_KINDS = frozenset(
+    ("Run the tests", "Check the code", "Build", "Format the code")
+)
 _MERGED: Body = {
     "trajectory": "",
     "upto": 0,
@@ -315,8 +321,18 @@ class ActiveStrategies:
         for strategy_id, cosine in self.near(new):
             strategy = self.strategies[strategy_id]
             near.append(strategy)
-            if cosine >= self.settings.merge_similarity:
+            is_alike = cosine >= self.settings.merge_similarity
+            if is_alike or _is_of_same_task(strategy, new):
                 same.append(strategy)
+        general = None if same else self._general_way(new)
+        if general is not None:
+            return general
+        return self._first_way(new, near, same)
+
+    def _first_way(
+        self, new: Strategy, near: Sequence[Strategy], same: Sequence[Strategy]
+    ) -> tuple[Strategy | None, Strategy] | None:
+        """Return the first way to write a strategy that leaves memory no worse."""
         for old, strategy in _ways(new, near, same):
             touched = near if old is None else [old]
             checks = _checks(touched)
@@ -324,6 +340,30 @@ class ActiveStrategies:
                 checks.append(("", strategy.id, new.goal))
             if not self._loses(strategy, checks, {strategy.id: strategy.text}):
                 return old, strategy
+        return None
+
+    def _general_way(self, new: Strategy) -> tuple[Strategy, Strategy] | None:
+        """Return a change of the same kind, and it with the new one taken in.
+
+        Both change code of one language and are checked alike. The name is that of the
+        kind. None where there is none, or where a past goal would be lost.
+        """
+        task = general_task(new.goal)
+        if not task or not _changes_code(new):
+            return None
+        for old in self.strategies.values():
+            if general_task(old.goal) != task or not _is_changed_alike(old, new):
+                continue
+            general = replace(
+                joined_strategies(old, new),
+                goal=task,
+                goals=(task,),
+                summary=general_summary(task),
+            )
+            self.vectors(general.text, *general.goals)
+            changed = {old.id: general.text}
+            if not self._loses(general, _checks([old]), changed):
+                return old, general
         return None
 
     def _loses(
@@ -504,6 +544,40 @@ class ActiveStrategies:
         return ""
 
 
+def _is_of_same_task(old: Strategy, new: Strategy) -> bool:
+    """Return whether two strategies are of the same kind of task, in words and steps."""
+    old_kinds = _step_kinds(old)
+    new_kinds = _step_kinds(new)
+    return any(is_same_task(goal, new.goal, old_kinds, new_kinds) for goal in old.goals)
+
+
+def _changes_code(strategy: Strategy) -> bool:
+    """Return whether a strategy has an edit of code, and a check of it."""
+    kinds = _step_kinds(strategy)
+    has_edit = any(kind.startswith("Edit .") for kind in kinds - _PROSE_EDITS)
+    return has_edit and not kinds.isdisjoint(_CHECK_KINDS)
+
+
+def _is_changed_alike(old: Strategy, new: Strategy) -> bool:
+    """Return whether two strategies change code of one language, and check it alike."""
+    if (old.project, old.domain) != (new.project, new.domain):
+        return False
+    shared = _step_kinds(old) & _step_kinds(new)
+    has_edit = any(kind.startswith("Edit .") for kind in shared - _PROSE_EDITS)
+    return has_edit and not shared.isdisjoint(_CHECK_KINDS)
+
+
+def _step_kinds(strategy: Strategy) -> frozenset[str]:
+    """Return the kinds of the steps and branches of a strategy."""
+    steps = [*strategy.steps, *(branch.step for branch in strategy.branches)]
+    return frozenset(step_kind(step.action) for step in steps) - {""}
+
+
+def general_summary(task: str) -> str:
+    """Return the summary of what is done about any task of a kind."""
+    return f"{task}: what such changes had in common."
+
+
 def _checks(strategies: Iterable[Strategy]) -> list[GoalCheck]:
     """Return that each goal of these strategies is to find its own."""
     checks = []
@@ -616,16 +690,20 @@ Kind = tuple[str, int]
 def kind_of(action: str) -> str:
     """Return what an action is in kind.
 
-    It is its tool, the names of its arguments, and paths, without other values.
+    It is its tool, the names of its arguments, and paths, without other values. A shell
+    line is what it does in words.
 
     >>> kind_of('get_user({"id": "mia_3"})') == kind_of('get_user({"id": "raj_1"})')
     True
-    >>> kind_of("pytest -q tests/a.py") == kind_of("pytest -q tests/b.py")
+    >>> kind_of("pytest -q tests/a.py") == kind_of("cd web && pytest -q tests/b.py")
+    True
+    >>> kind_of("pytest -q tests/a.py") == kind_of("ruff check .")
     False
     """
     text = action[:_READ_CHARACTERS]
     call = patterns.NAMED.match(text)
     if call is None:
+        text = step_in_words(text) or text
         text = patterns.QUOTED.sub(_quoted_path, text)
         text = re.sub(r"\d+", "0", text).lower()
         return one_line(text, _READ_CHARACTERS)
@@ -670,6 +748,7 @@ def strategy_from(trajectory: Trajectory, curated: CuratedTrajectory) -> Strateg
         origin=trajectory.origin,
         success=int(trajectory.outcome is Ended.SUCCESS),
         failure=int(trajectory.outcome is Ended.FAILURE),
+        evidence={trajectory.evidence: 1} if trajectory.evidence else {},
         isa_version=trajectory.isa_version,
         source=source,
         tags=trajectory.tags,
@@ -741,6 +820,7 @@ def joined_strategies(
         level=min(first.level, second.level),
         success=first.success + second.success,
         failure=first.failure + second.failure,
+        evidence=dict(Counter(first.evidence) + Counter(second.evidence)),
         version=first.version + 1,
         isa_version=best.isa_version,
         content=best.content or rest.content,

@@ -52,6 +52,7 @@ from theorex_lab.designs.dreams.trajectories import (
 from theorex_lab.dispatch.llm import Completion, client_for
 from theorex_lab.evolution.lease import LeaseHolder, leased
 from theorex_lab.journal.event import Body, new_event
+from theorex_lab.memory.briefing.step_words import step_in_words
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.endpoint import encodable
@@ -405,6 +406,7 @@ COUNTED = (
     "constraints_extracted",
     "tokens",
 )
+_FEWEST_STEPS = 2
 _MOST_CYCLES = 20  # a run of the maintenance
 Done = tuple[int, list[str]]  # how many, and what went wrong
 Reading = tuple[Trajectory, CuratedTrajectory, Strategy]
@@ -682,10 +684,16 @@ class _Cycle:
             why = f"{n_actions} actions; {n_needed} are needed"
             self._note(trajectory, "passed", why)
             return None
+        if not trajectory.is_task:
+            self._note(trajectory, "passed", "no task is named")
+            return None
         curated = self.dreamer.curate(trajectory)
         self.done["tokens"] += curated.tokens
         if not curated.critical and not curated.constraints:
             self._note(trajectory, "passed", "nothing in it is worth keeping")
+            return None
+        if not _is_procedure(trajectory, curated):
+            self._note(trajectory, "passed", "its steps are no procedure")
             return None
         return trajectory, curated, strategy_from(trajectory, curated)
 
@@ -719,6 +727,21 @@ class _Cycle:
         except ModelUnavailable as error:
             self.log.append(f"{new.id} is not linked: {error}")
             return []
+
+
+def _is_procedure(trajectory: Trajectory, curated: CuratedTrajectory) -> bool:
+    """Return whether what a session did for its task has two steps of different kinds.
+
+    What was captured on purpose, or was dispatched, is kept as it is.
+    """
+    if not trajectory.is_of_session:
+        return True
+    kinds = set()
+    for index in curated.critical:
+        action = trajectory.actions[index]
+        if action.tool != trajectory.agent:  # which only talked
+            kinds.add(step_in_words(action.action))
+    return len(kinds - {""}) >= _FEWEST_STEPS
 
 
 def shorten_summaries(

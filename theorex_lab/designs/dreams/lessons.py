@@ -12,6 +12,7 @@ from theorex_lab.designs.dreams import Ended, Fault, patterns
 from theorex_lab.designs.dreams.trajectories import TEXTS, CapturedAction, Trajectory
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.evolution.failure_signs import RunStep, failure_quote, says_failed
+from theorex_lab.memory.briefing.step_words import step_in_words
 from theorex_lab.text.line import one_line
 
 MOST_STEPS = 40
@@ -83,24 +84,48 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
     Of actions that are the same the last one counts. A call that only looked is among
     them where it tells or asks with an id that a later change was given, and the goal
     does not name. Where none changed anything, they are those that did their work, the
-    first of the same. Of many, they are the first and the last 20.
+    first of the same. Of many, they are the first and the last 20. Shell lines are the
+    same where they say the same in words; those that only echo or try are none.
 
     Args:
         actions: The actions of a trajectory.
         goal: What they were for.
     """
     sound = [index for index, action in enumerate(actions) if not went_wrong(action)]
+    telling = [index for index in sound if not _is_passing(actions[index])]
+    sound = telling or sound
     sound.reverse()
     order = _changes_and_lookups(actions, sound, goal)
     if not any(actions[index].changed for index in order):
         order = sound
     # A later entry takes the place of an earlier one of the same action.
-    index_by_action = {actions[index].action: index for index in order}
+    index_by_action = {_words_of(actions[index]): index for index in order}
     indices = sorted(index_by_action.values())
     if len(indices) > MOST_STEPS:
         half = MOST_STEPS // 2
         indices = indices[:half] + indices[-half:]
     return tuple(indices)
+
+
+def _is_passing(action: CapturedAction) -> bool:
+    """Return whether an action is a shell line that only looks, echoes or tries."""
+    if not _is_shell_line(action):
+        return False
+    return action.changed and not step_in_words(action.action)
+
+
+def _is_shell_line(action: CapturedAction) -> bool:
+    """Return whether an action is a line that a tool gave to a shell."""
+    if not action.tool or patterns.NAMED.match(action.action):
+        return False
+    return not action.action.startswith(f"{action.tool} ")
+
+
+def _words_of(action: CapturedAction) -> str:
+    """Return by what actions are the same: a shell line's words, else the action."""
+    if _is_shell_line(action):
+        return step_in_words(action.action) or action.action
+    return action.action
 
 
 def _changes_and_lookups(
@@ -139,7 +164,8 @@ def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
             error = re.sub(r"\d+", "0", quote)
             indices = failures.setdefault((action.tool, error), [])
             indices.append(index)
-    has_failed = trajectory.outcome is Ended.FAILURE
+    # What only followed from a check or a reply tells of no decisive step.
+    has_failed = trajectory.outcome is Ended.FAILURE and not trajectory.evidence
     if not failures and has_failed and trajectory.actions:
         return (_decisive(trajectory),)
     lessons = []

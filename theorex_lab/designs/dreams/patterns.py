@@ -22,6 +22,8 @@ FRICTION = re.compile(
     | modified[ ]since
     | matches[ ]of[ ]the[ ]string
     | sibling[ ]tool[ ]call
+    | exceeds[ ]maximum[ ]allowed
+    | file[ ]does[ ]not[ ]exist
     """,
     re.I | re.VERBOSE,
 )

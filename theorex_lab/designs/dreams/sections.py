@@ -13,6 +13,7 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.designs.dreams import DEFAULT_DOMAIN
 from theorex_lab.designs.dreams.capture import capture
+from theorex_lab.designs.dreams.procedure import procedure_steps
 from theorex_lab.designs.dreams.strategies import (
     Constraint,
     RecallResult,
@@ -43,6 +44,7 @@ _LINE_CHARACTERS = 700
 _MOST_SHOWN = 20
 _MOST_CONSTRAINTS = 5
 _MOST_HITS = 100
+_MOST_STEPS_OF_LINE = 8
 
 
 def strategy_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
@@ -147,9 +149,10 @@ def _lines(
             at=constraint.at,
             automatic=constraint.id not in by_hand,
         )
-    if strategy.steps and (strategy.success or not strategy.failure):
+    events = dict.fromkeys(step.event for step in strategy.steps if step.event)
+    is_automatic = by_hand.isdisjoint(events)
+    if _is_worth_offering(strategy, is_automatic):
         age = age_in_words((now - strategy.updated_at) / MICROSECONDS_PER_DAY)
-        events = dict.fromkeys(step.event for step in strategy.steps if step.event)
         yield ContextLine(
             WORKED,
             strategy.agent,
@@ -160,8 +163,21 @@ def _lines(
             why,
             statement=folded(strategy_line(strategy)),
             at=strategy.updated_at,
-            automatic=by_hand.isdisjoint(events),
+            automatic=is_automatic,
         )
+
+
+def _is_worth_offering(strategy: Strategy, is_automatic: bool) -> bool:
+    """Return whether a strategy may be offered as how a task is done.
+
+    What was made of recorded sessions has to have succeeded, and at least as often as
+    it failed; what was captured on purpose may not only have failed.
+    """
+    if not strategy.steps:
+        return False
+    if is_automatic:
+        return strategy.success > 0 and strategy.success >= strategy.failure
+    return strategy.success > 0 or not strategy.failure
 
 
 def _unverified(agent: str, source: str) -> tuple[str, int] | None:
@@ -172,9 +188,11 @@ def _unverified(agent: str, source: str) -> tuple[str, int] | None:
 def strategy_line(strategy: Strategy) -> str:
     """Return a strategy in a line: what it is for, its steps, how often it succeeded.
 
-    What tools answered is no part of it.
+    Steps are in words. What tools answered is no part of it.
     """
-    actions = [one_line(step.action, _ACTION_CHARACTERS) for step in strategy.steps]
+    actions = []
+    for step in procedure_steps(strategy, _MOST_STEPS_OF_LINE):
+        actions.append(one_line(step.text, _ACTION_CHARACTERS))
     steps = "; ".join(f"{number}. {action}" for number, action in enumerate(actions, 1))
     worked = f" Worked {strategy.worked}." if strategy.worked else ""
     return f"{one_line(strategy.goal, 200)}: {steps}.{worked}"

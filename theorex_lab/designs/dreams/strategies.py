@@ -7,7 +7,7 @@ that a trusted one about something else never answers.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -30,6 +30,7 @@ from theorex_lab.designs.dreams.trajectories import (
     rows_in,
     unknown_id,
 )
+from theorex_lab.designs.dreams.verdicts import EVIDENCE_IN_WORDS
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
@@ -109,6 +110,8 @@ class Strategy:
         origin: Where it was lived, a key of `FIDELITY`.
         success: How many trajectories succeeded.
         failure: How many trajectories failed.
+        evidence: By what their outcomes are known, as `verdicts` names it, and of how
+            many.
         content: What migrations added.
         source: Whose words it is told in, a key of `TRUST`.
         accesses: How often it was recalled.
@@ -129,6 +132,7 @@ class Strategy:
     origin: str = "agent"
     success: int = 0
     failure: int = 0
+    evidence: Mapping[str, int] = field(default_factory=dict)
     version: int = 1
     isa_version: str = ISA_VERSION
     content: str = ""
@@ -160,6 +164,19 @@ class Strategy:
         return f"{self.success} of {n_known} times" if n_known else ""
 
     @property
+    def runs(self) -> int:
+        """How many trajectories it was made of, at least."""
+        return max(self.version, self.success + self.failure)
+
+    @property
+    def known_by(self) -> str:
+        """By what its outcomes are known, in words; '' where none is known so."""
+        parts = []
+        for name, n_times in sorted(self.evidence.items()):
+            parts.append(f"{EVIDENCE_IN_WORDS[name]} {n_times}")
+        return ", ".join(parts)
+
+    @property
     def text(self) -> str:
         """The text that it is found by."""
         return strategy_text(self.goal, self.summary, self.source)
@@ -170,6 +187,8 @@ class Strategy:
         state["steps"] = [step._asdict() for step in self.steps]
         state["goals"] = list(self.goals)
         state["tags"] = list(self.tags)
+        if self.evidence:
+            state["evidence"] = dict(sorted(self.evidence.items()))
         state["branches"] = [
             {"after": branch.after, "step": branch.step._asdict()}
             for branch in self.branches
@@ -227,6 +246,7 @@ def _members_of(state: dict[str, Any]) -> dict[str, Any]:
     members: dict[str, Any] = {name: state[name] for name in _STATE}
     members["goals"] = tuple(state["goals"])
     members["tags"] = tuple(state["tags"])
+    members["evidence"] = state.get("evidence", {})
     members["steps"] = tuple(StrategyStep(**step) for step in state["steps"])
     branches = []
     for branch in state["branches"]:

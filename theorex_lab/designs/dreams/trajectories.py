@@ -6,9 +6,10 @@ in a recorded run, it is the same.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -21,6 +22,16 @@ from theorex_lab.designs.dreams import (
     Level,
     patterns,
 )
+from theorex_lab.designs.dreams.tasks import task_in_words
+from theorex_lab.designs.dreams.verdicts import (
+    CORRECTED,
+    SHORTEST_STANDING,
+    STANDING_CHARACTERS,
+    UNKNOWN_END,
+    end_of,
+    is_asked_again,
+    verdict_of_reply,
+)
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, tool_key
 from theorex_lab.journal.view import View
@@ -32,6 +43,7 @@ GOAL_CHARACTERS = 400
 _HOUR = 3_600_000_000  # µs
 _OUTCOMES = list(Ended)
 _NEAREST_AMONG = 2_000
+_SEEN_BEFORE_STANDING = 2
 Projects = Sequence[str] | None
 TEXTS = read_sections(__file__, "prompts.txt")
 # The input of a tool that was not recorded.
@@ -71,6 +83,11 @@ class Trajectory:
         goal_event: The id of the event that says the goal.
         upto: The seq of its last event.
         dreamt: Whether a dream has taken it in, or passed it over.
+        evidence: What the outcome was read from, as `verdicts` names it; '' where it
+            was stated, or is not known.
+        is_task: Whether the goal names a task; a prompt may only carry on a
+            conversation.
+        is_of_session: Whether a prompt set the goal.
     """
 
     id: str
@@ -93,6 +110,9 @@ class Trajectory:
     tags: tuple[str, ...] = ()
     error: str = ""
     fault: str = ""
+    evidence: str = ""
+    is_task: bool = True
+    is_of_session: bool = False
     isa_version: str = ISA_VERSION
     actions: tuple[CapturedAction, ...] = field(default=(), repr=False)
 
@@ -128,12 +148,16 @@ class Trajectories(View):
     Attributes:
         rows: goal, end and last (seqs of events; 0 for none), at, last_at and ended_at
             (µs; 0 while it goes on), agent, session and domain (numbers of names),
-            project, outcome (place in `Ended`), confidence, dreamt.
+            project, outcome (place in `Ended`), confidence, task (number of its name),
+            dreamt.
         actions: row and seq of each event; said: whether it is only a message.
+        replies: row and seq of each prompt that followed in the session.
+        openings: How long prompts begin, as checksums; opened: how often each came.
+        tasks: The names of tasks; '' where no prompt names one.
     """
 
     name = "trajectories"
-    code = 2
+    code = 4
     kinds = (
         "trajectory_started",
         "acted",
@@ -172,9 +196,14 @@ class Trajectories(View):
             project="i4",
             outcome="i1",
             confidence="f4",
+            task="i4",
             dreamt="?",
         )
         self.actions = Table(row="i4", seq="i8", said="?")
+        self.replies = Table(row="i4", seq="i8")
+        self.openings = Names()
+        self.opened = Table(n="i8")
+        self.tasks = Names()
         self._open: dict[str, int] = {}  # by key, the row that further events are of
 
     def _after_load(self) -> None:
@@ -206,6 +235,7 @@ class Trajectories(View):
             project=self.projects.number(project),
             outcome=_OUTCOMES.index(Ended.UNKNOWN),
             confidence=1.0,
+            task=self.tasks.number(_task_of(event)),
         )
         self._open[key] = row
         return row
@@ -265,8 +295,50 @@ class Trajectories(View):
             self.rows.put(row, outcome=number, confidence=confidence)
 
     def _prompt(self, event: Event) -> None:
-        if not event.body.get("subagent"):
+        """Begin a trajectory, or go on with the one of the session.
+
+        A prompt that sets a task of its own begins another; any other carries on, and
+        may say how the work came out.
+        """
+        if event.body.get("subagent") or not event.session:
+            return
+        key = f"{event.agent}/{event.session}"
+        row = self._row(key)
+        is_standing = self._is_standing(event.body["text"])
+        if row is None or is_standing:
             self._row_of(event, begins=True)
+            return
+        self.replies.add(row=row, seq=event.seq)
+        if self._sets_another_task(row, event):
+            self._end(row, event)
+            self._begin(key, event)
+        else:
+            self.rows.put(row, ended_at=0)
+            self._touch(row, event)
+
+    def _is_standing(self, text: str) -> bool:
+        """Return whether a program sends a prompt again and again, not a person.
+
+        It is long, and began so twice before. It sets no task, and judges none.
+        """
+        if len(text) < SHORTEST_STANDING:
+            return False
+        checksum = f"{crc32(text[:STANDING_CHARACTERS].encode(errors='replace')):08x}"
+        number = self.openings.number(checksum)
+        if number == len(self.opened):
+            self.opened.add()
+        n_before = int(self.opened["n"][number])
+        self.opened.put(number, n=n_before + 1)
+        return n_before >= _SEEN_BEFORE_STANDING
+
+    def _sets_another_task(self, row: int, event: Event) -> bool:
+        """Return whether a prompt begins work of its own beside that of a row."""
+        text = event.body["text"]
+        task = task_in_words(text)
+        if not task or verdict_of_reply(text) == CORRECTED:
+            return False
+        number = int(self.rows["task"][row])
+        return not is_asked_again(text, self.tasks[number])
 
     def _tool_used(self, event: Event) -> None:
         row = self._row_of(event)
@@ -288,7 +360,8 @@ class Trajectories(View):
         if before is None:
             return None
         row = self._begin(key, event)
-        self.rows.put(row, goal=self.rows["goal"][before])
+        goal = self.rows["goal"][before]
+        self.rows.put(row, goal=goal, task=self.rows["task"][before])
         return row
 
     def _turn_ended(self, event: Event) -> None:
@@ -349,6 +422,8 @@ class Trajectories(View):
         if row is None or self.rows["dreamt"][row]:
             return
         self.rows.put(row, dreamt=True)
+        is_late_reply = (self.replies["row"] == row) & (self.replies["seq"] > upto)
+        late_replies = np.flatnonzero(is_late_reply)
         is_of_row = self.actions["row"] == row
         is_late = self.actions["seq"] > upto
         late_actions = np.flatnonzero(is_of_row & is_late)
@@ -363,6 +438,7 @@ class Trajectories(View):
         key = self.keys[int(cells["key"])]
         self._open[key] = new_row
         self.actions["row"][late_actions] = new_row
+        self.replies["row"][late_replies] = new_row
 
     def chosen(
         self, waiting: bool | None, domain: str | None, projects: Projects, idle: int
@@ -417,6 +493,7 @@ _CARRIED = (
     "project",
     "outcome",
     "confidence",
+    "task",
 )
 
 
@@ -492,12 +569,13 @@ def _read(home: Home, view: Trajectories, rows: Sequence[int]) -> list[Trajector
 
     Those whose goal was erased are left out.
     """
-    seqs_by_row = _action_seqs(view, rows)
+    seqs_by_row = _seqs_of_rows(view, view.actions, rows)
+    replies_by_row = _seqs_of_rows(view, view.replies, rows)
     goals = view.rows["goal"]
     ends = view.rows["end"]
     event_seqs = {0}
     for row in rows:
-        event_seqs.update(seqs_by_row[row])
+        event_seqs.update(seqs_by_row[row], replies_by_row[row])
         event_seqs.add(int(goals[row]))
         event_seqs.add(int(ends[row]))
     event_seqs.discard(0)
@@ -512,15 +590,51 @@ def _read(home: Home, view: Trajectories, rows: Sequence[int]) -> list[Trajector
             continue
         end = events.get(int(ends[row]))
         acts = [events[seq] for seq in seqs_by_row[row] if seq in events]
+        replies = [events[seq] for seq in replies_by_row[row] if seq in events]
         trajectory = _trajectory(view, row, goal, end, acts)
-        trajectories.append(trajectory)
+        trajectories.append(_with_end(trajectory, goal, acts, replies))
     return trajectories
 
 
-def _action_seqs(view: Trajectories, rows: Sequence[int]) -> dict[int, list[int]]:
-    """Return the seqs of the actions of each row."""
-    action_rows = view.actions["row"]
-    action_seqs = view.actions["seq"]
+def _with_end(
+    trajectory: Trajectory,
+    goal: Event,
+    acts: Sequence[Event],
+    replies: Sequence[Event],
+) -> Trajectory:
+    """Return a trajectory of a session with the outcome that followed it.
+
+    What was stated stays, and so does what nothing tells.
+    """
+    if goal.kind != "prompt":
+        return trajectory
+    task = task_in_words(goal.body["text"])
+    inferred = UNKNOWN_END
+    if trajectory.outcome is Ended.UNKNOWN:
+        followed = sorted([*acts, *replies], key=lambda event: event.seq)
+        inferred = end_of(goal.body["text"], followed)
+    named = replace(
+        trajectory,
+        goal=task or trajectory.goal,
+        is_task=bool(task),
+        is_of_session=True,
+    )
+    if inferred.outcome is Ended.UNKNOWN:
+        return named
+    return replace(
+        named,
+        outcome=inferred.outcome,
+        confidence=inferred.confidence,
+        evidence=inferred.evidence,
+    )
+
+
+def _seqs_of_rows(
+    view: Trajectories, table: Table, rows: Sequence[int]
+) -> dict[int, list[int]]:
+    """Return the seqs that a table has for each row."""
+    action_rows = table["row"]
+    action_seqs = table["seq"]
     if len(rows) < len(view.rows):
         is_chosen = np.isin(action_rows, rows)
         numbers = np.flatnonzero(is_chosen)
@@ -582,6 +696,13 @@ _CELLS = (
     "last",
     "dreamt",
 )
+
+
+def _task_of(event: Event) -> str:
+    """Return the task of the event that begins a trajectory; '' for none."""
+    if event.kind != "prompt":
+        return ""
+    return task_in_words(event.body["text"])
 
 
 def _goal_text(body: dict[str, Any]) -> str:

@@ -477,9 +477,12 @@ def _contrast(
 def _auc(values: Floats, success: Floats) -> Floats:
     """Return a column whose mean is the area under the ROC curve.
 
-    That is the share of pairs of a success and a failure that values tell right.
+    That is the share of pairs of a success and a failure that values tell right. It is
+    not known where all went alike.
     """
     is_success = success > 0
+    if is_success.all() or not is_success.any():
+        return np.full(len(values), np.nan)
     of_successes = values[is_success]
     of_failures = values[~is_success]
     is_higher = np.greater.outer(of_successes, of_failures)

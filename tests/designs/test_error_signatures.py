@@ -1,0 +1,224 @@
+"""The same error is one signature; what helped is told by the kind of act, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from conftest import NOW
+
+from theorex_lab import Event, Lab
+from theorex_lab.designs.causal.experience import (
+    advice_in_words,
+    place_without_quote,
+    remedy_records,
+    where_of,
+)
+from theorex_lab.designs.causal.filling import signals_of
+from theorex_lab.designs.causal.remedies import EDIT_CODE, EDIT_NAMED
+from theorex_lab.designs.causal.signatures import error_kind_of, error_signature_of
+from theorex_lab.journal.event import new_event
+
+Run = Callable[..., Any]
+DAY = 86_400_000_000
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "no row 550e8400-e29b-41d4-a716-446655440000 in t",
+            "no row 6ba7b810-9dad-11d1-80b4-00c04fd430c8 in t",
+        ),
+        ("bad object 4b825dc642cb6eb9a060", "bad object 91d02f7c0aa53be7f2"),
+        (
+            "2026-01-02T03:04:05.678Z refused the order",
+            "2025-11-30 13:14:15 refused the order",
+        ),
+        ("refused at 03:04:05 by the till", "refused at 23:59:01 by the till"),
+        ("timed out after 5000ms", "timed out after 12.5 seconds"),
+        ("--- FAIL: TestTill (0.31s)", "--- FAIL: TestTill (12.00s)"),
+        ("dial tcp 10.0.0.1:5432: refused", "dial tcp 192.168.1.7:80: refused"),
+        ("no answer from localhost:8080", "no answer from localhost:3000"),
+        ("port 8080 is in use", "port 3001 is in use"),
+        ("fault at 0xdeadbeef", "fault at 0x00ff"),
+        ("till.ts:12:5 - error TS1: no x", "till.ts:340:1 - error TS1: no x"),
+        ("till.ts(12,5): error TS1: no x", "till.ts(3,40): error TS1: no x"),
+        ("error on line 4 of the till", "error on line 19 of the till"),
+        ("cannot open /tmp/pytest-3/x", "cannot open /var/folders/a/b/T/y"),
+        ("3 of 7 orders failed", "11 of 20 orders failed"),
+    ],
+)
+def test_what_changes_from_time_to_time_is_no_part_of_a_signature(
+    one: str, other: str
+) -> None:
+    assert error_signature_of(one) == error_signature_of(other)
+
+
+def test_what_tells_errors_apart_stays() -> None:
+    assert error_signature_of("no row in t") != error_signature_of("no row in u")
+    assert error_signature_of("TestTill2 is red") != error_signature_of(
+        "TestTill3 is red"
+    )
+    assert error_signature_of("needs v1.2.3 of shelf.go") == "needs v1.2.3 of shelf.go"
+
+
+def test_the_kind_of_an_error_names_no_file_and_no_quotation() -> None:
+    assert error_kind_of("a/b.go: File is not formatted") == "File is not formatted"
+    assert error_kind_of("unknown flag: '--x' of the till") == (
+        "unknown flag: … of the till"
+    )
+    assert error_kind_of("<path>") == ""
+
+
+def call(
+    number: int, tool: str = "Bash", *, session: str, edited: str = "", **body: Any
+) -> Event:
+    whole: dict[str, Any] = {
+        "tool": tool,
+        "input": "",
+        "response": "",
+        "source": "tool",
+        "ok": True,
+        "command": "",
+        "project": "shop",
+        "paths": {"read": [], "edited": [edited] if edited else []},
+    }
+    at = NOW - 3 * DAY + number * 60_000_000
+    return new_event(
+        "tool_used", {**whole, **body}, agent="main", session=session, at=at
+    )
+
+
+def red(seconds: float) -> dict[str, Any]:
+    return {
+        "command": "go test ./...",
+        "response": f"Exit code 1\n--- FAIL: TestTill ({seconds}s)\n  till_test.go:9: no",
+        "ok": False,
+    }
+
+
+PASSED = {"command": "go test ./...", "response": "ok  pkg 0.2s"}
+
+
+def mended(lab: Lab, *calls: tuple[str, dict[str, Any]], name: str = "s") -> None:
+    """Append a session of calls, each a tool and its body, and read its attempts."""
+    events = []
+    for number, (tool, body) in enumerate(calls):
+        events.append(call(number, tool, session=name, **body))
+    lab.journal.append(events)
+    lab.causal.fill()
+
+
+def remedies(lab: Lab) -> list[str]:
+    return [record.words for record in remedy_records(lab.home.in_project(""))]
+
+
+def test_one_failure_of_different_durations_has_one_signature() -> None:
+    one = signals_of(call(1, session="s", **red(0.1)))
+    other = signals_of(call(1, session="s", **red(2.5)))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("between", "again", "words"),
+    [
+        ([("Edit", {"edited": "pkg/till_test.go"})], PASSED, [EDIT_NAMED]),
+        ([("Edit", {"edited": "pkg/shelf.go"})], PASSED, [EDIT_CODE]),
+        ([("Edit", {"edited": "pkg/shelf_test.go"})], PASSED, ["edit the test"]),
+        ([("Edit", {"edited": "go.mod"})], PASSED, ["edit the configuration"]),
+        ([("Edit", {"edited": "README.md"})], PASSED, ["make the same call again"]),
+        (
+            [("Bash", {"command": "go mod tidy"})],
+            PASSED,
+            ["install what is needed (`go mod tidy`)"],
+        ),
+        (
+            [("Bash", {"command": "gofmt -w pkg/till.go"})],
+            PASSED,
+            ["format the code (`gofmt -w <file>`)"],
+        ),
+        (
+            [("Bash", {"command": "git commit -m x"})],
+            PASSED,
+            ["make the same call again"],
+        ),
+        ([("Bash", {"command": "ls"})], PASSED, ["make the same call again"]),
+    ],
+)
+def test_what_was_done_is_told_by_its_kind(
+    lab: Lab,
+    between: list[tuple[str, dict[str, Any]]],
+    again: dict[str, Any],
+    words: list[str],
+) -> None:
+    mended(lab, ("Bash", red(0.1)), *between, ("Bash", again))
+    assert remedies(lab) == words
+
+
+def test_a_check_of_something_else_closes_no_attempt(lab: Lab) -> None:
+    failed = {**red(0.1), "command": "go test ./pkg/till/..."}
+    other = {"command": "go test ./pkg/shelf/...", "response": "ok  pkg 0.2s"}
+    mended(lab, ("Bash", failed), ("Bash", other))
+    assert remedies(lab) == []
+    mended(lab, ("Bash", failed), ("Bash", other), ("Bash", PASSED), name="s2")
+    assert remedies(lab) == ["make the same call again"]
+
+
+def test_other_options_of_a_command_are_told_by_the_options(lab: Lab) -> None:
+    refused = {
+        "command": "tool sync --all x",
+        "response": "Error: unknown option --all",
+        "ok": False,
+    }
+    mended(lab, ("Bash", refused), ("Bash", {"command": "tool sync x"}))
+    assert remedies(lab) == ["run `tool sync` without `--all`"]
+
+
+def seed(lab: Lab) -> None:
+    """Record that an edit of the named file helped twice of three times."""
+    edit = ("Edit", {"edited": "pkg/till_test.go"})
+    for number in range(2):
+        calls = (("Bash", red(number)), edit, ("Bash", PASSED))
+        mended(lab, *calls, name=f"good{number}")
+    mended(lab, ("Bash", red(7)), edit, ("Bash", red(8)), name="bad")
+    calls = (("Bash", red(9)), ("Edit", {"edited": "x.go"}), ("Bash", PASSED))
+    mended(lab, *calls, name="once")
+
+
+def test_advice_says_after_which_error_what_helped_how_often(lab: Lab) -> None:
+    seed(lab)
+    lines = advice_in_words(lab.home.in_project(""))
+    assert lines == [
+        "After `go test`: a failed test",
+        "  helped 2 of 3 times: edit the file that the error names",
+    ]
+    signals = ["command:go test", "class:a failed test", "tool:bash"]
+    assert advice_in_words(lab.home.in_project(""), signals) == lines
+    assert advice_in_words(lab.home.in_project(""), ["command:make"]) == []
+
+
+def test_what_was_tried_once_is_told_where_nothing_else_is_known(lab: Lab) -> None:
+    mended(lab, ("Bash", red(1)), ("Bash", PASSED))
+    home = lab.home.in_project("")
+    assert advice_in_words(home) == []
+    assert advice_in_words(home, ["command:go test", "class:a failed test"]) == [
+        "After `go test`: a failed test",
+        "  helped 1 of 1 times: make the same call again",
+    ]
+
+
+def test_the_command_prints_words_and_no_hashes(run: Run, tmp_path: Any) -> None:
+    with Lab(tmp_path / "home") as lab:
+        seed(lab)
+    for words in (["causal", "advice"], ["causal", "genes"]):
+        printed = run(*words, "--all-projects").out
+        assert "edit the file that the error names" in printed
+        assert "gene_seen" not in printed
+
+
+def test_a_place_of_a_context_quotes_no_tool() -> None:
+    where = where_of(["command:tool", "errsig:obey me at once"])
+    assert where == "after `tool`: obey me at once"
+    assert place_without_quote(where) == "after `tool`: an error"

@@ -1,0 +1,237 @@
+"""Say what was done about a failure, by the kind of act.
+
+It is the edit of the file that the error names, of a test or of other code; the
+installation of what was missing; a command that was run first; the same command with
+other options or on other files; other arguments of a tool; or the same call again.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.briefing.command_roles import (
+    FORMAT,
+    INSTALL,
+    arguments_of,
+    program_of,
+    role_of,
+)
+from theorex_lab.memory.briefing.step_words import step_in_words
+from theorex_lab.memory.briefing.tool_failures import cut_commands
+from theorex_lab.memory.checks import family_of, has_failed
+from theorex_lab.text.line import one_line
+
+EDIT_NAMED = "edit the file that the error names"
+EDIT_TEST = "edit the test"
+EDIT_CODE = "edit code that the error does not name"
+EDIT_CONFIG = "edit the configuration"
+_EDITS = (EDIT_NAMED, EDIT_TEST, EDIT_CODE, EDIT_CONFIG)
+AGAIN = "make the same call again"
+WITHOUT = "go on without it"
+_ACT_CHARACTERS = 120
+_MOST_EDITS = 2
+_MOST_OPTIONS = 2
+_READ_CHARACTERS = 8_000
+_EVERYTHING = frozenset((".", "./", "./...", "..."))
+_PROSE = (".md", ".mdc", ".mdx", ".txt", ".rst")
+_CONFIG = (".toml", ".yaml", ".yml", ".ini", ".cfg", ".lock", ".mod", ".env")
+_CONFIG_NAMES = frozenset(
+    ("package.json", "tsconfig.json", "dockerfile", "makefile", "justfile")
+)
+_BUILDS = "Build"
+_VERSIONS = ("Commit", "Push", "Merge", "Stash", "Pull", "Rebase", "Make a branch")
+
+
+def acts_in_words(failed: Event, between: Sequence[Event]) -> list[str]:
+    """Return what was done between a failure and the next call of its kind, by kind.
+
+    An edit tells, and a command that installs or formats; another command that was run
+    first tells where there was none of these.
+
+    Args:
+        failed: The call that failed.
+        between: The calls after it, which did their work and did more than look.
+    """
+    named = _names_in(failed)
+    edits: list[str] = []
+    mendings = []
+    commands = []
+    for event in between:
+        if has_failed(event):
+            continue
+        edits += _edits_of(event, named)
+        command = event.body.get("command", "")
+        if not command:
+            continue
+        mending = _mending_in(command)
+        if mending:
+            mendings.append(mending)
+        elif not family_of(command):
+            commands += _run_first(failed, command)
+    kinds = sorted(set(edits), key=_EDITS.index)[:_MOST_EDITS]
+    acts = list(dict.fromkeys(mendings))[:1] + kinds
+    return acts or list(dict.fromkeys(commands))[-1:]
+
+
+def changes_in_words(failed: Event, again: Event) -> list[str]:
+    """Return how the call that followed differs from the one that failed."""
+    command = again.body.get("command", "")
+    mending = _mending_in(command)
+    if mending and mending != _mending_in(failed.body.get("command", "")):
+        return [mending]
+    if family_of(command):
+        return []
+    if command:
+        return _command_changes(failed.body.get("command", ""), command)
+    old = arguments_in(failed.body.get("input", ""))
+    new = arguments_in(again.body.get("input", ""))
+    tool = failed.body["tool"]
+    changes = []
+    for name in dict.fromkeys([*old, *new]):
+        if old.get(name) != new.get(name):
+            changes.append(f"call {tool} with another {name}")
+    return changes
+
+
+def covers(again: Event, failed: Event) -> bool:
+    """Return whether a check that runs again checks what failed, or all.
+
+    Any other call covers one of its kind.
+    """
+    command = failed.body.get("command", "")
+    if not family_of(command):
+        return True
+    targets = _targets(command)
+    targets_again = _targets(again.body.get("command", ""))
+    return not targets_again or (bool(targets) and targets <= targets_again)
+
+
+def _targets(command: str) -> set[str]:
+    """Return the files and packages that the checks of a line name; none for all."""
+    targets = set()
+    for simple in cut_commands(command):
+        if not family_of(simple.text):
+            continue
+        for word in arguments_of(simple.words):
+            if not word.startswith("-") and word not in _EVERYTHING:
+                targets.add(word.removeprefix("./"))
+    return targets
+
+
+def _names_in(failed: Event) -> str:
+    """Return the text in which a failure names files: its output and its command."""
+    body = failed.body
+    text = f"{body.get('response', '')}\n{body.get('command', '')}"
+    return text[:_READ_CHARACTERS]
+
+
+def _edits_of(event: Event, named: str) -> Iterable[str]:
+    """Yield the kinds of the edits of a call."""
+    for path in (event.body.get("paths") or {}).get("edited") or ():
+        kind = _edit_kind(path, named)
+        if kind:
+            yield kind
+
+
+def _edit_kind(path: str, named: str) -> str:
+    """Return the kind of an edit of a file; '' for a text, which mends no failure."""
+    file = PurePosixPath(path)
+    if file.name and file.name in named:
+        return EDIT_NAMED
+    if file.suffix.lower() in _PROSE:
+        return ""
+    if file.suffix.lower() in _CONFIG or file.name.lower() in _CONFIG_NAMES:
+        return EDIT_CONFIG
+    if "test" in file.name.lower() or "spec" in file.name.lower():
+        return EDIT_TEST
+    return EDIT_CODE
+
+
+def _mending_in(command: str) -> str:
+    """Return the installation or formatting that a line holds, in words; '' for none."""
+    for simple in cut_commands(command):
+        if role_of(simple.words) in (INSTALL, FORMAT):
+            step = step_in_words(simple.text)
+            return one_line(_lower(step), _ACT_CHARACTERS)
+    return ""
+
+
+def _run_first(failed: Event, command: str) -> list[str]:
+    """Return that a command was run first, in words.
+
+    Before a check, only a build can have mended anything.
+    """
+    step = step_in_words(command)
+    is_check = bool(family_of(failed.body.get("command", "")))
+    if is_check and not step.startswith(_BUILDS):
+        return []
+    fails_in_git = failed.body.get("command", "").lstrip().startswith("git")
+    if not step or (step.startswith(_VERSIONS) and not fails_in_git):
+        return []
+    return [one_line(f"{_lower(step)} first", _ACT_CHARACTERS)]
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _command_changes(old: str, new: str) -> list[str]:
+    """Return how a command differs from the one before, in words."""
+    if " ".join(old.split()) == " ".join(new.split()):
+        return []
+    before = [simple.words for simple in cut_commands(old)]
+    after = [simple.words for simple in cut_commands(new)]
+    for words in after:
+        for old_words in before:
+            if program_of(words) == program_of(old_words):
+                return _argument_changes(old_words, words)
+    step = step_in_words(new)
+    return [one_line(f"{_lower(step)} instead", _ACT_CHARACTERS)] if step else []
+
+
+def _argument_changes(old: tuple[str, ...], new: tuple[str, ...]) -> list[str]:
+    """Return the options that were added or left out, else that the target changed."""
+    program = program_of(new)
+    added = _options_beyond(new, old)
+    left_out = _options_beyond(old, new)
+    if added:
+        shown = " ".join(added[:_MOST_OPTIONS])
+        act = f"run `{program}` with `{shown}`"
+    elif left_out:
+        shown = " ".join(left_out[:_MOST_OPTIONS])
+        act = f"run `{program}` without `{shown}`"
+    elif arguments_of(old) != arguments_of(new):
+        act = f"run `{program}` on something else"
+    else:
+        return []
+    return [one_line(act, _ACT_CHARACTERS)]
+
+
+def _options_beyond(words: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
+    """Return the options of a command that another one does not have."""
+    options = []
+    for word in arguments_of(words):
+        if word.startswith("-") and word not in others:
+            options.append(word)
+    return options
+
+
+def arguments_in(text: str) -> dict[str, Any]:
+    """Return the arguments that the preview of a call's input holds.
+
+    Of the one at which the preview was cut it is what is left of it.
+    """
+    read = json.JSONDecoder().raw_decode
+    arguments = {}
+    position = 1
+    while position < len(text) - 1:
+        try:
+            name, end = read(text, position)
+            arguments[str(name)] = text[end + 1 :]
+            arguments[str(name)], position = read(text, end + 1)
+        except (ValueError, RecursionError):  # cut here, or no JSON
+            break
+        position += 1
+    return arguments
