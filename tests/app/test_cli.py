@@ -28,7 +28,7 @@ def test_the_journey_of_a_text(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # where there is no git history to tell
-    assert run("config", "contextDesigns", '["theorex"]').code == 0
+    assert run("config", "activeDesigns", '["theorex"]').code == 0
     written = run(
         "write",
         "--agent",

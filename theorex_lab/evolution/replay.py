@@ -223,7 +223,7 @@ class _ReplayRun:
         self._lease = lease
         self._report = report
         self._names: dict[str, str] = {}
-        for design in home.designs:
+        for design in home.active:
             self._names.update(design.results)
         for name in self._names.values():
             report.results[name] = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -842,7 +842,11 @@ class Lab:
         return review_failures(self.home, chosen, agent=agent, again=again)
 
     def maintain(
-        self, *, agent: str | None = None, reviewer: str | Reviewer = "auto"
+        self,
+        *,
+        agent: str | None = None,
+        reviewer: str | Reviewer = "auto",
+        designs: Collection[str] = (),
     ) -> MaintenanceReport:
         """Run the steps of maintenance for an agent, or for all.
 
@@ -852,12 +856,13 @@ class Lab:
         Args:
             agent: The agent, None for all.
             reviewer: The reviewer of failures, or its kind: auto, heuristic or model.
+            designs: Names of designs whose steps run beside those of the active ones.
 
         Returns:
             How each step ended.
 
         Raises:
-            InvalidInput: The agent is outside the rule.
+            InvalidInput: The agent is outside the rule, or no design has a name.
             StorageError: The report cannot be written.
             LeaseLost: Another process has taken over.
         """
@@ -865,7 +870,7 @@ class Lab:
 
         review = partial(self.review_failures, reviewer=reviewer)
         return maintain(
-            self.home,
+            self.home.activating(designs),
             review=review,
             agent=agent,
             asks_models=reviewer in ("auto", "model"),
@@ -876,6 +881,7 @@ class Lab:
         *,
         agent: str | None = None,
         reviewer: str | Reviewer = "heuristic",
+        designs: Collection[str] = (),
         vectors: bool = True,
         progress: bool | None = None,
     ) -> ReplayReport:
@@ -888,6 +894,7 @@ class Lab:
         Args:
             agent: The agent, None for all.
             reviewer: The reviewer of failures, or its kind: auto, heuristic or model.
+            designs: Names of designs whose steps run beside those of the active ones.
             vectors: Whether vectors are computed at the end.
             progress: Whether a bar is shown; None: in a terminal or notebook.
 
@@ -895,7 +902,7 @@ class Lab:
             What came of it.
 
         Raises:
-            InvalidInput: The agent is outside the rule.
+            InvalidInput: The agent is outside the rule, or no design has a name.
             StorageError: The journal cannot be written.
             LeaseLost: Another process has taken over.
         """
@@ -909,7 +916,11 @@ class Lab:
 
         self.dispatcher.close_lost()
         return replay_maintenance(
-            self.home, review=review, agent=agent, embeds=vectors, progress=progress
+            self.home.activating(designs),
+            review=review,
+            agent=agent,
+            embeds=vectors,
+            progress=progress,
         )
 
     def verify(self) -> Verification:

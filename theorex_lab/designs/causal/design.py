@@ -108,6 +108,7 @@ DESIGN = Design(
         MaintenanceStep("attempts", _fill_in_maintenance),
         MaintenanceStep("genes", _tend_in_maintenance),
     ),
+    active_by_default=False,
     audit=AuditPart(READ_FROM, audit_telling("state", "why", "asset", "external")),
     agents=_agents_of,
     status=_status,

@@ -119,6 +119,7 @@ DESIGN = Design(
     sections=(Section(_strategy_lines, _BRIEFING),),
     retrieve=_retrieve_strategies,
     steps=(MaintenanceStep("dream", _dream_in_maintenance),),
+    active_by_default=False,
     results={"strategy": "procedures"},
     audit=AuditPart(
         READ_FROM,

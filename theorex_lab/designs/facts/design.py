@@ -129,6 +129,7 @@ DESIGN = Design(
     retrieve=_retrieve_facts,
     flush=_extract_new,
     steps=(MaintenanceStep("heartbeat", _maintenance_step),),
+    active_by_default=False,
     results={"fact": "facts"},
     audit=AuditPart(
         READ_FROM, audit_telling("facts", "by", "why", "entity", "to", "note_id")

@@ -175,6 +175,7 @@ DESIGN = Design(
     sections=(Section(_insight_lines, _BRIEFING),),
     flush=_learn_of_session,
     steps=(MaintenanceStep("learn", _learn_in_maintenance),),
+    active_by_default=False,
     audit=AuditPart(
         READ_FROM,
         audit_telling(

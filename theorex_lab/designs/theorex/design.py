@@ -285,8 +285,8 @@ DESIGN = Design(
     items=(OBSERVATION, CONCEPT, MOMENT),
     search=SearchPart(asleep=_asleep, visible=_shared_documents, related=_related),
     sections=(
-        Section(_sentence_lines, SENTENCES, always=True),
-        Section(_failure_lines, FAILED, always=True),
+        Section(_sentence_lines, SENTENCES),
+        Section(_failure_lines, FAILED),
     ),
     captures=CapturesPart(waiting=_waiting_sessions, check=_check_session),
     flush=_flush,
