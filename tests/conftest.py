@@ -37,6 +37,7 @@ hypothesis.settings.load_profile(
     "gate" if os.environ.get("THEOREX_REQUIRE_ALL") else "explore"
 )
 
+TESTS = Path(__file__).parent
 DAY = 86_400_000_000
 NOW = FixedClock.at("2026-03-01T09:00:00Z").now()
 
@@ -185,6 +186,13 @@ def every_design_active(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     for design in installed():
         monkeypatch.setitem(vars(design), "active_by_default", True)
+
+
+@pytest.fixture(autouse=True)
+def _designs_are_tested_active(request: pytest.FixtureRequest) -> None:
+    """Every design takes part in the tests of designs."""
+    if "designs" in request.path.relative_to(TESTS).parts:
+        request.getfixturevalue("every_design_active")
 
 
 # A home whose context shows Theorex's own sections, as keyword arguments of its

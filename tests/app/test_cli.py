@@ -116,6 +116,7 @@ def test_the_journey_of_a_text(
             "strategies",
             "causal_graph",
             "causal_failures",
+            "causal_experience",
             "research_episodes",
             "research_records",
             "research_theorems",
