@@ -511,7 +511,8 @@ def all_edges(home: Home, strategies: Iterable[Strategy]) -> list[EdgeRow]:
 
 def _own_edges(strategy: Strategy) -> list[EdgeRow]:
     """Return the edges between a strategy and its steps."""
-    nodes = [f"{strategy.id}.{number}" for number in range(len(strategy.steps))]
+    n_steps = len(strategy.steps)
+    nodes = [f"{strategy.id}.{number}" for number in range(n_steps)]
     edges = [_edge(node, strategy.id, Edge.IS_CHILD_OF) for node in nodes]
     for node, next_node in pairwise(nodes):
         edges.append(_edge(node, next_node, Edge.NEXT_STEP))
@@ -611,14 +612,16 @@ class StrategyVectors:
         """
         with self.home.views.reading(Strategies) as view:
             n_asleep = int(view.rows["asleep"].sum())
-            n_absorbed = int((view.rows["absorbed_by"] > 0).sum())
+            is_absorbed = view.rows["absorbed_by"] > 0
+            n_absorbed = int(is_absorbed.sum())
             self.cache.refresh()
             version = (len(view.states), n_asleep + n_absorbed, self.cache.generation)
             if version == self._version:
                 return
             rows = view.chosen(projects=self.home.projects)
-            numbers = [int(view.rows["state"][row]) for row in rows]
-            states = [json.loads(view.states[number]) for number in numbers]
+            numbers = view.rows["state"][rows].tolist()
+            texts_of_states = (view.states[number] for number in numbers)
+            states = list(map(json.loads, texts_of_states))
             self.ids = [view.ids[row] for row in rows]
             self._domains = view.rows["domain"][rows].astype(np.int64)
         texts = []
@@ -799,7 +802,8 @@ def weighed(
     total = sum(weight for weight, _ in parts)
     if not total:
         return 0.0
-    return sum(weight * value for weight, value in parts) / total
+    weighted = sum(weight * value for weight, value in parts)
+    return weighted / total
 
 
 def recall(
