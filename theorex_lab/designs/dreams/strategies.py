@@ -34,7 +34,7 @@ from theorex_lab.designs.dreams.verdicts import EVIDENCE_IN_WORDS
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.contract import Home
+from theorex_lab.memory.contract import MAINTAIN, Holding, Home
 from theorex_lab.search.embed import Embedder
 from theorex_lab.search.fuse import best_first
 from theorex_lab.search.vectors import VectorCache, text_key
@@ -693,6 +693,17 @@ def status(home: Home, _agent: str | None) -> dict[str, Any]:
             "cycles": len(view.cycles),
         }
     }
+
+
+def procedure_holdings(home: Home, agent: str | None) -> list[Holding]:
+    """Return how many procedures there are, and how many tasks wait to become some."""
+    status_members = status(home, agent)
+    counts = status_members["dreams"]
+    n_waiting = counts["trajectories"] - counts["dreamt"]
+    return [
+        Holding("procedures", counts["strategies"]),
+        Holding("tasks not yet read for procedures", n_waiting, MAINTAIN),
+    ]
 
 
 def agents_of(home: Home) -> list[str]:
