@@ -229,12 +229,11 @@ def _last_maintenance(lab: Lab, last_seq: int) -> Found:
     last_run = last_maintenance(lab.home)
     waiting = waiting_for_maintenance(lab.home)
     if last_run is None:
-        return _finding(
-            "maintenance",
-            f"it has never run; {waiting.n} events wait",
-            waiting.do if waiting.n else schedule,
-            warning=True,
-        )
+        text = "it has never run"
+        if not waiting.n:
+            return _finding("maintenance", text, schedule, warning=True)
+        text += f"; {waiting.n} events wait"
+        return _finding("maintenance", text, waiting.do, warning=True)
     days = max(lab.clock.now() - last_run.at, 0) / MICROSECONDS_PER_DAY
     text = f"it last ran {days:.1f} days ago"
     if last_run.replayed_to is not None:
