@@ -77,8 +77,9 @@ CASES = [
     # bring in and look after
     Case("ingest", "docs"),
     Case("ingest", "--kind code till"),
+    Case("maintain", "--replay --no-vectors", 1),
     Case("maintain"),
-    Case("maintain", "--schedule cron", 1),
+    Case("maintain", "--schedule cron", 2),
     Case("audit"),
     Case("projects", saves={"old": "projects.0.project", "new": "projects.1.project"}),
     Case("projects merge", "{old} {new}"),
@@ -222,6 +223,8 @@ CASES = [
     Case("research post-run", "--session s"),
     Case("research export", "papers"),
     Case("research import", "papers"),
+    # a past, day by day
+    Case("import", "--transcripts {past} --trusted --replay --no-vectors", 2),
     # the home's files, last
     Case("backup", "shop.backup"),
     Case("verify"),
@@ -312,6 +315,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answers]:
         saved = {
             "transcripts": str(newcomer.transcripts),
             "again": str(place.parent / "again"),
+            "past": str(place.parent / "past"),
             "roles": json.dumps(ROLES).replace(" ", ""),
             "models": models.replace(" ", ""),
         }
@@ -354,6 +358,7 @@ def prepare(place: Path, patch: pytest.MonkeyPatch, newcomer: Newcomer) -> None:
     (place.parent / "other").mkdir()
     for number in range(8, 11):
         newcomer.write_session(number, place.parent / "again")
+    newcomer.write_session(11, place.parent / "past")
 
 
 def words_of(case: Case, saved: dict[str, str]) -> list[str]:

@@ -33,7 +33,7 @@ PROMPTS = (
 COMMANDS = (
     "grep -rn round src | head -5",
     "pytest -q tests/test_ledger.py",
-    "git status && cat src/ledger.py",
+    "git commit -am 'Round each line down'",
 )
 
 

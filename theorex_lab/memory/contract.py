@@ -274,6 +274,32 @@ class EventsPart:
     settled: Callable[[Sequence[Event]], Sequence[Event]] | None = None
 
 
+# The command that does what most things wait for.
+MAINTAIN = "theorex maintain"
+
+
+class Holding(NamedTuple):
+    """How much of one thing a home holds, or how much of it waits.
+
+    Attributes:
+        what: What people call several of them.
+        n: How many there are.
+        do: The command that does what they wait for; '' where they do not wait.
+
+    >>> Holding("facts", 3).waits, Holding("failures", 1, "theorex review").waits
+    (False, True)
+    """
+
+    what: str
+    n: int
+    do: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether these wait for something."""
+        return bool(self.do)
+
+
 class FlushResult(NamedTuple):
     """What the end of a session did with its captures.
 
@@ -561,6 +587,8 @@ class Design:
             sessions alone that have one.
         status: Members of the status, of all agents or of one, each of a name that no
             other has.
+        holdings: (home, agent or None for all) → how much it holds of each thing, and
+            how much of it waits.
         settings: A dataclass of settings, read from `designs.NAME` of config.json by
             `home.settings_of`.
         commands: A click group, which is called `theorex NAME …`;
@@ -607,6 +635,7 @@ class Design:
     processed_up_to: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
     pending_from: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
     status: Callable[[Home, str | None], Mapping[str, Any]] | None = None
+    holdings: Callable[[Home, str | None], Iterable[Holding]] | None = None
     settings: type[SettingsRecord] | None = None
     commands: Callable[[], click.Group] | None = None
     silos: Callable[[Home], frozenset[str]] | None = None

@@ -673,9 +673,10 @@ class Lab:
         """Return the state of the home.
 
         The state is the home, the number of its events, the embedder in use, and the state
-        of each design (see `Design.status`). `bad_events` are those that the method of
-        this name returns. In a lab of a project it counts memory of the project and memory
-        without one, and the events that were captured in it.
+        of each design (see `Design.status`). `holds` is how much there is of each thing,
+        and `waits` what waits, with the command that helps. `bad_events` are those that
+        the method of this name returns. In a lab of a project it counts memory of the
+        project and memory without one, and the events that were captured in it.
 
         Args:
             agent: The agent whose state the designs report; None for all.
@@ -700,6 +701,7 @@ class Lab:
             design_parts
         ):  # of two designs the first one's value holds
             status |= part
+        status |= self._holdings(agent)
         status["bad_events"] = [event._asdict() for event in self.bad_events()]
         status["embedder"] = {
             "id": embedder.id,
@@ -707,6 +709,20 @@ class Lab:
             "reason": reason,
         }
         return status
+
+    def _holdings(self, agent: str | None) -> dict[str, Any]:
+        """Return what the home holds, and what waits in it, as the status has it."""
+        from theorex_lab.evolution.holdings import holdings_in
+
+        holds = []
+        waits = []
+        for holding in holdings_in(self.home, agent):
+            row = {"what": holding.what, "n": holding.n}
+            if not holding.waits:
+                holds.append(row)
+            elif holding.n:
+                waits.append(row | {"do": holding.do})
+        return {"holds": holds, "waits": waits}
 
     def _n_events(self) -> int:
         """Return how many events there are, in a project how many were captured in it.

@@ -394,12 +394,14 @@ def import_(
 
     Next: `theorex briefing` shows what an agent would read now.
 
-    JSON: {files, imported, skipped}; with --transcripts {files, sessions, events,
-    already, skipped, projects, problems, trusted, …}, where there are any also replayed
-    (events of another session that this one repeats), unread (lines) and guessed, the
-    number of times by how each was guessed: neighbour, file, future, number,
-    leap_second, backwards; with --replay also replay: {ran, ok, days, evenings, events,
-    results, failed, steps: [{name, ok, seconds, detail}]}
+    JSON: {files: [{file, imported, skipped, problems, unlinked}], imported, skipped};
+    with --transcripts {files, sessions, events, already, skipped, projects, problems,
+    trusted, …}, where there are any also replayed (events of another session that this
+    one repeats), unread (lines) and guessed, the number of times by how each was
+    guessed: neighbour, file, future, number, leap_second, backwards; with --replay
+    {files, sessions, events, already, skipped, projects, problems, trusted, replay:
+    {ran, ok, days, evenings, events, results, failed, steps: [{name, ok, seconds,
+    detail}]}, …}
     """
     _check_replay(transcripts, replay=replay, dry_run=dry_run, no_vectors=no_vectors)
     if designs and not replay:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ContextLine,
         ContextRequest,
         DesignApi,
+        Holding,
         Home,
         Item,
         Route,
@@ -81,6 +82,12 @@ def _undreamt(home: Home) -> Mapping[tuple[str, str], int]:
     from theorex_lab.designs.dreams.strategies import undreamt
 
     return undreamt(home)
+
+
+def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
+    from theorex_lab.designs.dreams.strategies import procedure_holdings
+
+    return procedure_holdings(home, agent)
 
 
 def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
@@ -138,5 +145,6 @@ DESIGN = Design(
     agents=_agents_of,
     pending_from=_undreamt,
     status=_status,
+    holdings=_holdings,
     routes=_routes,
 )

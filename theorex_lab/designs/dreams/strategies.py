@@ -34,7 +34,7 @@ from theorex_lab.designs.dreams.verdicts import EVIDENCE_IN_WORDS
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.contract import Home
+from theorex_lab.memory.contract import MAINTAIN, Holding, Home
 from theorex_lab.search.embed import Embedder
 from theorex_lab.search.fuse import best_first
 from theorex_lab.search.vectors import VectorCache, text_key
@@ -511,7 +511,8 @@ def all_edges(home: Home, strategies: Iterable[Strategy]) -> list[EdgeRow]:
 
 def _own_edges(strategy: Strategy) -> list[EdgeRow]:
     """Return the edges between a strategy and its steps."""
-    nodes = [f"{strategy.id}.{number}" for number in range(len(strategy.steps))]
+    n_steps = len(strategy.steps)
+    nodes = [f"{strategy.id}.{number}" for number in range(n_steps)]
     edges = [_edge(node, strategy.id, Edge.IS_CHILD_OF) for node in nodes]
     for node, next_node in pairwise(nodes):
         edges.append(_edge(node, next_node, Edge.NEXT_STEP))
@@ -611,14 +612,16 @@ class StrategyVectors:
         """
         with self.home.views.reading(Strategies) as view:
             n_asleep = int(view.rows["asleep"].sum())
-            n_absorbed = int((view.rows["absorbed_by"] > 0).sum())
+            is_absorbed = view.rows["absorbed_by"] > 0
+            n_absorbed = int(is_absorbed.sum())
             self.cache.refresh()
             version = (len(view.states), n_asleep + n_absorbed, self.cache.generation)
             if version == self._version:
                 return
             rows = view.chosen(projects=self.home.projects)
-            numbers = [int(view.rows["state"][row]) for row in rows]
-            states = [json.loads(view.states[number]) for number in numbers]
+            numbers = view.rows["state"][rows].tolist()
+            texts_of_states = (view.states[number] for number in numbers)
+            states = list(map(json.loads, texts_of_states))
             self.ids = [view.ids[row] for row in rows]
             self._domains = view.rows["domain"][rows].astype(np.int64)
         texts = []
@@ -690,6 +693,17 @@ def status(home: Home, _agent: str | None) -> dict[str, Any]:
             "cycles": len(view.cycles),
         }
     }
+
+
+def procedure_holdings(home: Home, agent: str | None) -> list[Holding]:
+    """Return how many procedures there are, and how many tasks wait to become some."""
+    status_members = status(home, agent)
+    counts = status_members["dreams"]
+    n_waiting = counts["trajectories"] - counts["dreamt"]
+    return [
+        Holding("procedures", counts["strategies"]),
+        Holding("tasks not yet read for procedures", n_waiting, MAINTAIN),
+    ]
 
 
 def agents_of(home: Home) -> list[str]:
@@ -799,7 +813,8 @@ def weighed(
     total = sum(weight for weight, _ in parts)
     if not total:
         return 0.0
-    return sum(weight * value for weight, value in parts) / total
+    weighted = sum(weight * value for weight, value in parts)
+    return weighted / total
 
 
 def recall(

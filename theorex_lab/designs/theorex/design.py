@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         DesignApi,
         Floats,
         FlushResult,
+        Holding,
         Home,
         Ints,
         Mask,
@@ -203,6 +204,12 @@ def _agents_of(home: Home) -> Iterable[str]:
     return agents_of(home)
 
 
+def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
+    from theorex_lab.designs.theorex.answers import concept_holdings
+
+    return concept_holdings(home, agent)
+
+
 def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
     from theorex_lab.designs.theorex.answers import status
 
@@ -292,6 +299,7 @@ DESIGN = Design(
     flush=_flush,
     agents=_agents_of,
     status=_status,
+    holdings=_holdings,
     files=(FILES,),
     steps=(
         MaintenanceStep("refine", _refine_all, before_policy_test=True),
