@@ -95,16 +95,13 @@ class Experience(View):
         self._row_by_key: dict[tuple[int, int, int], int] = {}
 
     def _after_load(self) -> None:
-        places = self.rows["where"].tolist()
-        genes = self.rows["gene"].tolist()
-        projects = self.rows["project"].tolist()
-        keys = zip(places, genes, projects, strict=True)
+        columns = (self.rows["where"], self.rows["gene"], self.rows["project"])
+        keys = zip(*(column.tolist() for column in columns), strict=True)
         self._row_by_key = {key: row for row, key in enumerate(keys)}
 
     def _attempt_closed(self, event: Event) -> None:
         body = event.body
-        gene_body = body.get("gene") or {}
-        gene = gene_body.get("id")
+        gene = (body.get("gene") or {}).get("id")
         where = where_of(body["signal"]["signals"])
         if not gene or not where or body["source"] == "import":
             return
@@ -150,8 +147,7 @@ def where_of(signals: Iterable[str]) -> str:
     if kind not in _TELLING_CLASSES:
         kind = error_kind_of(error) or kind
     if callee:
-        shown = kind or "an error"
-        return f"after `{callee}`: {shown}"
+        return f"after `{callee}`: {kind or 'an error'}"
     return f"after {kind}" if kind else ""
 
 
@@ -176,8 +172,7 @@ def place_without_quote(where: str) -> str:
     callee, colon, kind = where.partition("`: ")
     if not colon:
         return "after an error"
-    shown = kind if kind in _TELLING_CLASSES else "an error"
-    return f"{callee}`: {shown}"
+    return f"{callee}`: {kind if kind in _TELLING_CLASSES else 'an error'}"
 
 
 def remedy_records(home: Home) -> list[RemedyRecord]:
@@ -185,10 +180,7 @@ def remedy_records(home: Home) -> list[RemedyRecord]:
 
     What was tried most comes first.
     """
-    words = {}
-    for asset in assets_of(home):
-        gene_id = asset["id"]
-        words[gene_id] = gene_text(asset)
+    words = {gene["id"]: gene_text(gene) for gene in assets_of(home)}
     records = []
     with home.views.reading(Experience) as view:
         mask = np.ones(len(view.rows), np.bool_)
@@ -209,7 +201,7 @@ def remedy_records(home: Home) -> list[RemedyRecord]:
                 last=cells["last"],
             )
             records.append(record)
-    records.sort(key=_by_number)
+    records.sort(key=lambda record: (-record.n, record.where, record.words))
     return records
 
 
@@ -265,34 +257,20 @@ def _places_like(places: Sequence[str], where: str) -> list[str]:
         likeness = overlap(words, content_words(other_kind))
         if callee == other_callee or likeness >= _LIKE_ENOUGH:
             like.append((-likeness, where_met))
-    like.sort()
-    return [where_met for _, where_met in like]
-
-
-def _by_number(record: RemedyRecord) -> tuple[int, str, str]:
-    """Return by what a list of all remedies is sorted: how often they were met."""
-    return -record.n, record.where, record.words
-
-
-def _by_success(record: RemedyRecord) -> tuple[float, int]:
-    """Return by what remedies are sorted: how often they helped, then how often met."""
-    rate = (record.successes + 1) / (record.n + 2)
-    return -rate, -record.n
+    return [where_met for _, where_met in sorted(like)]
 
 
 def _lines_of_place(place: str, records: Sequence[RemedyRecord]) -> list[str]:
     """Return a heading, and what helped and what did not after one kind of error."""
     helped = [record for record in records if record.has_helped]
     failed = [record for record in records if not record.has_helped]
-    helped.sort(key=_by_success)
-    first = place[:1].upper()
-    heading = f"{first}{place[1:]}"
-    lines = [heading]
+    helped.sort(
+        key=lambda record: (-(record.successes + 1) / (record.n + 2), -record.n)
+    )
+    lines = [f"{place[:1].upper()}{place[1:]}"]
     for record in helped[:_MOST_REMEDIES]:
-        line = f"  helped {record.often}: {record.words}"
-        lines.append(line)
+        lines.append(f"  helped {record.often}: {record.words}")
     for record in failed[:_MOST_REMEDIES]:
         did = "helped only" if record.successes else "did not help,"
-        line = f"  {did} {record.often}: {record.words}"
-        lines.append(line)
+        lines.append(f"  {did} {record.often}: {record.words}")
     return lines

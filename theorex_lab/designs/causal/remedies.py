@@ -70,36 +70,28 @@ def acts_in_words(failed: Event, between: Sequence[Event]) -> list[str]:
             mendings.append(mending)
         elif not family_of(command):
             commands += _run_first(failed, command)
-    kinds = sorted(set(edits), key=_EDITS.index)
-    kinds = kinds[:_MOST_EDITS]
-    acts = mendings[:1]
-    acts += kinds
-    distinct_commands = list(dict.fromkeys(commands))
-    return acts or distinct_commands[-1:]
+    kinds = sorted(set(edits), key=_EDITS.index)[:_MOST_EDITS]
+    acts = list(dict.fromkeys(mendings))[:1] + kinds
+    return acts or list(dict.fromkeys(commands))[-1:]
 
 
 def changes_in_words(failed: Event, again: Event) -> list[str]:
     """Return how the call that followed differs from the one that failed."""
     command = again.body.get("command", "")
-    failed_command = failed.body.get("command", "")
     mending = _mending_in(command)
-    if mending and mending != _mending_in(failed_command):
+    if mending and mending != _mending_in(failed.body.get("command", "")):
         return [mending]
     if family_of(command):
         return []
     if command:
-        return _command_changes(failed_command, command)
-    failed_input = failed.body.get("input", "")
-    new_input = again.body.get("input", "")
-    old = arguments_in(failed_input)
-    new = arguments_in(new_input)
+        return _command_changes(failed.body.get("command", ""), command)
+    old = arguments_in(failed.body.get("input", ""))
+    new = arguments_in(again.body.get("input", ""))
     tool = failed.body["tool"]
     changes = []
     for name in dict.fromkeys([*old, *new]):
-        if old.get(name) == new.get(name):
-            continue
-        change = f"call {tool} with another {name}"
-        changes.append(change)
+        if old.get(name) != new.get(name):
+            changes.append(f"call {tool} with another {name}")
     return changes
 
 
@@ -112,13 +104,8 @@ def covers(again: Event, failed: Event) -> bool:
     if not family_of(command):
         return True
     targets = _targets(command)
-    command_again = again.body.get("command", "")
-    targets_again = _targets(command_again)
-    if not targets_again:
-        return True
-    if not targets:
-        return False
-    return targets <= targets_again
+    targets_again = _targets(again.body.get("command", ""))
+    return not targets_again or (bool(targets) and targets <= targets_again)
 
 
 def _targets(command: str) -> set[str]:
@@ -136,9 +123,7 @@ def _targets(command: str) -> set[str]:
 def _names_in(failed: Event) -> str:
     """Return the text in which a failure names files: its output and its command."""
     body = failed.body
-    response = body.get("response", "")
-    command = body.get("command", "")
-    text = f"{response}\n{command}"
+    text = f"{body.get('response', '')}\n{body.get('command', '')}"
     return text[:_READ_CHARACTERS]
 
 
@@ -179,56 +164,46 @@ def _run_first(failed: Event, command: str) -> list[str]:
     Before a check, only a build can have mended anything.
     """
     step = step_in_words(command)
-    failed_command = failed.body.get("command", "")
-    is_check = bool(family_of(failed_command))
+    is_check = bool(family_of(failed.body.get("command", "")))
     if is_check and not step.startswith(_BUILDS):
         return []
-    fails_in_git = failed_command.lstrip().startswith("git")
+    fails_in_git = failed.body.get("command", "").lstrip().startswith("git")
     if not step or (step.startswith(_VERSIONS) and not fails_in_git):
         return []
-    act = f"{_lower(step)} first"
-    return [one_line(act, _ACT_CHARACTERS)]
+    return [one_line(f"{_lower(step)} first", _ACT_CHARACTERS)]
 
 
 def _lower(text: str) -> str:
-    first = text[:1].lower()
-    rest = text[1:]
-    return f"{first}{rest}"
+    return text[:1].lower() + text[1:]
 
 
 def _command_changes(old: str, new: str) -> list[str]:
     """Return how a command differs from the one before, in words."""
     if " ".join(old.split()) == " ".join(new.split()):
         return []
-    old_commands = cut_commands(old)
-    for command in cut_commands(new):
-        program = program_of(command.words)
-        for old_command in old_commands:
-            if program_of(old_command.words) == program:
-                return _argument_changes(old_command.words, command.words)
+    before = [simple.words for simple in cut_commands(old)]
+    after = [simple.words for simple in cut_commands(new)]
+    for words in after:
+        for old_words in before:
+            if program_of(words) == program_of(old_words):
+                return _argument_changes(old_words, words)
     step = step_in_words(new)
-    if not step:
-        return []
-    act = f"{_lower(step)} instead"
-    return [one_line(act, _ACT_CHARACTERS)]
+    return [one_line(f"{_lower(step)} instead", _ACT_CHARACTERS)] if step else []
 
 
 def _argument_changes(old: tuple[str, ...], new: tuple[str, ...]) -> list[str]:
     """Return the options that were added or left out, else that the target changed."""
     program = program_of(new)
-    run = f"run `{program}`"
     added = _options_beyond(new, old)
     left_out = _options_beyond(old, new)
     if added:
-        added = added[:_MOST_OPTIONS]
-        shown = " ".join(added)
-        act = f"{run} with `{shown}`"
+        shown = " ".join(added[:_MOST_OPTIONS])
+        act = f"run `{program}` with `{shown}`"
     elif left_out:
-        left_out = left_out[:_MOST_OPTIONS]
-        shown = " ".join(left_out)
-        act = f"{run} without `{shown}`"
+        shown = " ".join(left_out[:_MOST_OPTIONS])
+        act = f"run `{program}` without `{shown}`"
     elif arguments_of(old) != arguments_of(new):
-        act = f"{run} on something else"
+        act = f"run `{program}` on something else"
     else:
         return []
     return [one_line(act, _ACT_CHARACTERS)]
@@ -254,11 +229,8 @@ def arguments_in(text: str) -> dict[str, Any]:
     while position < len(text) - 1:
         try:
             name, end = read(text, position)
-            start = end + 1
-            key = str(name)
-            arguments[key] = text[start:]
-            value, position = read(text, start)
-            arguments[key] = value
+            arguments[str(name)] = text[end + 1 :]
+            arguments[str(name)], position = read(text, end + 1)
         except (ValueError, RecursionError):  # cut here, or no JSON
             break
         position += 1

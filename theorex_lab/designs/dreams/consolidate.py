@@ -124,13 +124,9 @@ class StrategyVectorsOfScope:
         for strategy_id, vector in changed.items():
             row = row_by_id[strategy_id]
             after[row] = _ASLEEP if vector is None else goals @ vector
-        old_rows = []
-        new_rows = []
-        for old_id, new_id, _ in checks:
-            old_row = row_by_id.get(old_id, -1)
-            old_rows.append(old_row)
-            new_rows.append(row_by_id[new_id])
-        found_nothing = np.array(old_rows) < 0
+        old_rows = np.array([row_by_id.get(old_id, -1) for old_id, _, _ in checks])
+        new_rows = np.array([row_by_id[new_id] for _, new_id, _ in checks])
+        found_nothing = old_rows < 0
         must_lead = found_nothing | _lead(before, old_rows)
         does_not_lead = ~_lead(after, new_rows)
         is_lost = must_lead & does_not_lead
@@ -144,7 +140,7 @@ class StrategyVectorsOfScope:
         return scores
 
 
-def _lead(scores: Matrix, rows: Sequence[int]) -> NDArray[np.bool_]:
+def _lead(scores: Matrix, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether the strategy in each row is among its column's first three."""
     columns = np.arange(len(rows))
     row_scores = scores[rows, columns]
@@ -308,8 +304,7 @@ class ActiveStrategies:
             )
             counts["cross_edges_created"] = 0
             if old is None:
-                n_steps = len(strategy.steps)
-                counts["edges_created"] = max(0, 3 * n_steps - 2)
+                counts["edges_created"] = max(0, 3 * len(strategy.steps) - 2)
                 counts["cross_edges_created"] = self._link(strategy, links, append)
             self._tidy(strategy, curated, append)
         return action, strategy.id, counts
@@ -553,14 +548,14 @@ def _is_of_same_task(old: Strategy, new: Strategy) -> bool:
     """Return whether two strategies are of the same kind of task, in words and steps."""
     old_kinds = _step_kinds(old)
     new_kinds = _step_kinds(new)
-    is_same = (is_same_task(goal, new.goal, old_kinds, new_kinds) for goal in old.goals)
-    return any(is_same)
+    return any(is_same_task(goal, new.goal, old_kinds, new_kinds) for goal in old.goals)
 
 
 def _changes_code(strategy: Strategy) -> bool:
     """Return whether a strategy has an edit of code, and a check of it."""
     kinds = _step_kinds(strategy)
-    return _edits_and_checks(kinds)
+    has_edit = any(kind.startswith("Edit .") for kind in kinds - _PROSE_EDITS)
+    return has_edit and not kinds.isdisjoint(_CHECK_KINDS)
 
 
 def _is_changed_alike(old: Strategy, new: Strategy) -> bool:
@@ -568,23 +563,14 @@ def _is_changed_alike(old: Strategy, new: Strategy) -> bool:
     if (old.project, old.domain) != (new.project, new.domain):
         return False
     shared = _step_kinds(old) & _step_kinds(new)
-    return _edits_and_checks(shared)
-
-
-def _edits_and_checks(kinds: frozenset[str]) -> bool:
-    """Return whether kinds of steps have an edit of code, and a check of it."""
-    code_kinds = kinds - _PROSE_EDITS
-    has_edit = any(kind.startswith("Edit .") for kind in code_kinds)
-    return has_edit and not kinds.isdisjoint(_CHECK_KINDS)
+    has_edit = any(kind.startswith("Edit .") for kind in shared - _PROSE_EDITS)
+    return has_edit and not shared.isdisjoint(_CHECK_KINDS)
 
 
 def _step_kinds(strategy: Strategy) -> frozenset[str]:
     """Return the kinds of the steps and branches of a strategy."""
-    branch_steps = (branch.step for branch in strategy.branches)
-    steps = [*strategy.steps, *branch_steps]
-    kinds = {step_kind(step.action) for step in steps}
-    kinds.discard("")
-    return frozenset(kinds)
+    steps = [*strategy.steps, *(branch.step for branch in strategy.branches)]
+    return frozenset(step_kind(step.action) for step in steps) - {""}
 
 
 def general_summary(task: str) -> str:
@@ -818,8 +804,7 @@ def joined_strategies(
         branches = best.branches
     else:
         steps, branches = _aligned(best, rest)
-    other_goals = {*first.goals, *second.goals}
-    other_goals.discard(worded.goal)
+    other_goals = {*first.goals, *second.goals} - {worded.goal}
     goals = [worded.goal, *sorted(other_goals)]
     confidence = max(_confidence_with(first, second), _confidence_with(second, first))
     return replace(
@@ -867,8 +852,7 @@ def _rank(strategy: Strategy) -> tuple[object, ...]:
     that hand the work over; where it is not known to have succeeded, as many steps as
     are read at once.
     """
-    actions = (step.action for step in strategy.steps)
-    length = sum(not patterns.HANDED.match(action) for action in actions)
+    length = sum(not patterns.HANDED.match(step.action) for step in strategy.steps)
     succeeded = strategy.outcome == Ended.SUCCESS
     enough_steps = 2 if succeeded else _READ_STEPS
     isa_numbers = re.findall(r"\d+", strategy.isa_version)

@@ -91,10 +91,7 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
         actions: The actions of a trajectory.
         goal: What they were for.
     """
-    sound = []
-    for index, action in enumerate(actions):
-        if not went_wrong(action):
-            sound.append(index)
+    sound = [index for index, action in enumerate(actions) if not went_wrong(action)]
     telling = [index for index in sound if not _is_passing(actions[index])]
     sound = telling or sound
     sound.reverse()
@@ -106,9 +103,7 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
     indices = sorted(index_by_action.values())
     if len(indices) > MOST_STEPS:
         half = MOST_STEPS // 2
-        first = indices[:half]
-        last = indices[-half:]
-        indices = [*first, *last]
+        indices = indices[:half] + indices[-half:]
     return tuple(indices)
 
 
@@ -142,7 +137,7 @@ def _changes_and_lookups(
     for index in sound_backwards:
         action = actions[index]
         name, values = call_of(action.action)
-        call_ids = set(filter(patterns.ID.fullmatch, values.values()))
+        call_ids = {value for value in values.values() if patterns.ID.fullmatch(value)}
         if action.changed:
             needed_ids |= call_ids - _ids(goal)
             order.insert(0, index)
@@ -170,13 +165,11 @@ def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
             indices = failures.setdefault((action.tool, error), [])
             indices.append(index)
     # What only followed from a check or a reply tells of no decisive step.
-    has_failed = trajectory.outcome is Ended.FAILURE
-    is_unexplained = has_failed and not trajectory.evidence
-    if not failures and is_unexplained and trajectory.actions:
+    has_failed = trajectory.outcome is Ended.FAILURE and not trajectory.evidence
+    if not failures and has_failed and trajectory.actions:
         return (_decisive(trajectory),)
     lessons = []
-    kinds = list(failures.values())
-    last_kinds = kinds[-_MOST_KINDS:]
+    last_kinds = list(failures.values())[-_MOST_KINDS:]
     for failure_indices in last_kinds:
         lesson = _lesson(trajectory.actions, failure_indices)
         if lesson is not None:
@@ -323,9 +316,8 @@ def _lesson_form(failed: CapturedAction, remedy: CapturedAction | None) -> str:
 
 def _remedy_index(actions: Sequence[CapturedAction], failure: int) -> int | None:
     """Return the index of the action that worked in place of a failed one, or None."""
-    first = failure + 1
-    end = min(len(actions), first + _INSTEAD_WITHIN)
-    for index in range(first, end):
+    end = min(len(actions), failure + 1 + _INSTEAD_WITHIN)
+    for index in range(failure + 1, end):
         if _replaces(actions[index], actions[failure]):
             return index
     return None
@@ -333,8 +325,7 @@ def _remedy_index(actions: Sequence[CapturedAction], failure: int) -> int | None
 
 def _is_mended(actions: Iterable[CapturedAction]) -> bool:
     """Return whether one of the actions changed something and did its work."""
-    changes = (action for action in actions if action.changed)
-    return not all(map(went_wrong, changes))
+    return any(action.changed and not went_wrong(action) for action in actions)
 
 
 def _fault_of(quote: str) -> str:

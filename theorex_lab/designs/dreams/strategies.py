@@ -511,8 +511,7 @@ def all_edges(home: Home, strategies: Iterable[Strategy]) -> list[EdgeRow]:
 
 def _own_edges(strategy: Strategy) -> list[EdgeRow]:
     """Return the edges between a strategy and its steps."""
-    n_steps = len(strategy.steps)
-    nodes = [f"{strategy.id}.{number}" for number in range(n_steps)]
+    nodes = [f"{strategy.id}.{number}" for number in range(len(strategy.steps))]
     edges = [_edge(node, strategy.id, Edge.IS_CHILD_OF) for node in nodes]
     for node, next_node in pairwise(nodes):
         edges.append(_edge(node, next_node, Edge.NEXT_STEP))
@@ -612,16 +611,14 @@ class StrategyVectors:
         """
         with self.home.views.reading(Strategies) as view:
             n_asleep = int(view.rows["asleep"].sum())
-            is_absorbed = view.rows["absorbed_by"] > 0
-            n_absorbed = int(is_absorbed.sum())
+            n_absorbed = int((view.rows["absorbed_by"] > 0).sum())
             self.cache.refresh()
             version = (len(view.states), n_asleep + n_absorbed, self.cache.generation)
             if version == self._version:
                 return
             rows = view.chosen(projects=self.home.projects)
-            numbers = view.rows["state"][rows].tolist()
-            texts_of_states = (view.states[number] for number in numbers)
-            states = list(map(json.loads, texts_of_states))
+            numbers = [int(view.rows["state"][row]) for row in rows]
+            states = [json.loads(view.states[number]) for number in numbers]
             self.ids = [view.ids[row] for row in rows]
             self._domains = view.rows["domain"][rows].astype(np.int64)
         texts = []
@@ -813,8 +810,7 @@ def weighed(
     total = sum(weight for weight, _ in parts)
     if not total:
         return 0.0
-    weighted = sum(weight * value for weight, value in parts)
-    return weighted / total
+    return sum(weight * value for weight, value in parts) / total
 
 
 def recall(
