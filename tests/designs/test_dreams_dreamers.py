@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import random
 import re
 from collections.abc import Callable
 from itertools import islice
@@ -532,8 +531,7 @@ def test_real_trajectories_become_sentences(recorded: EvalLog) -> None:
     with Lab.temporary() as lab:
         lab.journal.append(list(recorded.events)[:1_500])
         found = trajectories_of(lab.home.in_project(""))
-    chosen = random.Random(7).sample([one for one in found if len(one.actions) > 1], 10)
-    told = [HeuristicDreamer().curate(one) for one in chosen]
+    told = [HeuristicDreamer().curate(one) for one in found if len(one.actions) > 1]
     sentence = re.compile(
         r"(?:Do not (?:repeat|give up on|stop|only talk)|Check what) .{10,}[.…]"
     )
@@ -548,5 +546,6 @@ def test_real_trajectories_become_sentences(recorded: EvalLog) -> None:
         )
         for one in told
     )
-    assert sum(bool(one.constraints) for one in told) >= 2
+    texts = [text for one in told for text, _, _ in one.constraints]
+    assert len(texts) >= 6
     assert all(one.critical for one in told)

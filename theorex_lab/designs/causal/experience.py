@@ -95,9 +95,13 @@ class Experience(View):
         self._row_by_key: dict[tuple[int, int, int], int] = {}
 
     def _after_load(self) -> None:
-        columns = (self.rows["where"], self.rows["gene"], self.rows["project"])
-        keys = zip(*(column.tolist() for column in columns), strict=True)
-        self._row_by_key = {key: row for row, key in enumerate(keys)}
+        places = self.rows["where"].tolist()
+        genes = self.rows["gene"].tolist()
+        projects = self.rows["project"].tolist()
+        keys = zip(places, genes, projects, strict=True)
+        self._row_by_key = {}
+        for row, key in enumerate(keys):
+            self._row_by_key[key] = row
 
     def _attempt_closed(self, event: Event) -> None:
         body = event.body
@@ -172,7 +176,9 @@ def place_without_quote(where: str) -> str:
     callee, colon, kind = where.partition("`: ")
     if not colon:
         return "after an error"
-    return f"{callee}`: {kind if kind in _TELLING_CLASSES else 'an error'}"
+    if kind not in _TELLING_CLASSES:
+        kind = "an error"
+    return f"{callee}`: {kind}"
 
 
 def remedy_records(home: Home) -> list[RemedyRecord]:
@@ -187,7 +193,8 @@ def remedy_records(home: Home) -> list[RemedyRecord]:
         if home.projects is not None:
             projects = view.projects.numbers("", *home.projects)
             mask = np.isin(view.rows["project"], projects)
-        for row in np.flatnonzero(mask).tolist():
+        rows = np.flatnonzero(mask)
+        for row in rows.tolist():
             cells: dict[str, Any] = {}
             for name in ("where", "gene", "n", "successes", "last"):
                 cells[name] = int(view.rows[name][row])
@@ -211,7 +218,9 @@ def told_records(records: Sequence[RemedyRecord]) -> list[RemedyRecord]:
     What was tried once is told only where nothing else is known.
     """
     repeated = [record for record in records if record.n >= TOLD_FROM]
-    return repeated or list(records)
+    if repeated:
+        return repeated
+    return list(records)
 
 
 def advice_in_words(home: Home, signals: Sequence[str] = ()) -> list[str]:
@@ -260,13 +269,20 @@ def _places_like(places: Sequence[str], where: str) -> list[str]:
     return [where_met for _, where_met in sorted(like)]
 
 
+def _helped_most_first(record: RemedyRecord) -> tuple[float, int]:
+    """Return by what remedies are ordered: how surely they help, then how often."""
+    rate = (record.successes + 1) / (record.n + 2)
+    return -rate, -record.n
+
+
 def _lines_of_place(place: str, records: Sequence[RemedyRecord]) -> list[str]:
     """Return a heading, and what helped and what did not after one kind of error."""
-    helped = [record for record in records if record.has_helped]
-    failed = [record for record in records if not record.has_helped]
-    helped.sort(
-        key=lambda record: (-(record.successes + 1) / (record.n + 2), -record.n)
-    )
+    helped: list[RemedyRecord] = []
+    failed: list[RemedyRecord] = []
+    for record in records:
+        group = helped if record.has_helped else failed
+        group.append(record)
+    helped.sort(key=_helped_most_first)
     lines = [f"{place[:1].upper()}{place[1:]}"]
     for record in helped[:_MOST_REMEDIES]:
         lines.append(f"  helped {record.often}: {record.words}")

@@ -70,28 +70,31 @@ def acts_in_words(failed: Event, between: Sequence[Event]) -> list[str]:
             mendings.append(mending)
         elif not family_of(command):
             commands += _run_first(failed, command)
-    kinds = sorted(set(edits), key=_EDITS.index)[:_MOST_EDITS]
-    acts = list(dict.fromkeys(mendings))[:1] + kinds
-    return acts or list(dict.fromkeys(commands))[-1:]
+    kinds = sorted(set(edits), key=_EDITS.index)
+    acts = mendings[:1] + kinds[:_MOST_EDITS]
+    return acts or commands[-1:]
 
 
 def changes_in_words(failed: Event, again: Event) -> list[str]:
     """Return how the call that followed differs from the one that failed."""
     command = again.body.get("command", "")
+    failed_command = failed.body.get("command", "")
     mending = _mending_in(command)
-    if mending and mending != _mending_in(failed.body.get("command", "")):
+    if mending and mending != _mending_in(failed_command):
         return [mending]
     if family_of(command):
         return []
     if command:
-        return _command_changes(failed.body.get("command", ""), command)
+        return _command_changes(failed_command, command)
     old = arguments_in(failed.body.get("input", ""))
     new = arguments_in(again.body.get("input", ""))
     tool = failed.body["tool"]
+    names = dict.fromkeys([*old, *new])
     changes = []
-    for name in dict.fromkeys([*old, *new]):
-        if old.get(name) != new.get(name):
-            changes.append(f"call {tool} with another {name}")
+    for name in names:
+        if old.get(name) == new.get(name):
+            continue
+        changes.append(f"call {tool} with another {name}")
     return changes
 
 
@@ -105,7 +108,9 @@ def covers(again: Event, failed: Event) -> bool:
         return True
     targets = _targets(command)
     targets_again = _targets(again.body.get("command", ""))
-    return not targets_again or (bool(targets) and targets <= targets_again)
+    if not targets_again:
+        return True
+    return bool(targets) and targets <= targets_again
 
 
 def _targets(command: str) -> set[str]:
@@ -115,21 +120,27 @@ def _targets(command: str) -> set[str]:
         if not family_of(simple.text):
             continue
         for word in arguments_of(simple.words):
-            if not word.startswith("-") and word not in _EVERYTHING:
-                targets.add(word.removeprefix("./"))
+            is_option = word.startswith("-")
+            if is_option or word in _EVERYTHING:
+                continue
+            target = word.removeprefix("./")
+            targets.add(target)
     return targets
 
 
 def _names_in(failed: Event) -> str:
     """Return the text in which a failure names files: its output and its command."""
-    body = failed.body
-    text = f"{body.get('response', '')}\n{body.get('command', '')}"
+    response = failed.body.get("response", "")
+    command = failed.body.get("command", "")
+    text = "\n".join([response, command])
     return text[:_READ_CHARACTERS]
 
 
 def _edits_of(event: Event, named: str) -> Iterable[str]:
     """Yield the kinds of the edits of a call."""
-    for path in (event.body.get("paths") or {}).get("edited") or ():
+    paths = event.body.get("paths") or {}
+    edited = paths.get("edited") or ()
+    for path in edited:
         kind = _edit_kind(path, named)
         if kind:
             yield kind
@@ -140,11 +151,13 @@ def _edit_kind(path: str, named: str) -> str:
     file = PurePosixPath(path)
     if file.name and file.name in named:
         return EDIT_NAMED
-    if file.suffix.lower() in _PROSE:
+    name = file.name.lower()
+    ending = file.suffix.lower()
+    if ending in _PROSE:
         return ""
-    if file.suffix.lower() in _CONFIG or file.name.lower() in _CONFIG_NAMES:
+    if ending in _CONFIG or name in _CONFIG_NAMES:
         return EDIT_CONFIG
-    if "test" in file.name.lower() or "spec" in file.name.lower():
+    if "test" in name or "spec" in name:
         return EDIT_TEST
     return EDIT_CODE
 
@@ -152,7 +165,8 @@ def _edit_kind(path: str, named: str) -> str:
 def _mending_in(command: str) -> str:
     """Return the installation or formatting that a line holds, in words; '' for none."""
     for simple in cut_commands(command):
-        if role_of(simple.words) in (INSTALL, FORMAT):
+        role = role_of(simple.words)
+        if role in (INSTALL, FORMAT):
             step = step_in_words(simple.text)
             return one_line(_lower(step), _ACT_CHARACTERS)
     return ""
@@ -164,13 +178,17 @@ def _run_first(failed: Event, command: str) -> list[str]:
     Before a check, only a build can have mended anything.
     """
     step = step_in_words(command)
-    is_check = bool(family_of(failed.body.get("command", "")))
+    if not step:
+        return []
+    failed_command = failed.body.get("command", "").lstrip()
+    is_check = bool(family_of(failed_command))
     if is_check and not step.startswith(_BUILDS):
         return []
-    fails_in_git = failed.body.get("command", "").lstrip().startswith("git")
-    if not step or (step.startswith(_VERSIONS) and not fails_in_git):
+    keeps_versions = step.startswith(_VERSIONS)
+    if keeps_versions and not failed_command.startswith("git"):
         return []
-    return [one_line(f"{_lower(step)} first", _ACT_CHARACTERS)]
+    act = f"{_lower(step)} first"
+    return [one_line(act, _ACT_CHARACTERS)]
 
 
 def _lower(text: str) -> str:
@@ -179,16 +197,20 @@ def _lower(text: str) -> str:
 
 def _command_changes(old: str, new: str) -> list[str]:
     """Return how a command differs from the one before, in words."""
-    if " ".join(old.split()) == " ".join(new.split()):
+    if old.split() == new.split():
         return []
     before = [simple.words for simple in cut_commands(old)]
     after = [simple.words for simple in cut_commands(new)]
     for words in after:
+        program = program_of(words)
         for old_words in before:
-            if program_of(words) == program_of(old_words):
+            if program == program_of(old_words):
                 return _argument_changes(old_words, words)
     step = step_in_words(new)
-    return [one_line(f"{_lower(step)} instead", _ACT_CHARACTERS)] if step else []
+    if not step:
+        return []
+    act = f"{_lower(step)} instead"
+    return [one_line(act, _ACT_CHARACTERS)]
 
 
 def _argument_changes(old: tuple[str, ...], new: tuple[str, ...]) -> list[str]:
@@ -213,7 +235,8 @@ def _options_beyond(words: tuple[str, ...], others: tuple[str, ...]) -> list[str
     """Return the options of a command that another one does not have."""
     options = []
     for word in arguments_of(words):
-        if word.startswith("-") and word not in others:
+        is_option = word.startswith("-")
+        if is_option and word not in others:
             options.append(word)
     return options
 

@@ -91,8 +91,14 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
         actions: The actions of a trajectory.
         goal: What they were for.
     """
-    sound = [index for index, action in enumerate(actions) if not went_wrong(action)]
-    telling = [index for index in sound if not _is_passing(actions[index])]
+    sound = []
+    telling = []
+    for index, action in enumerate(actions):
+        if went_wrong(action):
+            continue
+        sound.append(index)
+        if not _is_passing(action):
+            telling.append(index)
     sound = telling or sound
     sound.reverse()
     order = _changes_and_lookups(actions, sound, goal)
@@ -109,9 +115,11 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
 
 def _is_passing(action: CapturedAction) -> bool:
     """Return whether an action is a shell line that only looks, echoes or tries."""
+    if not action.changed:
+        return False
     if not _is_shell_line(action):
         return False
-    return action.changed and not step_in_words(action.action)
+    return not step_in_words(action.action)
 
 
 def _is_shell_line(action: CapturedAction) -> bool:
@@ -139,7 +147,8 @@ def _changes_and_lookups(
         name, values = call_of(action.action)
         call_ids = {value for value in values.values() if patterns.ID.fullmatch(value)}
         if action.changed:
-            needed_ids |= call_ids - _ids(goal)
+            new_ids = call_ids - _ids(goal)
+            needed_ids |= new_ids
             order.insert(0, index)
         elif name:
             shown_ids = call_ids | _ids(action.result)
@@ -325,7 +334,8 @@ def _remedy_index(actions: Sequence[CapturedAction], failure: int) -> int | None
 
 def _is_mended(actions: Iterable[CapturedAction]) -> bool:
     """Return whether one of the actions changed something and did its work."""
-    return any(action.changed and not went_wrong(action) for action in actions)
+    changes = [action for action in actions if action.changed]
+    return not all(map(went_wrong, changes))
 
 
 def _fault_of(quote: str) -> str:
@@ -345,8 +355,10 @@ def _replaces(action: CapturedAction, failed: CapturedAction) -> bool:
         return False
     words = _words(action)
     failed_words = _words(failed)
-    n_shared = len(words & failed_words)
-    n_all = len(words | failed_words)
+    shared = words & failed_words
+    either = words | failed_words
+    n_shared = len(shared)
+    n_all = len(either)
     if n_shared < _ALIKE * n_all:
         return False
     return not went_wrong(action)
@@ -372,6 +384,7 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     label = _label(action, trajectory.agent)
     name, values = call_of(action.action)
     shown = _shown(name, values, action)
+
     # What an action says may be copied from a tool's answer.
     source = "tool"
     if error:
@@ -407,8 +420,13 @@ def _run_steps(actions: Iterable[CapturedAction]) -> list[RunStep]:
         deed = RunStep(index, "agent", text[:_READ_CHARACTERS])
         steps.append(deed)
         result = action.result[:_READ_CHARACTERS]
-        tool = action.tool or "tool"
-        answer = RunStep(index, "tool", result, tool, is_error=False)
+        answer = RunStep(
+            index,
+            "tool",
+            result,
+            action.tool or "tool",
+            is_error=False,
+        )
         steps.append(answer)
     return steps
 
@@ -517,5 +535,8 @@ def _named(labels: Iterable[str]) -> str:
     n_more = len(distinct) - _MOST_NAMED
     if n_more > 0:
         names.append(f"{n_more} more")
-    leading = ", ".join(names[:-1])
-    return " and ".join(filter(None, [leading, names[-1]]))
+    *leading, last = names
+    if not leading:
+        return last
+    listing = ", ".join(leading)
+    return f"{listing} and {last}"

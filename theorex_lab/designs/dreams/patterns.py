@@ -65,6 +65,7 @@ TELLING = re.compile(
     | already
     | rejected
     | panic
+    | accepts[ ](?:at|exactly|between|no|\d)
     """,
     re.I | re.VERBOSE,
 )
@@ -77,6 +78,7 @@ MISUSE = re.compile(
     | unknown[ ](?:flag|option|command|shorthand)
     | unrecogni
     | usage:
+    | accepts[ ](?:at|exactly|between|no|\d)
     | denied
     | cannot[ ]find
     """,

@@ -353,7 +353,12 @@ class Strategies(View):
 
     def _strategy_linked(self, event: Event) -> None:
         body = event.body
-        edge = _edge(body["from_id"], body["to_id"], body["type"], body["weight"])
+        edge = _edge(
+            body["from_id"],
+            body["to_id"],
+            body["type"],
+            body["weight"],
+        )
         source = self.ids.find(edge.source)
         target = self.ids.find(edge.target)
         if source is None or target is None:
@@ -410,8 +415,9 @@ class Strategies(View):
         absorbed = cells["absorbed_by"]
         absorbed_by = self.ids[absorbed - 1] if absorbed else ""
         is_of_strategy = self.constraints["row"] == row
+        numbers = np.flatnonzero(is_of_strategy)
         constraints = []
-        for number in np.flatnonzero(is_of_strategy).tolist():
+        for number in numbers.tolist():
             members = json.loads(self.told[number])
             constraints.append(Constraint(*members))
         state = json.loads(self.states[cells["state"]])
@@ -531,8 +537,9 @@ def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
         row = view.ids.find(strategy_id)
         leads_out = view.links["source"] == row
         leads_in = view.links["target"] == row
+        numbers = np.flatnonzero(leads_out | leads_in)
         edges = []
-        for number in np.flatnonzero(leads_out | leads_in).tolist():
+        for number in numbers.tolist():
             members = json.loads(view.edges[number])
             edges.append(EdgeRow(*members))
         return edges
@@ -623,7 +630,11 @@ class StrategyVectors:
             self._domains = view.rows["domain"][rows].astype(np.int64)
         texts = []
         for state in states:
-            text = strategy_text(state["goal"], state["summary"], state["source"])
+            text = strategy_text(
+                state["goal"],
+                state["summary"],
+                state["source"],
+            )
             texts.append(text)
         self.of(texts)
         keys = [text_key(text) for text in texts]

@@ -24,8 +24,8 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.causal import SUCCESS
 from theorex_lab.designs.causal.advice import GeneAdvice, advice_from, records
 from theorex_lab.designs.causal.design import DESIGN
-from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.items import runs_of
+from theorex_lab.designs.causal.remedies import AGAIN, WITHOUT
 from theorex_lab.designs.causal.settings import CausalSettings
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
