@@ -14,6 +14,7 @@ from theorex_lab.designs.causal import SUCCESS
 from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import gene_text
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL
+from theorex_lab.designs.causal.remedies import AGAIN, says_what_helped
 from theorex_lab.designs.causal.signatures import (
     error_kind_of,
     error_signature_of,
@@ -22,6 +23,7 @@ from theorex_lab.designs.causal.signatures import (
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.briefing.command_roles import TEST, role_of
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.wording import content_words, overlap
 
@@ -41,6 +43,10 @@ _TELLING_CLASSES = frozenset(
         "a crash",
     )
 )
+
+
+# Errors that may pass by themselves.
+_PASSING = (": a timeout", ": a crash")
 
 
 class RemedyRecord(NamedTuple):
@@ -81,7 +87,7 @@ class Experience(View):
     """
 
     name = "causal_experience"
-    code = 1
+    code = 2
     kinds = ("attempt_closed",)
 
     def __init__(self) -> None:
@@ -147,12 +153,30 @@ def where_of(signals: Iterable[str]) -> str:
     if is_of_agents_tool(error):
         return ""
     callee = _callee(parts)
-    kind = parts.get("class", "")
-    if kind not in _TELLING_CLASSES:
-        kind = error_kind_of(error) or kind
-    if callee:
-        return f"after `{callee}`: {kind or 'an error'}"
-    return f"after {kind}" if kind else ""
+    kind = _kind(callee, parts.get("class", ""), error)
+    if not kind:
+        return ""
+    if not callee:
+        return f"after {kind}"
+    return f"after `{callee}`: {kind}"
+
+
+def _kind(callee: str, error_class: str, error: str) -> str:
+    """Return what kind of error it was, in words; '' where nothing tells it.
+
+    Whatever else a test prints that fails, it is a failed test.
+    """
+    if error_class in _TELLING_CLASSES:
+        return error_class
+    kind = error_kind_of(error)
+    words = tuple(callee.split())
+    if role_of(words) == TEST and "not found" not in kind:
+        return "a failed test"
+    if kind:
+        return kind
+    if error_class == "an error":
+        return ""
+    return error_class
 
 
 def _callee(parts: Mapping[str, str]) -> str:
@@ -215,12 +239,24 @@ def remedy_records(home: Home) -> list[RemedyRecord]:
 def told_records(records: Sequence[RemedyRecord]) -> list[RemedyRecord]:
     """Return the records that are worth telling of one kind of error.
 
-    What was tried once is told only where nothing else is known.
+    What was tried once is told only where nothing else is known. What helped is told
+    where it says what to do.
     """
-    repeated = [record for record in records if record.n >= TOLD_FROM]
-    if repeated:
-        return repeated
-    return list(records)
+    telling = [record for record in records if _says_what_to_do(record)]
+    repeated = [record for record in telling if record.n >= TOLD_FROM]
+    return repeated or telling
+
+
+def _says_what_to_do(record: RemedyRecord) -> bool:
+    """Return whether a record says what to do, or what not to.
+
+    After an error that may pass by itself, the same call again is something to do.
+    """
+    if not record.has_helped:
+        return True
+    if record.words == AGAIN and record.where.endswith(_PASSING):
+        return True
+    return says_what_helped(record.words)
 
 
 def advice_in_words(home: Home, signals: Sequence[str] = ()) -> list[str]:
@@ -246,7 +282,7 @@ def advice_in_words(home: Home, signals: Sequence[str] = ()) -> list[str]:
     lines = []
     for where_met in places:
         records = told_records(by_place[where_met])
-        if not signals and records[0].n < TOLD_FROM:
+        if not records or (not signals and records[0].n < TOLD_FROM):
             continue
         lines += _lines_of_place(where_met, records)
         if len(lines) >= _MOST_GROUPS * _MOST_REMEDIES:
