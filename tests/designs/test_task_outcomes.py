@@ -87,7 +87,12 @@ def worked_on(lab: Lab, *steps: str | dict[str, Any]) -> Trajectory:
         ([EDIT, "fix the till"], "failure", "asked again"),
         ([EDIT, "continue"], "unknown", ""),
         ([EDIT, "what is the status?"], "unknown", ""),
-        ([EDIT, "add a test"], "unknown", ""),
+        ([EDIT, "add a test"], "success", "went on"),
+        ([{"tool": "edit_file_v2"}, "add a test"], "success", "went on"),
+        ([EDIT, RED, "add a test"], "failure", "tests"),
+        ([{"tool": "Read"}, "add a test"], "unknown", ""),
+        ([EDIT, "check the shelf"], "unknown", ""),
+        ([EDIT, "could you add a test?"], "unknown", ""),
     ],
 )
 def test_what_follows_says_how_it_came_out(
