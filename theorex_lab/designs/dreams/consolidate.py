@@ -724,8 +724,10 @@ def kind_of(action: str) -> str:
     """
     text = action[:_READ_CHARACTERS]
     call = patterns.NAMED.match(text)
-    if call is None:
-        text = step_in_words(text) or text
+    words = step_in_words(text)
+    is_in_words = bool(words) and words != text.strip()
+    if call is None or is_in_words:
+        text = words or text
         text = patterns.QUOTED.sub(_quoted_path, text)
         text = re.sub(r"\d+", "0", text).lower()
         return one_line(text, _READ_CHARACTERS)

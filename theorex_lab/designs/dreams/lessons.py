@@ -114,10 +114,8 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
 
 
 def _is_passing(action: CapturedAction) -> bool:
-    """Return whether an action is a shell line that only looks, echoes or tries."""
-    if not action.changed:
-        return False
-    if not _is_shell_line(action):
+    """Return whether an action of a tool only looks, echoes or tries, or tells nothing."""
+    if not action.changed or not action.tool:
         return False
     return not step_in_words(action.action)
 

@@ -8,11 +8,12 @@ from theorex_lab.memory.briefing.step_words import step_in_words
 from theorex_lab.text.line import one_line
 
 MOST_SHOWN_STEPS = 12
-_SHARED_FROM = 3  # runs from which a step has to be one of several
+_SHARED_FROM = 2  # runs from which a step has to be one of several
 _FEWEST_SHARED = 2
 _STEP_CHARACTERS = 200
 _EDIT = "Edit "
 _MOST_FILES = 3
+_WORDS_OF_PROGRAM = 2
 _CHECKS = ("Run the tests", "Check the code", "Format the code", "Build")
 
 
@@ -33,25 +34,68 @@ def procedure_steps(
 ) -> list[ProcedureStep]:
     """Return the steps of a strategy in words, in their order.
 
-    Of a strategy of three runs or more, they are the steps that were done at least
-    twice, where there are two such steps; its edits are one step, which names the files
-    that were edited most. Of many, those done most often stay.
+    Of a strategy of several runs, they are the steps that were done at least twice,
+    where there are two such steps. Its edits are one step, which names the files that
+    were edited most; those of one run are one where they follow each other. Checks of
+    one kind are one step. Of many, those done most often stay.
 
     Args:
         strategy: The strategy.
         most: How many at most.
     """
-    steps = _distinct(_ordered(strategy))
-    if strategy.runs >= _SHARED_FROM:
-        shared = [step for step in steps if step.seen > 1]
-        if len(shared) >= _FEWEST_SHARED:
-            steps = shared
-        steps = _with_edits_as_one(steps)
+    steps = _with_checks_as_one(_distinct(_ordered(strategy)))
+    shared = [step for step in steps if step.seen > 1]
+    if strategy.runs >= _SHARED_FROM and len(shared) >= _FEWEST_SHARED:
+        steps = _with_edits_as_one(shared)
+    else:
+        steps = _with_edits_in_a_row_as_one(steps)
     if len(steps) <= most:
         return steps
     by_times = sorted(range(len(steps)), key=lambda index: -steps[index].seen)
     most_done = sorted(by_times[:most])
     return [steps[index] for index in most_done]
+
+
+def _with_checks_as_one(steps: list[ProcedureStep]) -> list[ProcedureStep]:
+    """Return steps whose checks of one kind stand as the one done most, at its place."""
+    most_by_kind: dict[str, ProcedureStep] = {}
+    for step in steps:
+        kind = _check_kind(step)
+        most = most_by_kind.get(kind)
+        if kind and (most is None or step.seen > most.seen):
+            most_by_kind[kind] = step
+    left = []
+    for step in steps:
+        kind = _check_kind(step)
+        if not kind or most_by_kind[kind] is step:
+            left.append(step)
+    return left
+
+
+def _check_kind(step: ProcedureStep) -> str:
+    """Return what kind of check a step is, with its program; '' for another step."""
+    kind, _, command = step.text.partition(" (`")
+    if kind not in _CHECKS or ", then " in command:
+        return ""
+    program = " ".join(command.split()[:_WORDS_OF_PROGRAM])
+    return f"{kind} {program}"
+
+
+def _with_edits_in_a_row_as_one(steps: list[ProcedureStep]) -> list[ProcedureStep]:
+    """Return steps in which edits that follow each other are one."""
+    joined: list[ProcedureStep] = []
+    edits: list[ProcedureStep] = []
+    for step in steps:
+        if step.text.startswith(_EDIT):
+            edits.append(step)
+            continue
+        if edits:
+            joined.append(_one_edit(edits))
+            edits = []
+        joined.append(step)
+    if edits:
+        joined.append(_one_edit(edits))
+    return joined
 
 
 def _with_edits_as_one(steps: list[ProcedureStep]) -> list[ProcedureStep]:

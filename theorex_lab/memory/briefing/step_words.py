@@ -4,6 +4,7 @@ A shell line is read command by command, without what only looks or echoes, with
 here-documents and temporary paths. English: the words stand in this module.
 """
 
+import json
 import re
 from functools import lru_cache
 
@@ -15,6 +16,7 @@ from theorex_lab.memory.briefing.command_roles import (
     REVIEW,
     RUN,
     TEST,
+    asks_for_help,
     general_text,
     is_everyday,
     is_general,
@@ -38,6 +40,7 @@ _EDITS = re.compile(
 # Tools of agents that only look, plan or ask.
 _LOOKS = re.compile(
     r"read\w*|grep\w*|glob\w*|ls|list_?dir\w*|codebase_search|file_search|web_?search"
+    r"|(?!search_?replace)\w*(?:grep|search|lints|diagnostics)\w*"
     r"|web_?fetch|todo\w*|task\w*|exit_?plan\w*|enter_?plan\w*|ask_?user\w*|skill|agent"
     r"|bash_?output|kill_?(?:shell|bash)|fetch_rules|notebook_?read|tool_?search",
     re.I,
@@ -88,13 +91,19 @@ _WORDS_BY_FILE_COMMAND = {"rm": "Remove", "mv": "Move", "cp": "Copy"}
 # Subcommands of `gh pr` and of git that only look.
 _LOOKS_AT_VERSIONS = frozenset(
     "status log diff show branch blame remote rev-parse ls-files fetch add config"
-    " describe reflog shortlog cat-file view list checks".split()
+    " describe reflog shortlog cat-file view list checks grep ls-tree merge-base"
+    " rev-list check-ignore".split()
 )
 _SHELL_WORDS = frozenset("if for while then do done fi else { } ( ) ! function".split())
 _PROSE = re.compile(r"[A-Z][^`$|&;]*[.!?:]\s*$", re.S)
 _WORDS_OF_PROSE = 8
 # Programs that run a text that was written for the moment.
 _INTERPRETERS = re.compile(r"(?:python[\d.]*|node|bun|ruby|perl|bash|sh|zsh|deno|php)$")
+# What a call of a tool was given: the line of a shell, or the file that it edits.
+_COMMAND_OF_CALL = re.compile(r'\{"(?:command|cmd)":\s?"((?:[^"\\]|\\.)*)')
+_FILE_OF_CALL = re.compile(r"\b(?:file|path)[\"':\s]+([\w@+./-]*\w\.\w{1,5})\b", re.I)
+# Ids of one time, such as "task#012" and "order007".
+_ID_OF_ONE_TIME = re.compile(r"(?<=[A-Za-z]#)\d+\b|(?<=[A-Za-z])0\d+\b")
 # A number that names a folder or begins a file's name, such as that of a task.
 _NUMBERED_PART = re.compile(r"(?<![\w.-])\d{2,}(?=[/_-]|$)")
 _INLINE = frozenset(("-c", "-e", "-", "--eval", "-p"))
@@ -113,7 +122,7 @@ def step_in_words(action: str) -> str:
     >>> step_in_words("echo '=== here ==='")
     ''
     """
-    text = action.strip()
+    text = _line_of_call(action.strip())
     words = _call_in_words(text)
     if words is not None:
         return one_line(words, _STEP_CHARACTERS)
@@ -125,14 +134,31 @@ def step_in_words(action: str) -> str:
     return _joined(list(dict.fromkeys(phrases)))
 
 
+def _line_of_call(text: str) -> str:
+    """Return the line that a call gives to a shell; any other action as it is."""
+    call = _CALL.match(text)
+    if call is None:
+        return text
+    given = _COMMAND_OF_CALL.match(text, call.end())
+    if given is None:
+        return text
+    try:
+        line = json.loads(f'"{given[1]}"', strict=False)
+    except ValueError:  # cut within a sign
+        return given[1]
+    return str(line)
+
+
 def _call_in_words(text: str) -> str | None:
     """Return a call of a tool, or a message, in words; None for a shell line."""
     call = _CALL.match(text)
     if _is_look(text, call):
         return ""
     if call:
-        is_unnamed_edit = bool(_EDITS.fullmatch(call[1])) and "{" in text
-        return "" if is_unnamed_edit else text
+        if "{" not in text or not _EDITS.fullmatch(call[1]):
+            return text
+        file = _FILE_OF_CALL.search(text)
+        return f"Edit {_in_code(file[1])}" if file else ""
     tool = _TOOL_AND_FILES.match(text)
     if tool and _EDITS.fullmatch(tool[1]):
         return f"Edit {_in_code(tool[2])}"
@@ -170,16 +196,20 @@ def _joined(phrases: list[str]) -> str:
     if not phrases:
         return ""
     first, *others = phrases[:_MOST_COMMANDS]
-    parts = [first]
-    parts += [f"then {phrase[:1].lower()}{phrase[1:]}" for phrase in others]
-    return one_line(", ".join(parts), _STEP_CHARACTERS)
+    sentence = one_line(first, _STEP_CHARACTERS)
+    for phrase in others:
+        longer = f"{sentence}, then {phrase[:1].lower()}{phrase[1:]}"
+        if len(longer) > _STEP_CHARACTERS:
+            break
+        sentence = longer
+    return sentence
 
 
 def _command_in_words(command: SimpleCommand) -> str:
     """Return a command in words; '' for one that looks, or is of one time only."""
     work = launched(command.words)
     is_shell = not work or command.words[0] in _SHELL_WORDS
-    if is_shell or _TEMPORARY.search(command.text):
+    if is_shell or _TEMPORARY.search(command.text) or asks_for_help(command.words):
         return ""
     if work[0] in ("git", "gh", "gh pr"):
         return _versions_in_words(command, work)
@@ -201,10 +231,11 @@ def _program_in_words(command: SimpleCommand) -> str:
     """Return a command of a project's program in words."""
     role = role_of(command.words)
     shown = program_of(command.words)
-    if role == RUN and not command.is_whole:
+    if not command.is_whole and (role == RUN or not role):
         return ""
     if command.is_whole:
-        shown = one_line(general_text(command), _COMMAND_CHARACTERS)
+        general = _ID_OF_ONE_TIME.sub("<number>", general_text(command))
+        shown = one_line(general, _COMMAND_CHARACTERS)
     if "\n" in shown or not shown:
         return ""
     if role == INSTALL and not is_general(command.words):
@@ -243,7 +274,8 @@ def _first_operand(work: tuple[str, ...]) -> str:
 def _files_in_words(work: tuple[str, ...]) -> str:
     """Return a command that moves or removes files in words."""
     operands = [f"`{word}`" for word in work[1:] if not word.startswith("-")]
-    if not operands:
+    fewest = 1 if work[0] == "rm" else 2
+    if len(operands) < fewest or any("$" in word for word in operands):
         return ""
     words = _WORDS_BY_FILE_COMMAND[work[0]]
     if work[0] == "rm":
