@@ -39,7 +39,7 @@ from theorex_lab.designs.dreams.trajectories import (
 from theorex_lab.journal.columns import Table
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.annotations import Marks
-from theorex_lab.memory.briefing.step_words import step_in_words, step_kind
+from theorex_lab.memory.briefing.step_words import step_in_words, step_kinds
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
@@ -96,8 +96,9 @@ class StrategyVectorsOfScope:
         nearest = []
         for row in best_rows.tolist():
             score = float(scores[row])
-            if score > _ASLEEP:
-                nearest.append((ids[row], score))
+            if score <= _ASLEEP:
+                continue
+            nearest.append((ids[row], score))
         return nearest
 
     def loses(
@@ -588,10 +589,11 @@ def _has_checked_edit(kinds: frozenset[str]) -> bool:
 
 def _step_kinds(strategy: Strategy) -> frozenset[str]:
     """Return the kinds of the steps and branches of a strategy."""
-    kinds = {step_kind(step.action) for step in strategy.steps}
+    kinds: set[str] = set()
+    for step in strategy.steps:
+        kinds |= step_kinds(step.action)
     for branch in strategy.branches:
-        kinds.add(step_kind(branch.step.action))
-    kinds.discard("")
+        kinds |= step_kinds(branch.step.action)
     return frozenset(kinds)
 
 
@@ -724,10 +726,9 @@ def kind_of(action: str) -> str:
     """
     text = action[:_READ_CHARACTERS]
     call = patterns.NAMED.match(text)
-    words = step_in_words(text)
-    is_in_words = bool(words) and words != text.strip()
-    if call is None or is_in_words:
-        text = words or text
+    in_words = step_in_words(text)
+    if call is None or in_words not in ("", text.strip()):
+        text = in_words or text
         text = patterns.QUOTED.sub(_quoted_path, text)
         text = re.sub(r"\d+", "0", text).lower()
         return one_line(text, _READ_CHARACTERS)

@@ -151,7 +151,9 @@ _NO_WORK = frozenset(
     don't dont didn't doesn't can't what's that's it's i'm i'll i've we're we'll you're
     there's never always only actually maybe also phase line option step part task issue
     yes no both none all some many seems looks call suggest figure turn provide
-    what why how when where which who whose and or but with from into about
+    what why how when where which who whose and or but with from into about since
+    after before because once unless while though ran went got saw did made took had
+    was were tried found looked
     """.split()
 )
 # An order as English has it: a verb in its plain form, and what it is done to.
@@ -278,9 +280,9 @@ def _without_references(text: str) -> str:
 
 
 def _short_path(path: re.Match[str]) -> str:
-    """Return a path as it is; '' for one that is long or of one day."""
+    """Return a path as it is; for one that is long or of one day "file"."""
     is_of_once = len(path[0]) > _LONGEST_PATH or _DAY.search(path[0])
-    return "" if is_of_once else path[0]
+    return "file" if is_of_once else path[0]
 
 
 def _mentions_named(text: str) -> str:
