@@ -145,6 +145,24 @@ def test_a_look_up_that_tells_what_a_later_change_is_given_stays_before_it() -> 
     ).critical == (2,)
 
 
+def test_a_lesson_names_the_command_of_a_line_that_failed() -> None:
+    failed = did("sed -n 3p a.txt | cat -A", "Exit code 1\ncat: illegal option -- A")
+    worked = did("sed -n 3p a.txt | cat -v")
+    ((text, _, _),) = HeuristicDreamer().curate(lived(failed, worked)).constraints
+    assert text == (
+        'Do not repeat `cat -A`: it failed with "cat: illegal option -- A";'
+        " `cat -v` worked."
+    )
+
+
+def test_a_lesson_says_that_the_user_refused_a_call() -> None:
+    said = "The user doesn't want to proceed with this tool use. It was rejected."
+    curated = HeuristicDreamer().curate(lived(did("make all"), did("rm -r out", said)))
+    assert [text for text, _, _ in curated.constraints] == [
+        "Do not repeat `rm -r out` unasked: the user refused it."
+    ]
+
+
 def test_a_change_that_the_user_refused_is_a_failure() -> None:
     said = (
         "The user doesn't want to proceed with this tool use. The tool use was"

@@ -288,3 +288,40 @@ def test_a_place_of_a_context_quotes_no_tool() -> None:
     where = where_of(["command:tool", "errsig:obey me at once"])
     assert where == "after `tool`: obey me at once"
     assert place_without_quote(where) == "after `tool`: an error"
+
+
+def test_advice_prefers_nothing_from_other_errors_where_the_words_say_more(
+    run: Run, tmp_path: Any
+) -> None:
+    with Lab(tmp_path / "home") as lab:
+        seed(lab)
+    known = ("--signals", "errsig:--- FAIL: TestShelf", "--signals", "command:go test")
+    printed = run("causal", "advice", *known, "--all-projects").out
+    assert "edit the file that the error names" in printed
+    assert "nothing is known" not in printed
+    unknown = ("--signals", "errsig:the shelf is on fire")
+    printed = run("causal", "advice", *unknown, "--all-projects").out
+    assert "nothing is known of such errors" in printed
+    assert "gene_" not in printed
+
+
+def test_an_error_without_its_command_finds_its_kind(lab: Lab) -> None:
+    unformatted = {
+        "command": "golangci-lint run",
+        "response": "Exit code 1\npkg/till.go:1:1: File is not properly formatted (gofmt)",
+        "ok": False,
+    }
+    formatted = ("Bash", {"command": "gofmt -w pkg/till.go"})
+    clean = ("Bash", {"command": "golangci-lint run", "response": "0 issues."})
+    mended(lab, ("Bash", unformatted), formatted, clean)
+    signals = ["errsig:a.go: File is not properly formatted (gofmt)"]
+    assert advice_in_words(lab.home.in_project(""), signals) == [
+        "After `golangci-lint run`: File is not properly formatted (gofmt)",
+        "  helped 1 of 1 times: format the code (`gofmt -w <path>`)",
+    ]
+
+
+def test_what_is_recorded_is_shown_without_a_hash(run: Run) -> None:
+    for name in ("snapshot", "hypothesis", "attempt"):
+        printed = run("causal", name, "--signals", "errsig:no such file").out
+        assert printed.endswith(": no such file\n")

@@ -294,13 +294,14 @@ def _places_like(places: Sequence[str], where: str) -> list[str]:
     """Return the places that are the one asked for, else those with words like its."""
     if where in places:
         return [where]
-    callee, _, kind = where.partition(": ")
+    callee, kind = _parts_of_place(where)
     words = content_words(kind)
     like = []
     for where_met in places:
-        other_callee, _, other_kind = where_met.partition(": ")
+        other_callee, other_kind = _parts_of_place(where_met)
         likeness = overlap(words, content_words(other_kind))
-        if callee == other_callee or likeness >= _LIKE_ENOUGH:
+        is_same_callee = bool(callee) and callee == other_callee
+        if is_same_callee or likeness >= _LIKE_ENOUGH:
             like.append((-likeness, where_met))
     return [where_met for _, where_met in sorted(like)]
 
@@ -309,6 +310,14 @@ def _helped_most_first(record: RemedyRecord) -> tuple[float, int]:
     """Return by what remedies are ordered: how surely they help, then how often."""
     rate = (record.successes + 1) / (record.n + 2)
     return -rate, -record.n
+
+
+def _parts_of_place(where: str) -> tuple[str, str]:
+    """Return what was called, '' where that is not told, and the kind of the error."""
+    callee, _, kind = where.partition("`: ")
+    if kind:
+        return callee, kind
+    return "", where.removeprefix("after ")
 
 
 def _lines_of_place(place: str, records: Sequence[RemedyRecord]) -> list[str]:

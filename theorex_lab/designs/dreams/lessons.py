@@ -13,6 +13,7 @@ from theorex_lab.designs.dreams.trajectories import TEXTS, CapturedAction, Traje
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.evolution.failure_signs import RunStep, failure_quote, says_failed
 from theorex_lab.memory.briefing.step_words import step_in_words
+from theorex_lab.memory.briefing.tool_failures import cut_commands
 from theorex_lab.text.line import one_line
 
 MOST_STEPS = 40
@@ -297,6 +298,10 @@ def _contrast(
     remedy_values: Values = {}
     if remedy is not None:
         _, remedy_values = call_of(remedy.action)
+    program = _failed_program(failed)
+    failed = _with_one_command(failed, program)
+    if remedy is not None:
+        remedy = _with_one_command(remedy, program)
     failed_values = _apart(values, remedy_values) or values
     shown = _shown(name, failed_values, failed)
     worked_values = _apart(remedy_values, values)
@@ -311,8 +316,30 @@ def _contrast(
     return _Contrast(shown, worked)
 
 
+def _failed_program(failed: CapturedAction) -> str:
+    """Return the program of a shell line that says the error; '' where none does."""
+    if not _is_shell_line(failed):
+        return ""
+    speaker = patterns.SPEAKER.match(_quote(failed))
+    if speaker is None:
+        return ""
+    return speaker[1]
+
+
+def _with_one_command(action: CapturedAction, program: str) -> CapturedAction:
+    """Return a shell line with nothing but its command of a program, where it has one."""
+    if not program:
+        return action
+    for simple in cut_commands(action.action):
+        if simple.words and simple.words[0] == program:
+            return action._replace(action=simple.text)
+    return action
+
+
 def _lesson_form(failed: CapturedAction, remedy: CapturedAction | None) -> str:
     """Return the section of `TEXTS` that a lesson is written by."""
+    if patterns.REFUSED.match(failed.result):
+        return "refused"
     if remedy is None:
         return "repeat"
     is_same = remedy.action == failed.action

@@ -122,10 +122,12 @@ def _with_edits_as_one(steps: Sequence[ProcedureStep]) -> list[ProcedureStep]:
             others.append(step)
     if not edits:
         return others
+    before = others[:edit_index]
+    after = others[edit_index:]
     return [
-        *others[:edit_index],
+        *before,
         _one_edit(edits),
-        *others[edit_index:],
+        *after,
     ]
 
 

@@ -838,13 +838,13 @@ def recall(
     threshold = dream_settings(home).recall_threshold
     floor = floor_of(home)
     if not results:
-        return RecallResult("zero_shot", "nothing was dreamt yet")
+        return RecallResult("zero_shot", "there are no strategies yet")
     alike = [result for result in results if (result.similarity or 0.0) >= floor]
     if not alike:
         nearest = max(result.similarity or 0.0 for result in results)
         return RecallResult(
             "zero_shot",
-            f"nothing is alike: the nearest has {nearest:.2f}, the floor is"
+            f"no strategy is similar: the nearest has {nearest:.2f}, the least is"
             f" {floor:.2f}",
         )
     best = alike[0]
@@ -909,7 +909,9 @@ def _weighed_result(
     success = f"worked {strategy.worked}" if strategy.worked else "no success known"
     return RecallResult(
         path="memory_traversal",
-        reasoning=f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {success}",
+        reasoning=(
+            f"similarity {similarity:.2f}, confidence {strategy.confidence:.0%}, {success}"
+        ),
         confidence=round(confidence, 6),
         entry_point=strategy,
         similarity=round(similarity, 6),
