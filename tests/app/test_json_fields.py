@@ -77,8 +77,10 @@ CASES = [
     # bring in and look after
     Case("ingest", "docs"),
     Case("ingest", "--kind code till"),
-    Case("maintain", "--replay --no-vectors", 1),
-    Case("maintain"),
+    Case("maintain", "--replay --no-vectors --design facts", 1),
+    Case(
+        "maintain", "--design facts --design dreams --design causal --design research"
+    ),
     Case("maintain", "--schedule cron", 2),
     Case("audit"),
     Case("projects", saves={"old": "projects.0.project", "new": "projects.1.project"}),
