@@ -119,12 +119,28 @@ def _by_success(
 
 
 def _sections(home: Home) -> Iterator[tuple[Design | None, Section]]:
-    """Yield the sections that offer a briefing something, and whose each is."""
+    """Yield the sections that offer a briefing something, and whose each is.
+
+    A design that is not active is asked only where something was recorded of it.
+    """
     yield None, SUMMARY
     yield None, DOCUMENTS
+    active = home.active
     for design in home.designs:
-        for section in design.sections:
-            yield design, section
+        if design in active or _has_records(home, design):
+            for section in design.sections:
+                yield design, section
+
+
+def _has_records(home: Home, design: Design) -> bool:
+    """Return whether there is any event of a design's own kinds.
+
+    One without kinds of its own may have some.
+    """
+    if not design.sections or not design.kinds:
+        return bool(design.sections)
+    events = home.journal.tail(0, kinds=list(design.kinds))
+    return next(events, None) is not None
 
 
 def _pinned(home: Home) -> frozenset[str]:
