@@ -25,6 +25,8 @@ from theorex_lab.evolution.replay import replay_maintenance
 from theorex_lab.journal.replayed import ReplayedJournal
 from theorex_lab.memory.contract import Holding
 
+pytestmark = pytest.mark.usefixtures("every_design_active")
+
 UNSEEN = "events that no maintenance has read"
 WEEK = 7 * DAY
 

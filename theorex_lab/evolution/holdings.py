@@ -12,8 +12,8 @@ def holdings_in(home: Home, agent: str | None = None) -> list[Holding]:
     """Return how much of each thing a home holds, and how much waits.
 
     What the designs hold comes first, in their order. What waits for maintenance names
-    the command that runs it for what waits here. Nothing that waits is left out where
-    it is 0.
+    the command that runs it for what waits here; for designs that are not active
+    nothing waits. Nothing else that waits is left out where it is 0.
 
     Args:
         home: The home.
@@ -21,9 +21,13 @@ def holdings_in(home: Home, agent: str | None = None) -> list[Holding]:
     """
     unseen = waiting_for_maintenance(home, agent)
     holdings: list[Holding] = []
+    active = home.active
     for design in home.designs:
-        if design.holdings is not None:
-            holdings += design.holdings(home, agent)
+        if design.holdings is None:
+            continue
+        for holding in design.holdings(home, agent):
+            if design in active or not holding.waits:
+                holdings.append(holding)
     projects = known_projects(home)
     log = OutcomeLog(home)
     outcomes = log.outcomes(agent=agent)

@@ -673,7 +673,8 @@ class Lab:
         """Return the state of the home.
 
         The state is the home, the number of its events, the embedder in use, and the state
-        of each design (see `Design.status`). `holds` is how much there is of each thing,
+        of each design (see `Design.status`). `active` names the designs that take part by
+        themselves. `holds` is how much there is of each thing,
         and `waits` what waits, with the command that helps. `bad_events` are those that
         the method of this name returns. In a lab of a project it counts memory of the
         project and memory without one, and the events that were captured in it.
@@ -696,6 +697,7 @@ class Lab:
             "home": str(self.folder),
             "project": self.home.project,
             "events": self._n_events(),
+            "active": [design.name for design in self.home.active],
         }
         for part in reversed(
             design_parts

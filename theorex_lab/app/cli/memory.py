@@ -251,7 +251,7 @@ def status(agent: str | None) -> None:
     An event that cannot be used is set aside and listed with the command that erases
     it.
 
-    JSON: {home, project, events, facts, dreams, causal, research, concepts,
+    JSON: {home, project, events, active, facts, dreams, causal, research, concepts,
     observations, agents: [{agent, concepts, tiers, top}], decay_law, holds: [{what, n}],
     waits: [{what, n, do}], bad_events: [{seq, id, kind, why, do}], embedder, vectors}
     """
@@ -265,6 +265,7 @@ def status(agent: str | None) -> None:
     lines = [f"home      {result['home']}", f"events    {result['events']}"]
     for row in result["holds"]:
         lines.append(f"{row['n']:8d}  {row['what']}")
+    lines.append(f"active    {', '.join(result['active'])}{_other_designs(lab)}")
     for row in result["waits"]:
         lines.append(f"waits     {row['n']} {row['what']} → {row['do']}")
     lines.append(f"law       {result['decay_law']}")
@@ -282,6 +283,16 @@ def status(agent: str | None) -> None:
         lines += [f"{row['agent']}: {tiers}", f"    hottest: {', '.join(row['top'])}"]
     lines += [BadEvent(**row).told for row in result["bad_events"]]
     emit(result, "\n".join(lines))
+
+
+def _other_designs(lab: Lab) -> str:
+    """Return which designs learn only when asked, and how; '' where all are active."""
+    active = lab.home.active
+    others = [design.name for design in lab.home.designs if design not in active]
+    if not others:
+        return ""
+    listed = ", ".join(others)
+    return f" (only when asked, by `theorex maintain --design NAME`: {listed})"
 
 
 def _waiting_vectors(vectors: EmbeddedTexts) -> list[dict[str, Any]]:
