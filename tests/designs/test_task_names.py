@@ -93,6 +93,7 @@ def test_conversation_names_no_task(prompt: str) -> None:
         ('edit_file_v2({"text":"Edit file: src/till.py"})', "Edit `src/till.py`"),
         ('rip_raw_search({"query":"till"})', ""),
         ('Edit({"text":""})', ""),
+        ('delete_file({"text":"Explanation: it is old"})', ""),
         ("bun run src/cli.ts orders --help", ""),
         ("git grep till", ""),
         ('mv "$OLD/a.db" $NEW', ""),

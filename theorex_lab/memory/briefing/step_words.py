@@ -181,8 +181,12 @@ def _call_in_words(text: str) -> str | None:
 
 
 def _edit_in_words(text: str, tool: str) -> str:
-    """Return a call of a tool in words; '' for an edit that names no file."""
-    if "{" not in text or not _EDITS.fullmatch(tool):
+    """Return a call of a tool in words; '' for a change that names no file."""
+    if "{" not in text:
+        return text
+    if _DELETES.fullmatch(tool):
+        return ""
+    if not _EDITS.fullmatch(tool):
         return text
     file = _FILE_OF_CALL.search(text)
     if file is None:
