@@ -195,6 +195,10 @@ CASES = [
     Case("dreams recall", "'print the tax on the receipt'"),
     Case("dreams traverse", "{strategy}"),
     Case("dreams undo", "{strategy}"),
+    Case("dreams export", "memory.db"),
+    Case("dreams import", "memory.db"),
+    Case("dreams export-training-data", "--output chats.jsonl --outcome ''"),
+    Case("dreams prepare-sft-dataset", "--input chats.jsonl"),
     # causal
     Case("causal snapshot", "--signals log_error"),
     Case("causal hypothesis", "--signals log_error --gene retry"),

@@ -3,7 +3,14 @@
 from functools import cached_property
 from typing import Any
 
-from theorex_lab.designs.dreams import ISA_VERSION, consolidate, engine
+from theorex_lab.designs.dreams import (
+    ISA_VERSION,
+    consolidate,
+    engine,
+    sqlite_export,
+    sqlite_import,
+    training,
+)
 from theorex_lab.designs.dreams import capture as captured
 from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.trajectories import (
@@ -45,6 +52,9 @@ class Dreams(DesignApi):
     undo_merge = on_home(consolidate.undo_merge)
     begin_traversal = on_home(made.begin_traversal)
     next_step = on_home(made.next_step)
+    export_sqlite = on_home(sqlite_export.export_sqlite)
+    import_sqlite = on_home(sqlite_import.import_sqlite)
+    training_data = on_home(training.training_chats)
 
     def query(
         self, text: str, *, domain: str | None = None, top: int | None = None
