@@ -182,3 +182,13 @@ def test_training_data_is_lines_of_the_agents_own(
     assert everything.count('"messages"') == 4
     assert "sage knows" not in everything
     assert client.get("/export/training-data?outcome=won").status_code == 422
+
+
+def test_versions_of_the_instruction_set(client: httpx.Client) -> None:
+    versions = client.get("/isa/version").json()
+    assert versions == {"current": "1.0", "supported": ["1.0"]}
+    assert client.get("/stats").json()["isa_version"] == "1.0"
+    body = {"goal": "mend it", "actions": [], "isa_version": "1.0"}
+    assert client.post("/traces", json=body).status_code == 200
+    refused = client.post("/traces", json={**body, "isa_version": "7.0"})
+    assert (refused.status_code, "latest, 1.0" in refused.text) == (422, True)

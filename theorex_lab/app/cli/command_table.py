@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from theorex_lab.designs.causal import commands as causal_commands
     from theorex_lab.designs.dreams import commands as dream_commands
     from theorex_lab.designs.dreams import file_commands as dream_file_commands
+    from theorex_lab.designs.dreams import isa_commands as dream_isa_commands
     from theorex_lab.designs.facts import commands as fact_commands
     from theorex_lab.designs.research import commands as research_commands
     from theorex_lab.designs.theorex import commands as theorex_commands
@@ -49,6 +50,7 @@ else:
     causal_commands = LazyModule("theorex_lab.designs.causal.commands")
     dream_commands = LazyModule("theorex_lab.designs.dreams.commands")
     dream_file_commands = LazyModule("theorex_lab.designs.dreams.file_commands")
+    dream_isa_commands = LazyModule("theorex_lab.designs.dreams.isa_commands")
     fact_commands = LazyModule("theorex_lab.designs.facts.commands")
     research_commands = LazyModule("theorex_lab.designs.research.commands")
     theorex_commands = LazyModule("theorex_lab.designs.theorex.commands")
@@ -771,6 +773,21 @@ def _dreams() -> CommandGroupEntry:
                 lambda: dream_file_commands.dream_prepare_sft_dataset,
                 "Thin, balance and split a file of chats.",
                 "prepare_sft_dataset.py",
+            ),
+            CommandEntry(
+                "isa-versions",
+                lambda: dream_isa_commands.isa_versions,
+                "List the versions of the instruction set.",
+            ),
+            CommandEntry(
+                "isa-parse",
+                lambda: dream_isa_commands.isa_parse,
+                "Check a program of the instruction set.",
+            ),
+            CommandEntry(
+                "isa-run",
+                lambda: dream_isa_commands.isa_run,
+                "Run a program of the instruction set.",
             ),
         ),
         _DREAMS_WORDS,

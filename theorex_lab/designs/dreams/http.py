@@ -16,11 +16,11 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.dreams import (
     DEFAULT_DOMAIN,
     FIDELITY,
-    ISA_VERSION,
     Ended,
     Level,
 )
 from theorex_lab.designs.dreams.face import Dreams
+from theorex_lab.designs.dreams.opcodes import LATEST, get_registry
 from theorex_lab.designs.dreams.strategies import RecallResult
 from theorex_lab.designs.dreams.training import TrainingFilter
 from theorex_lab.memory.contract import Route, RouteRefused
@@ -58,7 +58,8 @@ def isa_version(dreams: Dreams) -> Answer:  # noqa: ARG001
 
     And those that can be read.
     """
-    return {"current": ISA_VERSION, "supported": [ISA_VERSION]}
+    registry = get_registry()
+    return {"current": registry.current(), "supported": registry.all_versions()}
 
 
 def add_trace(
@@ -72,9 +73,13 @@ def add_trace(
     actions: Annotated[list[ActionBody], Field(max_length=10_000)] = [],  # noqa: B006
     tags: list[str] = [],  # noqa: B006
     domain: _Domain = DEFAULT_DOMAIN,
+    isa_version: Annotated[str, Field(max_length=64)] = LATEST,
     agent_id: str = "",
 ) -> Answer:
-    """Capture a trajectory that is over."""
+    """Capture a trajectory that is over.
+
+    isa_version: the version of the instruction set that it was captured by.
+    """
     trace_id, session_id = dreams.capture(
         goal,
         [action.model_dump() for action in actions],
@@ -85,6 +90,7 @@ def add_trace(
         domain=domain,
         tags=tags,
         agent=agent_id,
+        isa_version=isa_version,
     )
     return {"trace_id": trace_id, "session_id": session_id}
 
