@@ -836,18 +836,38 @@ class _Cycle:
         near = self.mind.near(new)
         if not near or near[0][1] >= settings.merge_similarity:
             return []
-        alike = [
-            self.mind.strategies[strategy_id]
-            for strategy_id, cosine in near
-            if cosine >= settings.link_similarity
-        ]
-        if not alike:
+        candidates = self._link_candidates(new, near)
+        if not candidates:
             return []
         try:
-            return list(self.dreamer.links(new, alike[: settings.most_links]))
+            return list(self.dreamer.links(new, candidates))
         except ModelUnavailable as error:
             self.log.append(f"{new.id} is not linked: {error}")
             return []
+
+    def _link_candidates(
+        self, new: Strategy, near: Sequence[tuple[str, float]]
+    ) -> list[Strategy]:
+        """Return the strategies that a new one may be linked with.
+
+        A model is shown those that are alike, since what it says rests on the words
+        alone. A rule looks at what was made, so it sees all of the same scope.
+        """
+        settings = self.mind.settings
+        strategies = self.mind.strategies
+        if isinstance(self.dreamer, ModelDreamer):
+            alike = [
+                strategies[strategy_id]
+                for strategy_id, cosine in near
+                if cosine >= settings.link_similarity
+            ]
+            return alike[: settings.most_links]
+        scope = self.mind.scope(new)
+        return [
+            strategy
+            for strategy in strategies.values()
+            if self.mind.scope(strategy) is scope
+        ]
 
 
 def _is_procedure(trajectory: Trajectory, curated: CuratedTrajectory) -> bool:
