@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from theorex_lab.designs.causal import commands as causal_commands
     from theorex_lab.designs.dreams import commands as dream_commands
+    from theorex_lab.designs.dreams import demo_commands as dream_demo_commands
     from theorex_lab.designs.dreams import file_commands as dream_file_commands
     from theorex_lab.designs.dreams import isa_commands as dream_isa_commands
     from theorex_lab.designs.facts import commands as fact_commands
@@ -49,6 +50,7 @@ else:
     serve = LazyModule("theorex_lab.app.cli.serve")
     causal_commands = LazyModule("theorex_lab.designs.causal.commands")
     dream_commands = LazyModule("theorex_lab.designs.dreams.commands")
+    dream_demo_commands = LazyModule("theorex_lab.designs.dreams.demo_commands")
     dream_file_commands = LazyModule("theorex_lab.designs.dreams.file_commands")
     dream_isa_commands = LazyModule("theorex_lab.designs.dreams.isa_commands")
     fact_commands = LazyModule("theorex_lab.designs.facts.commands")
@@ -788,6 +790,11 @@ def _dreams() -> CommandGroupEntry:
                 "isa-run",
                 lambda: dream_isa_commands.isa_run,
                 "Run a program of the instruction set.",
+            ),
+            CommandEntry(
+                "demo",
+                lambda: dream_demo_commands.dream_demo,
+                "Show an agent without and with what it dreamt.",
             ),
         ),
         _DREAMS_WORDS,

@@ -66,10 +66,12 @@ def links_by_rule(
 
 def _share_file(made: Sequence[str], used: Sequence[str]) -> bool:
     """Return whether one of the files that were made is one of those in use."""
-    for file in made:
-        if any(_is_same_file(file, name) for name in used):
-            return True
-    return False
+    return any(_is_among(file, used) for file in made)
+
+
+def _is_among(file: str, names: Sequence[str]) -> bool:
+    """Return whether one of the names is the file's."""
+    return any(_is_same_file(file, name) for name in names)
 
 
 def made_files(strategy: Strategy) -> list[str]:

@@ -4,15 +4,17 @@ from functools import cached_property
 from typing import Any
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.designs.dreams import capture as captured
 from theorex_lab.designs.dreams import (
+    DEFAULT_DOMAIN,
     consolidate,
     engine,
     sqlite_export,
     sqlite_import,
     training,
 )
+from theorex_lab.designs.dreams import capture as captured
 from theorex_lab.designs.dreams import strategies as made
+from theorex_lab.designs.dreams.agent_adapter import EvolvingMemoryAdapter
 from theorex_lab.designs.dreams.isa import ProgramRun, parse, run
 from theorex_lab.designs.dreams.memory_reads import StrategyReader
 from theorex_lab.designs.dreams.migration import MigrationTransform, check_transform
@@ -89,6 +91,17 @@ class Dreams(DesignApi):
             transforms=self._transforms,
             adapters=self._adapters,
         )
+
+    def adapter(
+        self, *, agent: str = "main", domain: str = DEFAULT_DOMAIN
+    ) -> EvolvingMemoryAdapter:
+        """Return what joins an agent loop and this memory.
+
+        Args:
+            agent: Whose runs they are.
+            domain: What they belong to.
+        """
+        return EvolvingMemoryAdapter(self.home, agent=agent, domain=domain)
 
     def register_migration(self, transform: MigrationTransform) -> None:
         """Carry strategies of a version to another in each dream from now on.
