@@ -1,7 +1,7 @@
 """Tell by a rule which strategies lead to which: what one made, another works with.
 
-A strategy leads to a later one where a step of the first wrote a file anew, and a step
-of the second works with that file without writing it anew itself. Likeness alone is no
+A strategy leads to a later one where a step of the first wrote a whole file, and a step
+of the second works with that file without writing the whole of it itself. Likeness alone is no
 reason: what leads to what is not told by it.
 """
 
@@ -27,7 +27,7 @@ _FILE = re.compile(
     """,
     re.VERBOSE,
 )
-# An action whose first word says that it writes a file anew.
+# An action whose first word says that it writes a whole file.
 _WRITES = re.compile(r"\s*(?:write|create|save|touch|generate)\w*[\s(:]", re.IGNORECASE)
 _REDIRECTED = re.compile(r"(?<![0-9&])>>?\s*['\"]?([^\s'\"|;&<>()]{1,200})")
 _REMOVES = re.compile(r"(?:^|&&|;)\s*(?:rm|git rm|unlink|delete)\b([^;&|]{0,400})")
@@ -75,7 +75,7 @@ def _is_among(file: str, names: Sequence[str]) -> bool:
 
 
 def made_files(strategy: Strategy) -> list[str]:
-    """Return the files that the steps of a strategy wrote anew, and left there."""
+    """Return the files that the steps of a strategy wrote as a whole, and left there."""
     made: dict[str, None] = {}
     for step in strategy.steps:
         action = step.action[:_READ_CHARACTERS]
@@ -87,7 +87,7 @@ def made_files(strategy: Strategy) -> list[str]:
 
 
 def used_files(strategy: Strategy) -> list[str]:
-    """Return the files that a strategy works with and did not write anew before."""
+    """Return the files that a strategy works with and did not write as a whole before."""
     used: dict[str, None] = {}
     written_before: set[str] = set()
     for step in strategy.steps:
@@ -100,7 +100,7 @@ def used_files(strategy: Strategy) -> list[str]:
 
 
 def _written_by(action: str) -> list[str]:
-    """Return the files that an action writes anew."""
+    """Return the files that an action writes as a whole."""
     if _WRITES.match(action):
         first_line, _, _ = action.partition("\n")
         return _files_in(first_line)[:1]

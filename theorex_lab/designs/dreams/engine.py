@@ -43,8 +43,8 @@ from theorex_lab.designs.dreams.migration import (
 )
 from theorex_lab.designs.dreams.providers import (
     BaseLLMProvider,
-    program_of,
-    text_of_provider,
+    provider_program,
+    provider_text,
 )
 from theorex_lab.designs.dreams.settings import DreamSettings, dream_settings
 from theorex_lab.designs.dreams.strategies import (
@@ -402,8 +402,8 @@ def provider_dreamer(
     """
     settings = dream_settings(home)
     return ModelDreamer(
-        program_of(provider),
-        text_of_provider(provider),
+        provider_program(provider),
+        provider_text(provider),
         prompts=prompts_for(home, adapters),
         name=provider.name,
         max_instructions=settings.isa_max_instructions,

@@ -122,7 +122,7 @@ class ScriptedProvider(BaseLLMProvider):
         return self.answers.pop(0)
 
 
-def program_of(provider: BaseLLMProvider) -> Callable[[str], Completion]:
+def provider_program(provider: BaseLLMProvider) -> Callable[[str], Completion]:
     """Return what asks a provider for a program."""
 
     async def ask(prompt: str) -> str:
@@ -132,7 +132,7 @@ def program_of(provider: BaseLLMProvider) -> Callable[[str], Completion]:
     return _asking(provider, ask)
 
 
-def text_of_provider(provider: BaseLLMProvider) -> Callable[[str], Completion]:
+def provider_text(provider: BaseLLMProvider) -> Callable[[str], Completion]:
     """Return what asks a provider for a text."""
 
     async def ask(prompt: str) -> str:

@@ -42,17 +42,17 @@ CREATE TABLE ventas_q3 (
 """
 
 
-class ToolAnswer(NamedTuple):
+class DemoAnswer(NamedTuple):
     """Hold what a tool gave back, and whether it did its work."""
 
     text: str
     ok: bool = True
 
 
-Tool = Callable[[str], ToolAnswer]
+Tool = Callable[[str], DemoAnswer]
 
 
-def sales_db_query(query: str) -> ToolAnswer:
+def sales_db_query(query: str) -> DemoAnswer:
     """Run a query on the sales of a quarter, 18 rows of `ventas_q3`.
 
     Only reading is allowed, and at most 50 rows are shown.
@@ -61,7 +61,7 @@ def sales_db_query(query: str) -> ToolAnswer:
     >>> answer.text.splitlines()[2]
     '1 | 125000'
     >>> sales_db_query("DELETE FROM ventas_q3")
-    ToolAnswer(text='SQL Error: not authorized', ok=False)
+    DemoAnswer(text='SQL Error: not authorized', ok=False)
     """
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute(_SALES)
@@ -74,11 +74,11 @@ def sales_db_query(query: str) -> ToolAnswer:
             cursor = database.execute(query)
             result = cursor.fetchmany(_MOST_ROWS + 1)
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
-            return ToolAnswer(f"SQL Error: {error}", ok=False)
+            return DemoAnswer(f"SQL Error: {error}", ok=False)
     if not result:
-        return ToolAnswer("Query returned 0 rows.")
+        return DemoAnswer("Query returned 0 rows.")
     names = [name for name, *_ in cursor.description]
-    return ToolAnswer(_table(names, result))
+    return DemoAnswer(_table(names, result))
 
 
 def _authorize(action: int, *_: object) -> int:
@@ -95,7 +95,7 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join(lines)
 
 
-def python_calc(code: str) -> ToolAnswer:
+def python_calc(code: str) -> DemoAnswer:
     """Run Python with the standard library alone; return what it printed.
 
     It runs in a process of its own, for five seconds at most. Files, sockets and other
@@ -103,7 +103,7 @@ def python_calc(code: str) -> ToolAnswer:
     mistakes, and no attacker.
 
     >>> python_calc("import math; print(math.sqrt(16))")
-    ToolAnswer(text='4.0', ok=True)
+    DemoAnswer(text='4.0', ok=True)
     >>> python_calc("open('/etc/passwd')").ok
     False
     """
@@ -124,16 +124,16 @@ def python_calc(code: str) -> ToolAnswer:
             )
         except subprocess.TimeoutExpired:
             problem = f"Error: it did not end within {CALC_SECONDS} s"
-            return ToolAnswer(problem, ok=False)
+            return DemoAnswer(problem, ok=False)
         output.seek(0)
         text = output.read(_MOST_CHARACTERS).decode(errors="replace").strip()
     if ended.returncode:
         last_line = text.splitlines()[-1] if text else "it was stopped"
-        return ToolAnswer(f"Error:\n{last_line}", ok=False)
-    return ToolAnswer(text or "Code executed successfully (no output printed).")
+        return DemoAnswer(f"Error:\n{last_line}", ok=False)
+    return DemoAnswer(text or "Code executed successfully (no output printed).")
 
 
-def stripe_charges_api(url: str) -> ToolAnswer:
+def stripe_charges_api(url: str) -> DemoAnswer:
     """Answer a request for 14 charges on pages of 5, 5 and 4.
 
     The next page's cursor stands in the header Stripe-Cursor alone.
@@ -169,7 +169,7 @@ def stripe_charges_api(url: str) -> ToolAnswer:
     return _reply(200, headers, body)
 
 
-def paginated_api_fetch(url: str) -> ToolAnswer:
+def paginated_api_fetch(url: str) -> DemoAnswer:
     """Answer a request for 13 employees; the header X-Next-Page names the next page.
 
     >>> paginated_api_fetch("/api/employees?token=page_beta").ok
@@ -193,7 +193,7 @@ def paginated_api_fetch(url: str) -> ToolAnswer:
     return _reply(200, headers, {"employees": data, "total_pages": 3})
 
 
-def issue_refund(request: str, *, with_risk: bool = True) -> ToolAnswer:
+def issue_refund(request: str, *, with_risk: bool = True) -> DemoAnswer:
     """Refund a charge as a JSON object {charge, amount} says.
 
     The company's second rules ask for a risk_level too.
@@ -249,19 +249,19 @@ def _objects(names: Sequence[str], rows: Sequence[Any]) -> list[dict[str, Any]]:
     return objects
 
 
-def _refused(status: int, message: str) -> ToolAnswer:
+def _refused(status: int, message: str) -> DemoAnswer:
     return _reply(status, {}, {"error": {"message": message}})
 
 
 def _reply(
     status: int, headers: Mapping[str, str], body: Mapping[str, Any]
-) -> ToolAnswer:
+) -> DemoAnswer:
     shown = {
         "status": status,
         "headers": {"Content-Type": "application/json", **headers},
         "body": body,
     }
-    return ToolAnswer(json.dumps(shown, indent=1), status < 400)
+    return DemoAnswer(json.dumps(shown, indent=1), status < 400)
 
 
 _ALL = (
