@@ -198,6 +198,14 @@ CASES = [
     Case("dreams recall", "'print the tax on the receipt'"),
     Case("dreams traverse", "{strategy}"),
     Case("dreams undo", "{strategy}"),
+    Case("dreams export", "memory.db"),
+    Case("dreams import", "memory.db"),
+    Case("dreams export-training-data", "--output chats.jsonl --outcome ''"),
+    Case("dreams prepare-sft-dataset", "--input chats.jsonl"),
+    Case("dreams isa-versions"),
+    Case("dreams isa-parse", "program.isa"),
+    Case("dreams isa-run", "program.isa"),
+    Case("dreams demo", "stripe"),
     # causal
     Case("causal snapshot", "--signals log_error"),
     Case("causal hypothesis", "--signals log_error --gene retry"),
@@ -357,6 +365,7 @@ def prepare(place: Path, patch: pytest.MonkeyPatch, newcomer: Newcomer) -> None:
     skill.mkdir(parents=True)
     head = "---\nname: counting\ndescription: Count a shelf\n---\n"
     (skill / "SKILL.md").write_text(f"{head}Count it twice.\n")
+    (place / "program.isa").write_text("MEM_PTR print the tax on the receipt\nHALT\n")
     (place.parent / "other").mkdir()
     for number in range(8, 11):
         newcomer.write_session(number, place.parent / "again")

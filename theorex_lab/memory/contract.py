@@ -431,12 +431,14 @@ class Route(NamedTuple):
         run: A function of `lab.design(NAME)` and typed, annotated arguments of the
             request. `agent_id` is as in `AgentTool`.
         answer: The JSON schema of what it returns.
+        lines: Whether it returns a list that is sent as one item a line.
     """
 
     method: str
     path: str
     run: Callable[..., Any]
     answer: Mapping[str, Any]
+    lines: bool = False
 
 
 class RouteRefused(InvalidInput):
