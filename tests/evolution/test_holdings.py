@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,26 @@ def test_doctor_and_status_say_so_in_words(tmp_path: Path) -> None:
     finding = _maintenance_finding(doctor.stdout)
     assert finding["level"] == "ok"
     assert "it last ran 0.0 days ago and replayed the days up to 20" in finding["said"]
+
+
+def test_an_import_with_replay_reads_the_projects_that_came_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = Path(__file__).parents[2] / "datasets" / "simulated_sessions.jsonl.gz"
+    with gzip.open(sessions, "rt") as file:
+        rows = [next(file) for _ in range(120)]
+    transcript = tmp_path / "rows.jsonl"
+    transcript.write_text("".join(rows))
+    folder = tmp_path / "another"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    home = ["--home", str(tmp_path / "home")]
+    options = ["--trusted", "--project", "elsewhere", "--replay", "--no-vectors"]
+    imported = CliRunner().invoke(
+        theorex, [*home, "import", "--transcripts", str(transcript), *options, "--json"]
+    )
+    results = json.loads(imported.stdout)["replay"]["results"]
+    assert results["sessions in short"] > 0
 
 
 def _maintenance_finding(printed: str) -> dict[str, str]:

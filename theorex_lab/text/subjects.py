@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # it.
 _FEWEST_OPENED = 5
 _OPENED_FOR_EACH_ENDED = 2
-_DRAWN_OUT = re.compile(r"([a-z])\1{2,}")  # as in "hmmm"
+_DRAWN_OUT = re.compile(r"([a-z])\1{2,}")  # as in "hmmm", which names nothing
 _PLAIN_WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 
 
@@ -31,16 +31,16 @@ _PLAIN_WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 def is_everyday_word(word: str) -> bool:
     """Return whether a word, in its canonical form, is said of any work.
 
-    >>> [is_everyday_word(word) for word in ("status", "changes", "hmmm", "parser", "a.py")]
-    [True, True, True, False, False]
+    >>> words = ("status", "changes", "hmmm", "mmmk", "origin", "parser", "a.py")
+    >>> [word for word in words if not is_everyday_word(word)]
+    ['parser', 'a.py']
     """
     if not _PLAIN_WORD.fullmatch(word):
         return False
-    if word in lex.everyday_nouns():
+    if word in lex.everyday_nouns() or _DRAWN_OUT.search(word):
         return True
-    short_form = _DRAWN_OUT.sub(r"\1", word)
     kinds = lex.word_kinds()
-    kind = kinds.get(short_form)
+    kind = kinds.get(word)
     if kind is None:
         kind = lex.kind_by_form(word)
     return kind != lex.NOUN

@@ -553,7 +553,8 @@ def _import_transcripts(
     problems = list(report.problems)
     is_failed = strict
     if replay:
-        replayed = lab.replay(vectors=vectors, designs=designs)
+        # What came in is of its own projects, not of this folder's.
+        replayed = lab.in_project("").replay(vectors=vectors, designs=designs)
         result["replay"] = replayed.to_dict()
         lines += replay_lines(replayed)
         problems += [
