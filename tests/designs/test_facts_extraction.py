@@ -10,7 +10,6 @@ import pytest
 from theorex_lab import FixedClock, HashedNgramEmbedder, Lab, new_event
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.facts.facts import Fact
-from theorex_lab.designs.facts.standing_facts import standing_fact
 from theorex_lab.designs.facts.subjects import Subject, subject_named
 
 DAY = MICROSECONDS_PER_DAY
@@ -306,7 +305,53 @@ def test_a_subject_is_what_its_phrase_names(
     assert subject_named(phrase, predicate) == subject
 
 
-def test_a_fact_has_an_attribute_and_a_value() -> None:
-    fact = standing_fact("The order service listens on port 9090.")
-    assert fact is not None
-    assert (fact.attribute, fact.value) == ("listen", "on port 9090")
+# What is said of what -> its attribute and its value.
+PARTS = [
+    ("The order service listens on port 9090.", "listens on", "port 9090"),
+    ("The default port of the till is 8080.", "default port", "8080"),
+    ("The till's timeout was raised to 30 seconds.", "timeout", "30 seconds"),
+    ("Renamed `stock.go` to `shelf.go`.", "renamed to", "`shelf.go`"),
+    ("Receipts are stored in `data/receipts/`.", "are stored in", "`data/receipts/`"),
+    ("`serve` calls `bind(host, port)`.", "calls", "`bind(host, port)`"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "attribute", "value"), PARTS)
+def test_a_fact_has_an_attribute_and_a_value(
+    lab: Lab, sentence: str, attribute: str, value: str
+) -> None:
+    _say(lab, sentence, kind="turn_ended")
+    (fact,) = _active(lab)
+    assert (fact.attribute, fact.value) == (attribute, value)
+    document = fact.to_dict()
+    assert (document["attribute"], document["value"]) == (attribute, value)
+
+
+def test_a_wish_is_what_its_person_wants(lab: Lab) -> None:
+    _say(lab, "Always run the linter before you commit.", kind="prompt")
+    (fact,) = _active(lab)
+    assert (fact.attribute, fact.value) == ("wants", fact.text)
+
+
+def test_another_value_of_a_property_replaces_the_last_however_it_is_worded(
+    lab: Lab,
+) -> None:
+    _say(lab, "The default port of the till is 8080.", kind="turn_ended")
+    _say(lab, "The maintainer of the till is Ann.", kind="turn_ended", day=1)
+    _say(lab, "The till's default port is 9090.", kind="turn_ended", day=2)
+    texts = [fact.text for fact in _active(lab)]
+    assert texts == [
+        "The maintainer of the till is Ann",
+        "The till's default port is 9090",
+    ]
+
+
+def test_a_fact_of_an_older_release_has_neither_attribute_nor_value(lab: Lab) -> None:
+    _say(lab, "The till listens on port 9090.", kind="turn_ended")
+    (written,) = lab.journal.tail(0, kinds=["fact"])
+    body = {**written.body, "fact_id": "till-007", "text": "The till is red"}
+    del body["attribute"], body["value"], body["v"]
+    lab.journal.append([new_event("fact", body, agent="main", at=START)])
+    fact = lab.facts.show("till-007")
+    assert (fact.attribute, fact.value) == ("", "")
+    assert fact.to_dict()["attribute"] is None

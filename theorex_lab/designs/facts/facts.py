@@ -36,6 +36,8 @@ class Fact(NamedTuple):
         superseded_by: The id of the fact in its place, '' where it ended.
         valid_from: Since when it is true in the world.
         valid_to: Until when it is true in the world.
+        attribute: What it says of its entity: a property or a verb; '' where not read.
+        value: What it says the attribute is.
     """
 
     id: str
@@ -58,6 +60,8 @@ class Fact(NamedTuple):
     event_id: str
     project: str
     agent: str
+    attribute: str = ""
+    value: str = ""
 
     @property
     def active(self) -> bool:
@@ -79,6 +83,8 @@ class Fact(NamedTuple):
             "id": self.id,
             "entity": self.entity,
             "fact": self.text,
+            "attribute": self.attribute or None,
+            "value": self.value or None,
             "category": self.category,
             "confidence": self.confidence,
             "abstractionLevel": self.abstraction,
@@ -125,7 +131,7 @@ class Facts(View):
     """
 
     name = "facts"
-    code = 3
+    code = 4
     kinds = (
         "fact",
         "fact_superseded",
@@ -184,6 +190,7 @@ class Facts(View):
         )
         self.texts.append(body["text"])
         details = {name: body[name] for name in _DETAILS}
+        details |= {name: body.get(name, "") for name in _READ_PARTS}
         details["at"] = event.at
         details["event_id"] = event.id
         self.details.append(json.dumps(details))
@@ -340,6 +347,8 @@ _DETAILS = (
     "valid_from",
     "valid_to",
 )
+# What is read from a fact's words; facts of older releases lack it.
+_READ_PARTS = ("attribute", "value")
 _READ = (
     "entity",
     "project",

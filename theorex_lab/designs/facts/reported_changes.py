@@ -21,15 +21,11 @@ class StandingFact(NamedTuple):
     Attributes:
         text: The statement.
         subject: What it is about.
-        attribute: The verb, or the name of the attribute that several verbs name.
-        value: What stands after the verb.
         is_change: Whether it tells that a value has changed.
     """
 
     text: str
     subject: Subject
-    attribute: str
-    value: str
     is_change: bool = False
 
 
@@ -70,8 +66,6 @@ def _ordered_change(text: str) -> StandingFact | None:
     return StandingFact(
         text=f"{changed} was {verb}{rest}",
         subject=subject,
-        attribute=verb,
-        value=value,
         is_change=True,
     )
 
@@ -90,8 +84,6 @@ def _told_change(text: str) -> StandingFact | None:
     return StandingFact(
         text=text,
         subject=subject,
-        attribute=match["verb"].lower(),
-        value=value,
         is_change=True,
     )
 
@@ -110,8 +102,6 @@ def _addition(text: str) -> StandingFact | None:
     return StandingFact(
         text=f"{owner} has the {addition}{purpose}",
         subject=subject,
-        attribute="have",
-        value=f"{addition}{purpose}",
     )
 
 
@@ -131,8 +121,6 @@ def _removal(text: str) -> StandingFact | None:
     return StandingFact(
         text=statement,
         subject=subject,
-        attribute="have",
-        value=removed,
         is_change=True,
     )
 

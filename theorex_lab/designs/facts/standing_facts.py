@@ -14,7 +14,11 @@ from theorex_lab.designs.facts.reported_changes import (
     StandingFact,
     reported_change,
 )
-from theorex_lab.designs.facts.subjects import Subject, subject_named
+from theorex_lab.designs.facts.subjects import (
+    Subject,
+    property_and_owner,
+    subject_named,
+)
 from theorex_lab.memory.briefing.rule_wording import without_shouting
 from theorex_lab.memory.claims import USE, Clause, clause_of
 from theorex_lab.text import lexicon
@@ -109,8 +113,6 @@ def standing_fact(sentence: str) -> StandingFact | None:
     return StandingFact(
         text=_begun_with_capital(text),
         subject=subject,
-        attribute=clause.attribute,
-        value=clause.rest,
     )
 
 
@@ -177,6 +179,9 @@ def _is_state(clause: Clause) -> bool:
 def _tells_something(clause: Clause, subject: Subject) -> bool:
     """Return whether what is said of a subject is worth a fact."""
     if cues.EXACT_VALUE.search(clause.rest):
+        return True
+    property_name, _ = property_and_owner(clause.subject)
+    if property_name and clause.rest[:1].isupper():
         return True
     if not content_words(clause.rest):
         return False

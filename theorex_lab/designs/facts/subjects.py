@@ -80,7 +80,7 @@ def subject_named(phrase: str, predicate: str = "") -> Subject | None:
         return None
     if _PERSON.fullmatch(phrase) and cues.OF_PERSONS.match(predicate):
         return Subject(phrase, "person")
-    owner = _owner_in(phrase)
+    _, owner = property_and_owner(phrase)
     if owner:
         return subject_named(owner, predicate)
     if cues.EXACT_NAME.search(phrase):
@@ -150,16 +150,20 @@ def _begins_with_verb(lower: Sequence[str]) -> bool:
     return kind in _BASE_KINDS and has_object
 
 
-def _owner_in(phrase: str) -> str:
-    """Return whose property a phrase names: of "the till's port" the till; else ''."""
+def property_and_owner(phrase: str) -> tuple[str, str]:
+    """Return a property and whose it is, each '' where a phrase names no property.
+
+    >>> property_and_owner("The till's port"), property_and_owner("The port of the till")
+    (('port', 'The till'), ('The port', 'the till'))
+    """
     match = _POSSESSIVE.fullmatch(phrase) or _OF.fullmatch(phrase)
     if match is None:
-        return ""
+        return "", ""
     property_words = _WORD.findall(match["property"])
     last = lexicon.singular(property_words[-1].lower())
     if last in cues.PROPERTIES or last in cues.GENERIC_NOUNS:
-        return match["owner"]
-    return ""
+        return match["property"], match["owner"]
+    return "", ""
 
 
 def _exact_subject(words: Sequence[str]) -> Subject | None:

@@ -32,6 +32,11 @@ from theorex_lab.designs.facts.pairs import (
     same_fact,
     signed_tokens,
 )
+from theorex_lab.designs.facts.parts import (
+    PART_CHARACTERS,
+    gives_property_anew,
+    parts_of,
+)
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.assertions import as_statement
@@ -81,6 +86,8 @@ class NewFact:
         at: When it was learnt; None is now.
         event_id: Of a fact that may be written again without being there twice.
         noted: The id of the note that says it in these words.
+        attribute: What it says of its entity; '' where its words are to be read for it.
+        value: What it says the attribute is.
     """
 
     entity: str
@@ -100,6 +107,8 @@ class NewFact:
     noted: str = ""
     agent: str = "main"
     project: str = ""
+    attribute: str = ""
+    value: str = ""
 
 
 class FactWriteResult(NamedTuple):
@@ -327,8 +336,10 @@ def _body(home: Home, new: NewFact) -> Body:
             f"got {to_iso(begins)} to {to_iso(ends)}; allowed is a beginning before"
             " the end"
         )
+    entity = check_entity(new.entity)
+    attribute, value = _attribute_and_value(entity, text, new)
     return {
-        "entity": check_entity(new.entity),
+        "entity": entity,
         "text": text,
         "category": new.category,
         "confidence": float(new.confidence),
@@ -340,7 +351,18 @@ def _body(home: Home, new: NewFact) -> Body:
         "valid_to": ends,
         "project": new.project,
         "noted": new.noted,
+        "attribute": attribute,
+        "value": value,
     }
+
+
+def _attribute_and_value(entity: str, text: str, new: NewFact) -> tuple[str, str]:
+    """Return what a fact says of its entity: as stated, or as its words are read."""
+    if new.attribute:
+        attribute = kept_text(new.attribute[:PART_CHARACTERS])
+        return attribute, kept_text(new.value[:PART_CHARACTERS])
+    parts = parts_of(entity, text)
+    return parts.attribute, parts.value
 
 
 def _is_share(value: object) -> bool:
@@ -431,12 +453,15 @@ def _outdated_ids(view: Facts, scope: Scope, body: Body) -> list[str]:
     text = body["text"]
     is_read = _is_read(body)
     is_gone = is_read and _GONE.search(text) is not None
+    entity, _ = scope
+    parts = parts_of(entity, text)
     ids: list[str] = []
     for row in view.active_in(scope).tolist()[-_COMPARED:]:
         older = view.texts[row]
         if (
             is_gone
             or gives_new_value(text, older)
+            or gives_property_anew(parts, parts_of(entity, older))
             or (is_read and _restates(text, older))
         ):
             ids.append(view.ids[row])

@@ -1,0 +1,182 @@
+"""Read the parts of a fact: its subject, its attribute and its value.
+
+"The default port of the till is 8080" gives the "default port" of the "till" the value
+"8080"; in "The till listens on port 8080" the verb is the attribute.
+"""
+
+import re
+from dataclasses import replace
+from typing import NamedTuple
+
+from theorex_lab.designs.facts import statement_cues as cues
+from theorex_lab.designs.facts.subjects import property_and_owner
+from theorex_lab.memory.assertions import as_statement
+from theorex_lab.memory.claims import Clause, clause_of, denies, is_bound
+from theorex_lab.text import lexicon
+
+WANTS = "wants"  # the attribute of a wish, which has no verb of its own
+PART_CHARACTERS = 300
+_PREPOSITION = re.compile(
+    r"(?:on|to|in|at|with|by|from|for|as|via|through|over|into|against|of|under|inside"
+    r"|within|between)\s+(?=\S)",
+    re.I,
+)
+_IS = re.compile(r"(?:is|are|was|were|be)", re.I)
+_FILLER = re.compile(r"\b(?:now|also|always|only|then|still|already)\s+", re.I)
+_DETERMINER = re.compile(r"^(?:the|a|an|our|all|this)\s+")
+_CODE = re.compile(r"`[^`]*`")
+_PLACEHOLDER = re.compile(r"`code(\d+)`")
+_WORD = re.compile(r"\w+")
+_SIGNS = re.compile(r"[`\"“”*]")
+
+
+class FactParts(NamedTuple):
+    """What a fact says of what; all '' where that is not read.
+
+    Attributes:
+        subject: The words for what it is about, in lower case.
+        attribute: What it says of it: a property, or the verb.
+        value: What follows.
+        is_property: Whether the attribute is a property, of which there is one value.
+    """
+
+    subject: str = ""
+    attribute: str = ""
+    value: str = ""
+    is_property: bool = False
+
+
+_NOT_READ = FactParts()
+
+
+def parts_of(entity: str, text: str) -> FactParts:
+    """Return the parts of a fact.
+
+    Args:
+        entity: The path of what it is about, such as people/ann.
+        text: The fact.
+
+    >>> tuple(parts_of("projects/till", "The default port of the till is 8080"))
+    ('till', 'default port', '8080', True)
+    >>> tuple(parts_of("people/ann", "Prefers tabs over spaces"))
+    ('ann', 'prefers', 'tabs over spaces', False)
+    """
+    statement = as_statement(entity, text.strip().rstrip("."))
+    change = cues.TOLD_CHANGE.fullmatch(statement)
+    if change is not None:
+        return _parts(change["subject"], f"{change['verb']} to", change["value"])
+    clause = _clause_with_code(statement)
+    if clause is None or clause.is_order or is_bound(statement):
+        return _wish(entity, statement)
+    if not _is_of(entity, clause.subject):
+        return _wish(entity, statement)
+    return _clause_parts(clause)
+
+
+def gives_property_anew(newer: FactParts, older: FactParts) -> bool:
+    """Return whether two facts give a property of one thing different values.
+
+    >>> new = parts_of("projects/till", "The till's default port is 9090")
+    >>> gives_property_anew(new, parts_of("projects/till", "The default port of the till is 80"))
+    True
+    """
+    if not (newer.is_property and older.is_property):
+        return False
+    if (newer.subject, newer.attribute) != (older.subject, older.attribute):
+        return False
+    if denies(newer.value) or denies(older.value):
+        return False
+    return _plain(newer.value) != _plain(older.value)
+
+
+def _wish(entity: str, text: str) -> FactParts:
+    """Return the parts of what a person wants; none where it is not of a person."""
+    folder, _, name = entity.partition("/")
+    if folder != "people":
+        return _NOT_READ
+    return FactParts(name.replace("-", " "), WANTS, text[:PART_CHARACTERS])
+
+
+def _clause_with_code(statement: str) -> Clause | None:
+    """Return the first clause of a statement; no clause ends within code."""
+    codes: list[str] = []
+
+    def put_aside(match: re.Match[str]) -> str:
+        codes.append(match[0])
+        return f"`code{len(codes) - 1}`"
+
+    def put_back(match: re.Match[str]) -> str:
+        return codes[int(match[1])]
+
+    clause = clause_of(_CODE.sub(put_aside, statement))
+    if clause is None:
+        return None
+    return replace(
+        clause,
+        subject=_PLACEHOLDER.sub(put_back, clause.subject),
+        verb=_PLACEHOLDER.sub(put_back, clause.verb),
+        rest=_PLACEHOLDER.sub(put_back, clause.rest),
+    )
+
+
+def _is_of(entity: str, subject: str) -> bool:
+    """Return whether a subject is an entity: of a person only what names them."""
+    folder, _, name = entity.partition("/")
+    if folder != "people":
+        return bool(subject)
+    words = _WORD.findall(subject.lower())
+    return not set(words).isdisjoint(name.split("-"))
+
+
+def _clause_parts(clause: Clause) -> FactParts:
+    """Return the parts of a statement."""
+    verb = _FILLER.sub("", clause.verb.lower())
+    value = clause.rest
+    preposition = _PREPOSITION.match(value)
+    property_name, _ = property_and_owner(clause.subject)
+    if property_name and _IS.fullmatch(verb):
+        return _parts(clause.subject, "", value)
+    if preposition is not None:
+        verb = f"{verb} {preposition[0].strip().lower()}"
+        value = value[preposition.end() :]
+    return _parts(clause.subject, verb, value)
+
+
+def _parts(subject: str, verb: str, value: str) -> FactParts:
+    """Return the parts of a statement by its subject, its verb and what follows.
+
+    The verb is '' where it is a form of "to be" after a property.
+    """
+    property_name, owner = property_and_owner(subject)
+    attribute = verb
+    is_property = False
+    if property_name:
+        name = _plain(property_name)
+        attribute = name if not verb or verb in _CHANGE_ATTRIBUTES else f"{name} {verb}"
+        is_property = attribute == name and _is_of_one_value(name)
+    value = value.strip()
+    if not attribute or not value:
+        return _NOT_READ
+    return FactParts(
+        _plain(owner or subject),
+        attribute[:PART_CHARACTERS],
+        value[:PART_CHARACTERS],
+        is_property,
+    )
+
+
+_CHANGE_ATTRIBUTES = frozenset(
+    f"{verb} to" for verb in "raised lowered increased reduced bumped switched".split()
+)
+
+
+def _is_of_one_value(property_name: str) -> bool:
+    """Return whether a thing has one of a property: its port, and not its ports."""
+    _, _, head = f" {property_name}".rpartition(" ")
+    return head in cues.PROPERTIES and lexicon.singular(head) == head
+
+
+def _plain(phrase: str) -> str:
+    """Return a phrase in lower case without "the" and without marks."""
+    bare = _SIGNS.sub("", phrase.lower()).strip()
+    return _DETERMINER.sub("", bare).strip()
