@@ -23,9 +23,9 @@ KEPT = [
     ("The default port of the till is 8080.", "till", ""),
     ("The till's timeout is 30 seconds in `till.toml`.", "till", ""),
     (
-        "`POST /orders/{id}` - Create an order",
+        "`POST /orders/{id}` - Create an order with its lines",
         "orders",
-        "`POST /orders/{id}` creates an order",
+        "`POST /orders/{id}` creates an order with its lines",
     ),
     (
         "`stock.go`: reads the stock from `stock.db`",
@@ -73,6 +73,25 @@ KEPT = [
         "`serve` no longer has the `port` parameter",
     ),
     ("`serve` no longer binds to `0.0.0.0`.", "serve", ""),
+    (
+        "`till.toml` - Changed the rounding mode from `half` to `even`.",
+        "till-toml",
+        "The rounding mode in `till.toml` was changed from `half` to `even`",
+    ),
+    (
+        "Database name: `stock2` (was `stock`)",
+        "database-name",
+        "The database name was changed from `stock` to `stock2`",
+    ),
+    ("Readers without a card get `Refused`.", "reader", ""),
+    ("The till no longer writes `till.log`.", "till", ""),
+    ("The shop's testing convention prefers `pytest`.", "shop", ""),
+    ("The receipt CLI prints `total` last.", "receipt-cli", ""),
+    (
+        "`Till` - has a special case for refunds over 50 euros",
+        "till",
+        "`Till` has a special case for refunds over 50 euros",
+    ),
     ("The Postgres schema has `orders` and `lines`.", "postgres-schema", ""),
     (
         "`Till.close` writes the total to `till.log` (`till.py:40-52`).",
@@ -112,6 +131,20 @@ REFUSED = [
     "`TestTill_Rounds` checks the total of two lines.",
     "`till.py:40` is where the total is lost, but nobody reads it.",
     "Phase 2 stores receipts in `data/`.",
+    "Inline keyboard buttons for navigation in `till.py`",
+    "Database tables created (`orders`, `lines`).",
+    "`shelves`: file patterns to which the rules apply",
+    "`till.py`: call site passes `&url`.",
+    "`POST /orders` - Create a new order",
+    "`update_order` modifies existing orders.",
+    "`get` gets an order by its ID.",
+    "Empty receipts return `Nothing`.",
+    "The rounding fix is in `till.py`.",
+    "`parse_price` was removed.",
+    "Moved `till.py` to prevent a circle with `shop.py`.",
+    "Replaced all `print()` calls with `log.info()`.",
+    "The till cannot tell customers the hour.",
+    "Model decides when to call `remember`.",
 ]
 
 WISHES = [
@@ -138,6 +171,7 @@ NO_WISHES = [
     "think about how you can update the rule to make sure you always do this",
     "always do that first",
     "i asked you to create a task, not to start with it.",
+    "change the import to never wait for the stock",
 ]
 
 
@@ -281,6 +315,46 @@ def test_what_was_believed_on_a_day_of_the_year_is_still_known(lab: Lab) -> None
     march = "2026-02-07T12:00:00Z"
     before = {fact.text for fact in lab.facts.list("projects/till", as_of=march)}
     assert before == {"The till listens on port 8080"}
+
+
+# What is said first, what is said later, and whether that takes the first one's place.
+TAKEN_BACK = [
+    (
+        "`stock.py` sets `shelf_size` on each import.",
+        "`shelf_size` is no longer written on the import.",
+        True,
+    ),
+    (
+        "`stock.py` sets `shelf_size` on each import.",
+        "`shelf_name` is no longer written on the import.",
+        False,
+    ),
+    (
+        "`GET /runs/{id}` polls for the state of an import.",
+        "The polling endpoint is now `GET /imports/{id}` instead of `GET /runs/{id}`.",
+        True,
+    ),
+    (
+        "`parse_price` accepts a comma or a dot.",
+        "The till calls `read_price` instead of `parse_price`.",
+        False,
+    ),
+    (
+        "The rounding mode in `till.toml` is `half`.",
+        "`till.toml` - Changed the rounding mode from `half` to `even`.",
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "later", "is_taken_back"), TAKEN_BACK)
+def test_what_is_no_longer_so_gives_way_whatever_words_say_it(
+    lab: Lab, first: str, later: str, is_taken_back: bool
+) -> None:
+    _say(lab, first, kind="turn_ended")
+    _say(lab, later, kind="turn_ended", day=7)
+    older, newer = sorted(lab.facts.list(active=None), key=lambda fact: fact.at)
+    assert older.superseded_by == (newer.id if is_taken_back else "")
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,16 @@ class Facts(View):
         rows_in_project: Rows = rows[in_project]
         return rows_in_project
 
+    def active_of_project(self, project: str) -> Rows:
+        """Return the rows of the active facts of all entities in one project."""
+        number = self.projects.find(project)
+        if number is None:
+            return np.empty(0, np.int64)
+        in_project = self.facts["project"] == number
+        is_active = self.facts["superseded_at"] == 0
+        rows: Rows = np.flatnonzero(in_project & is_active)
+        return rows
+
     def near(self, scope: Scope, text: str) -> list[tuple[str, str]]:
         """Return ids and texts of the active facts of a scope that share words with a text.
 

@@ -27,6 +27,7 @@ _DETERMINER = re.compile(r"^(?:the|a|an|our|all|this)\s+")
 _CODE = re.compile(r"`[^`]*`")
 _PLACEHOLDER = re.compile(r"`code(\d+)`")
 _WORD = re.compile(r"\w+")
+_DENIAL = re.compile(r"\s+(no longer|never|not)$", re.I)
 _SIGNS = re.compile(r"[`\"“”*]")
 
 
@@ -132,14 +133,25 @@ def _clause_parts(clause: Clause) -> FactParts:
     """Return the parts of a statement."""
     verb = _FILLER.sub("", clause.verb.lower())
     value = clause.rest
+    subject, denial = _without_denial(clause.subject)
+    if denial:
+        verb = f"{denial} {verb}"
     preposition = _PREPOSITION.match(value)
-    property_name, _ = property_and_owner(clause.subject)
+    property_name, _ = property_and_owner(subject)
     if property_name and _IS.fullmatch(verb):
-        return _parts(clause.subject, "", value)
+        return _parts(subject, "", value)
     if preposition is not None:
         verb = f"{verb} {preposition[0].strip().lower()}"
         value = value[preposition.end() :]
-    return _parts(clause.subject, verb, value)
+    return _parts(subject, verb, value)
+
+
+def _without_denial(subject: str) -> tuple[str, str]:
+    """Return a subject without "no longer" or "never" at its end, and that."""
+    match = _DENIAL.search(subject)
+    if match is None:
+        return subject, ""
+    return subject[: match.start()], match[1].lower()
 
 
 def _parts(subject: str, verb: str, value: str) -> FactParts:

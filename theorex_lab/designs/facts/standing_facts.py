@@ -6,7 +6,7 @@ beyond the moment.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.designs.facts.reported_changes import (
@@ -19,8 +19,9 @@ from theorex_lab.designs.facts.subjects import (
     property_and_owner,
     subject_named,
 )
+from theorex_lab.designs.facts.tautologies import is_tautology
 from theorex_lab.memory.briefing.rule_wording import without_shouting
-from theorex_lab.memory.claims import USE, Clause, clause_of
+from theorex_lab.memory.claims import USE, Clause, clause_of, denies
 from theorex_lab.text import lexicon
 from theorex_lab.text.spoken import Speaker, sentences_of
 from theorex_lab.text.statements import Statement, statements_in
@@ -37,12 +38,28 @@ _BASE_FORMS = (
     lexicon.MIDDLE,
     lexicon.WEAK,
 )
+_THIRD_PERSONS = (lexicon.STRONG_S, lexicon.MIDDLE_S, lexicon.WEAK_S)
+# Third persons that are no nouns where a preposition follows: "defaults to".
+_NO_NOUNS = frozenset(
+    "lives points belongs defaults runs starts returns resets works".split()
+)
+_ADVERBS = frozenset("always also only then first".split())
+_VERB_FORMS = (lexicon.VERB, *_THIRD_PERSONS)
+# Words that an object begins with.
+_OBJECT_STARTS = frozenset(
+    "the a an all any each every both its whether if how what when where current new existing"
+    " specific another".split()
+)
 # A letter or an exact name.
 _OPENING = re.compile(r"[^\W\d_]|[`@.~/_-]")
 _LABEL = re.compile(r"[^`:]{1,60}:\s")
+# "`a`: the parser reads …", "A case — the parser reads …".
+_LABEL_IN_SUBJECT = re.compile(r":(?:\s|$)|\s[–—-](?:\s|$)")
+_ADDRESS = re.compile(r"`(?:GET|POST|PUT|PATCH|DELETE)\s")
+_ASIDE = re.compile(r"\s[–—-]\s|\s\(")
 _OPEN_ENDS = ("?", ":", ",", ";", "…", "...")
 # Parts two statements, or is what is left of a name that was lost.
-_BROKEN = re.compile(r";\s|``")
+_BROKEN = re.compile(r";\s|``|[✅❌✓✔⇒]|/\[\w+\]")
 _REFUSALS = (
     cues.POINTING,
     cues.PASSING,
@@ -108,7 +125,8 @@ def standing_fact(sentence: str) -> StandingFact | None:
     subject = subject_named(clause.subject, predicate)
     if subject is None:
         return None
-    if not _tells_something(clause, subject):
+    _, _, told = text.partition(clause.verb)
+    if is_tautology(clause, told) or not _tells_something(clause, subject, told):
         return None
     return StandingFact(
         text=_begun_with_capital(text),
@@ -133,7 +151,11 @@ def _without_label(text: str) -> str:
     if match is None:
         return text
     first_word, space, rest = match[2].partition(" ")
-    verb = _third_person(first_word.lower())
+    first_word = first_word.lower()
+    is_address = _ADDRESS.match(match[1]) is not None
+    if not _may_be_predicate(first_word, rest, is_address=is_address):
+        return text
+    verb = _third_person(first_word)
     joined = f"{match[1]} {verb}{space}{rest}"
     clause = clause_of(joined)
     if clause is None or clause.subject != match[1]:
@@ -150,13 +172,45 @@ def _third_person(word: str) -> str:
     return third
 
 
+def _may_be_predicate(first_word: str, rest: str, *, is_address: bool) -> bool:
+    """Return whether what a label stands before is a verb with its object.
+
+    What stands after an address of an interface is one: "`GET /a` - Poll for b".
+
+    "Prints all items" is; "file patterns", "list of items" and "call site" are none.
+    """
+    kind = lexicon.word_kinds().get(_third_person(first_word))
+    next_word, *others = [*rest.lower().split(), ""]
+    next_word = next_word.strip("(,")
+    if first_word == "has":
+        return True
+    if kind not in _VERB_FORMS or next_word == "of":
+        return False
+    has_form = kind == lexicon.VERB or first_word.endswith("s") or is_address
+    if has_form or next_word in _OBJECT_STARTS or next_word.startswith("`"):
+        return True
+    if kind == lexicon.WEAK_S or not next_word[:1].isalpha():
+        return False
+    is_preposition = lexicon.word_kinds().get(next_word) == lexicon.PREPOSITION
+    return not is_preposition and not _begins_with_verb(others)
+
+
+def _begins_with_verb(words: Sequence[str]) -> bool:
+    """Return whether words begin with a verb in the third person and its object."""
+    first, second, *_ = [*words, "", ""]
+    if lexicon.word_kinds().get(first) not in _THIRD_PERSONS:
+        return False
+    return second in _OBJECT_STARTS or second.startswith("`")
+
+
 def _is_plain(text: str) -> bool:
     """Return whether a text is one statement that points nowhere and will hold."""
     if not _FEWEST_WORDS <= len(text.split()) <= MOST_WORDS:
         return False
     if len(text) > _MOST_CHARACTERS or text.endswith(_OPEN_ENDS):
         return False
-    if _BROKEN.search(text) or _LABEL.match(text):
+    has_open_code = text.count("`") % 2 == 1
+    if has_open_code or _BROKEN.search(text) or _LABEL.match(text):
         return False
     if not _OPENING.match(text) or without_shouting(text) != text:
         return False
@@ -166,7 +220,9 @@ def _is_plain(text: str) -> bool:
 
 def _is_state(clause: Clause) -> bool:
     """Return whether a clause says how something is, and not what happened."""
-    if clause.is_order or clause.is_event:
+    if clause.is_order or clause.is_event or _is_noun_phrase(clause):
+        return False
+    if _LABEL_IN_SUBJECT.search(clause.subject):
         return False
     predicate = f"{clause.verb} {clause.rest}"
     if cues.OF_TEXTS.match(predicate):
@@ -176,21 +232,66 @@ def _is_state(clause: Clause) -> bool:
     return clause.subject.endswith("s") or not may_be_noun
 
 
-def _tells_something(clause: Clause, subject: Subject) -> bool:
+def _is_noun_phrase(clause: Clause) -> bool:
+    """Return whether what was read as the verb is a noun, or a participle.
+
+    "Inline keyboard buttons for navigation", "Database tables created in a file".
+    """
+    verb, *others = clause.verb.lower().split()
+    kind = lexicon.word_kinds().get(verb)
+    if not others and kind == lexicon.PARTICIPLE:
+        return True
+    if others or kind not in _THIRD_PERSONS:
+        return False
+    following = [word for word in clause.rest.lower().split() if word not in _ADVERBS]
+    next_word, *_ = [*following, ""]
+    next_kind = lexicon.word_kinds().get(next_word.strip("(,:"))
+    if next_kind in (lexicon.PARTICIPLE, lexicon.GERUND):
+        return True
+    is_before_preposition = next_kind == lexicon.PREPOSITION or not next_word
+    if verb in _NO_NOUNS or not is_before_preposition:
+        return False
+    if kind == lexicon.STRONG_S:
+        return cues.EXACT_VALUE.search(clause.rest) is None
+    return (
+        not _is_definite(clause.subject)
+        and cues.EXACT_NAME.search(clause.subject) is None
+    )
+
+
+def _tells_something(clause: Clause, subject: Subject, told: str) -> bool:
     """Return whether what is said of a subject is worth a fact."""
-    if cues.EXACT_VALUE.search(clause.rest):
+    main_part, *_ = _ASIDE.split(told, maxsplit=1)
+    if cues.EXACT_VALUE.search(main_part):
         return True
     property_name, _ = property_and_owner(clause.subject)
     if property_name and clause.rest[:1].isupper():
         return True
     if not content_words(clause.rest):
         return False
-    if subject.kind == "project":
+    if subject.kind == "project" and not property_name:
         return _uses_named(clause)
+    has_exact_name = cues.EXACT_NAME.search(clause.subject) is not None
+    if subject.kind == "thing" and not has_exact_name:
+        return _is_definite(clause.subject) and _tells_of_ordinary(clause)
     first_verb, *_ = clause.verb.lower().split()
-    if first_verb not in cues.WEAK_VERBS:
-        return True
-    return cues.EXACT_NAME.search(clause.subject) is not None
+    return first_verb not in cues.WEAK_VERBS or has_exact_name
+
+
+def _is_definite(phrase: str) -> bool:
+    first_word, _, _ = phrase.lower().partition(" ")
+    return first_word in ("the", "our", "each", "every") or "'s " in phrase
+
+
+def _tells_of_ordinary(clause: Clause) -> bool:
+    """Return whether a verb tells much of a thing that ordinary words name.
+
+    What such a thing cannot do is mostly what is to be mended.
+    """
+    first_verb, *_ = clause.verb.lower().split()
+    if first_verb in cues.WEAK_VERBS or denies(clause.verb):
+        return False
+    return "specific" not in clause.rest
 
 
 def _uses_named(clause: Clause) -> bool:

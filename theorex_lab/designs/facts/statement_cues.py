@@ -15,6 +15,7 @@ LEAD_IN = re.compile(
          |right|note|important|currently|now|finally|instead|correction|update|fyi
          |in[ ]fact|in[ ]short|in[ ]summary|as[ ]a[ ]result|overall|essentially)
         \s*[,:]\s+
+      | note[ ](?=`)
       | (?:please[ ])?(?:note|remember|keep[ ]in[ ]mind|mind|mention)[ ]that\s+
       | the[ ](?:key|main)?[ ]?(?:insight|point|thing)[ ]is[ ]that\s+
     )+
@@ -33,7 +34,8 @@ NO_OPENING = frozenset(
     or so yes no not ok okay sure done great perfect good let let's lets please thanks
     do does did is are was were has have had can could should would will may might
     you your you're i i'm i've i'll my me only just even still yet currently perhaps
-    two three four five six maybe probably as to for in on at by with from without during per via
+    two three four five six seven eight nine ten maybe probably empty invalid valid
+    partial malformed unknown single multiple read substitute deep as to for in on at by with from without during per via
     """.split()
 )
 # Points at something that stands outside the statement.
@@ -71,6 +73,9 @@ PASSING = re.compile(
       | duplicat(?:e|es|ed|ion) | we['’](?:re|ve|ll|d) | want | wants | let | suspect
       | but | being | (?:is|are)[ ](?!using\b|missing\b|existing\b)[a-z]{2,}ing
       | must[ ]be[ ](?:re\w+|changed|fixed|updated|moved|added|made)
+      | (?:is|are)[ ](?:removed|gone|closed[ ]out)(?=\W*$)
+      | (?:is|are)n['’]t[ ](?:[a-z]+ing|installed|there|set)
+      | tr(?:y|ies)[ ]to | said
       | proposed? | recommend(?:s|ed)? | consider | ideally | out[ ]of[ ]scope | estimated?
     )\b
     """,
@@ -81,18 +86,18 @@ JUDGING = re.compile(
     r"""
     \b(?: good | great | better | best | excellent | perfect(?:ly)? | correct(?:ly)?
       | proper(?:ly)? | clear(?:ly|er)? | important | critical(?:ly)? | crucial
-      | well[- ]\w+ | comprehensive | robust | consistent(?:ly)? | clean(?:er|ly)?
+      | well[- ]\w+ | comprehensive | robust | (?:in)?consistent(?:ly)? | clean(?:er|ly)?
       | appropriate(?:ly)? | useful | helpful | ideal | significant(?:ly)? | solid | nice
       | simple(?:r|st)? | reasonable | sufficient | sensible | accurate(?:ly)? | easy
       | easier | elegant | worth | overkill | acceptable | fine | straightforward
       | idiomatic | honest | genuine | redundant | defensive | unnecessary | unneeded
-      | violat\w+ | coupling | harmless | benign | trivial | subtle | tricky | ugly
+      | needed | violat\w+ | coupling | harmless | benign | trivial | subtle | tricky | ugly
       | misleading | confusing | ambigu\w+ | unclear | surprising | prominent | plausible
       | different(?:ly)? | right | urgent | harder | hermetic
       | indirection | clarity | nothing | neither | narrowed | preserved | the[ ]old
       | old[ ]version | the[ ]later | the[ ]reader | fallback[ ]if | worst[ ]case
       | large | huge | small | tiny | fair | strong | weak | risky | tempting | odd
-      | identical | similar | equivalent | analogous | interesting | notable | intentional
+      | checks[ ]out | up-to-date | identical | similar | equivalent | analogous | interesting | notable | intentional
       | safe | sound | minimal | concise | maintainab\w+ | production[- ]ready
     )\b
     """,
@@ -106,11 +111,11 @@ OF_ONE_RUN = re.compile(
     | \blines?[ ]~?\d | :\d+(?:-\d+)?`? | \bL\d+\b | (?<![\w&])\#\d+ | \b[0-9a-f]{7,40}\b
     | \bPRs?\b | \bpull[ ]requests? | \bdiff\b | \bcommits?\b
     | \b(?:phase|step|option|approach|part|round|stage|chunk)[ ](?:\d|[A-D]\b)
-    | \bat[ ]\d{2,}\b | ^/[a-z][\w-]*[ ] | \[\d+/\d+\] | →
+    | \b\d\d:\d\d:\d\d | \bat[ ]\d{2,}\b | ^/[a-z][\w-]*[ ] | \[\d+/\d+\] | →
     | [—–;,][ ](?:so[ ])?(?:inline|remove|use|add|move|keep|drop|rename|make|extract|consider
       |reuse|skip|avoid|replace|delete|check|see)\b
     | (?<![\w.])(?!S3\b)[A-Z]{1,2}\d{1,2}\b | \b[A-Z]-[A-Z]+\d+\b | §
-    | \bthe[ ]changes?\b | \bchanges\b | \brefactor\w* | \bconversation
+    | \bline[ ]count\b | \bthe[ ]changes?\b | \bchanges\b | \brefactor\w* | \bconversation
     """,
     re.I | re.VERBOSE,
 )
@@ -124,7 +129,7 @@ PASSING_HEADING = re.compile(
       | errors? | failures? | root[ ]cause | cause | what[ ](?:happened|went|i)
       | missing | gaps? | remaining | open | verif\w+ | test[ ]results?
       | testing | status | progress | steps? | action | accomplished | completed
-      | concl\w+ | findings? | review | ideas? | possib\w+ | scenario | simulat\w+
+      | concl\w+ | findings? | review | ideas? | possib\w+ | scenario
       | requirements? | acceptance | context | goal | hypothes\w+ | observations?
     )\b
     """,
@@ -136,7 +141,7 @@ GENERIC_NOUNS = frozenset(
     ability action addition command advantage agent alternative analysis answer approach
     argument array aspect assertion assumption author behavior behaviour benefit bit block body
     branch bug bullet call caller case cause challenge change changelog check checklist
-    choice class clause client code column comment commit comparison component concept
+    choice class clause client code column combination comment commit comparison component concept
     concern conclusion condition consequence constant content context copy correction
     count data decision definition description design detail diff difference directory
     doc docs document documentation edge effect element end entry error evidence example exception
@@ -151,7 +156,7 @@ GENERIC_NOUNS = frozenset(
     program project prompt proof property proposal purpose question reason
     reader recommendation record reference regression relationship report request
     requirement response rest result return risk root row rule run sample scenario
-    scope script section sentence sequence session set setting setup shape side
+    scope script section sentence sequence service session set setting setup shape side
     signature situation size snippet solution sort source spec specification
     stage start state statement status step strategy string structure style subject suggestion suite
     summary switch system table target task team template term test text thing time
@@ -165,7 +170,7 @@ CODE_HEADS = frozenset(
     function method struct field class test file command flag directory structure
     handler helper constant variable parameter type interface package endpoint script
     query call loop branch block check guard wrapper hook callback component comment
-    column key string import struct section rule doc
+    column key string import struct section rule doc fixture
     """.split()
 )
 # Verbs by which a text is told of, or one thing is compared with another.
@@ -252,10 +257,11 @@ REPORTED_CHANGE = re.compile(
     r"""
     (?: (?:i|we)(?:[ ]have|['’]ve)?[ ] )?
     (?P<verb> renamed | moved | switched | migrated | upgraded | downgraded | raised
-      | lowered | increased | reduced | bumped | relocated | replaced ) [ ]
+      | lowered | increased | reduced | bumped | relocated | replaced
+      | (?:changed|updated)(?=[ ].*[ ]from[ ]) ) [ ]
     (?P<subject> (?!from\b|to\b|it\b|this\b|that\b|them\b) \S.{0,60}? ) [ ]
     (?P<link> (?:from[ ]\S.{0,60}?[ ])?to | with | into ) [ ]
-    (?P<value> \S.{0,100} )
+    (?P<value> \S.{0,100} (?<!:) )
     """,
     re.I | re.VERBOSE,
 )
@@ -265,10 +271,16 @@ TOLD_CHANGE = re.compile(
     (?P<subject> \S.{0,60}? ) [ ]
     (?: (?:was|were|is|are|has|have|been|got|now) [ ] )*
     (?P<verb> renamed | moved | switched | migrated | upgraded | downgraded | raised
-      | lowered | increased | reduced | bumped | relocated ) [ ]
+      | lowered | increased | reduced | bumped | relocated
+      | (?:changed|updated)(?=[ ]from[ ]) ) [ ]
     (?: from[ ](?P<old>\S.{0,60}?)[ ] )? (?:to|into) [ ] (?P<value> \S.{0,100} )
     """,
     re.I | re.VERBOSE,
+)
+# A value and the one before it: "Database file: `b.db` (was `a.db`)".
+NOTED_CHANGE = re.compile(
+    r"(?P<subject>[A-Z][a-z]+(?:[ ][a-z]+){1,2}):\s+(?P<value>`[^`]+`)"
+    r"\s+\((?:was|previously|formerly)\s+(?P<old>`[^`]+`)\)"
 )
 # What a thing was given: "Added the `--all` flag to `tasks list`".
 REPORTED_ADDITION = re.compile(
@@ -311,10 +323,12 @@ EXACT_NAME = re.compile(
     """,
     re.VERBOSE,
 )
-# Where in a file something stood, which soon is no longer so.
+# Where in a file something stood, or how long it took, which soon is no longer so.
 POSITION = re.compile(
     r"\s*\((?:see\s+)?(?:`?[\w./-]+:\d[\d,:–-]*`?(?:[,;]\s*|\s+and\s+)?)+\)"
     r"|\s+(?:at|in)\s+`[\w./-]+:\d[\d,:–-]*`"
+    r"|\s*\(~?\d[\d.,–-]*\s*(?:ms|s|seconds|minutes)\)"
+    r"|\s*←.*$"
 )
 # A position within code that names a file: "`search.go:113`".
 POSITION_IN_NAME = re.compile(r"(?<=`)([\w./-]+\.\w+):\d[\d,:–-]*(?=`)")

@@ -24,6 +24,12 @@ from theorex_lab.designs.facts.facts import (
     fact_by_id,
     form_number,
 )
+from theorex_lab.designs.facts.given_up import (
+    TAKING_BACK,
+    gives_up_value,
+    replaces_thing,
+    takes_back,
+)
 from theorex_lab.designs.facts.note_view import tension_event
 from theorex_lab.designs.facts.pairs import (
     CONTRADICTS,
@@ -37,6 +43,7 @@ from theorex_lab.designs.facts.parts import (
     gives_property_anew,
     parts_of,
 )
+from theorex_lab.designs.facts.reported_changes import GONE
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.assertions import as_statement
@@ -53,7 +60,6 @@ from theorex_lab.text.wording import specifics
 DESCRIPTION_CHARACTERS = 500
 # Kinds of the events that facts are read from.
 CAPTURED = ("prompt", "observation", "turn_ended")
-_GONE = re.compile(r"^\S[^.;]* was removed$")
 _FEWEST_SHARED = 2  # words of two values that tell the same attribute
 _RESTATED = 0.6  # share of the shorter value that both have
 _COMPARED = 64  # newest facts of an entity whose values a new one is compared with
@@ -452,7 +458,7 @@ def _outdated_ids(view: Facts, scope: Scope, body: Body) -> list[str]:
     """
     text = body["text"]
     is_read = _is_read(body)
-    is_gone = is_read and _GONE.search(text) is not None
+    is_gone = is_read and GONE.fullmatch(text) is not None
     entity, _ = scope
     parts = parts_of(entity, text)
     ids: list[str] = []
@@ -462,8 +468,24 @@ def _outdated_ids(view: Facts, scope: Scope, body: Body) -> list[str]:
             is_gone
             or gives_new_value(text, older)
             or gives_property_anew(parts, parts_of(entity, older))
+            or gives_up_value(text, older)
             or (is_read and _restates(text, older))
         ):
+            ids.append(view.ids[row])
+    if is_read:
+        ids += _taken_back_ids(view, scope, text)
+    return ids
+
+
+def _taken_back_ids(view: Facts, scope: Scope, text: str) -> list[str]:
+    """Return the facts of a project that are of what is no longer so, or replaced."""
+    if not TAKING_BACK.search(text):
+        return []
+    _, project = scope
+    ids: list[str] = []
+    for row in view.active_of_project(project).tolist():
+        older = view.texts[row]
+        if takes_back(text, older) or replaces_thing(text, older):
             ids.append(view.ids[row])
     return ids
 
