@@ -319,7 +319,7 @@ def _is_plural_before_verb(tokens: Sequence[str], group: _VerbGroup) -> bool:
     if not is_single or group.end >= len(tokens):
         return False
     word = tokens[group.start].lower()
-    following = tokens[group.end].lower()
+    following = _next_after_adverbs(tokens, group.end)
     if following in _AUXILIARIES:
         # "The intermediate results are stored in …".
         return _is_third_person(word)
@@ -327,6 +327,15 @@ def _is_plural_before_verb(tokens: Sequence[str], group: _VerbGroup) -> bool:
         return False
     is_base = kinds.get(following) in _BASE_FORMS_OF_VERBS
     return is_base and not _is_third_person(following) and not _is_past(following)
+
+
+def _next_after_adverbs(tokens: Sequence[str], start: int) -> str:
+    """Return the first word from `start` on that is no adverb; '' for none."""
+    for token in tokens[start:]:
+        word = token.lower()
+        if word not in _EMPTY_ADVERBS:
+            return word
+    return ""
 
 
 def is_bound(text: str) -> bool:

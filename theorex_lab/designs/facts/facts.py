@@ -190,7 +190,8 @@ class Facts(View):
         )
         self.texts.append(body["text"])
         details = {name: body[name] for name in _DETAILS}
-        details |= {name: body.get(name, "") for name in _READ_PARTS}
+        for name in _READ_PARTS:
+            details[name] = body.get(name, "")
         details["at"] = event.at
         details["event_id"] = event.id
         self.details.append(json.dumps(details))
@@ -289,7 +290,9 @@ class Facts(View):
             return np.empty(0, np.int64)
         in_project = self.facts["project"] == number
         is_active = self.facts["superseded_at"] == 0
-        rows: Rows = np.flatnonzero(in_project & is_active)
+        rows: Rows = np.flatnonzero(
+            in_project & is_active,
+        )
         return rows
 
     def near(self, scope: Scope, text: str) -> list[tuple[str, str]]:
@@ -358,7 +361,10 @@ _DETAILS = (
     "valid_to",
 )
 # What is read from a fact's words; facts of older releases lack it.
-_READ_PARTS = ("attribute", "value")
+_READ_PARTS = (
+    "attribute",
+    "value",
+)
 _READ = (
     "entity",
     "project",

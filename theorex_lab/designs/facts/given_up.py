@@ -10,11 +10,22 @@ from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.memory.claims import denies
 from theorex_lab.text.wording import content_words, specifics
 
-_NO_LONGER = re.compile(r"\bno longer\b", re.I)
 # What a statement has that takes back facts of other things than its own.
-TAKING_BACK = re.compile(r"\bno longer\b|\binstead of\b", re.I)
-_INSTEAD = re.compile(r"\bis (?:now )?`[^`]+` instead of (?P<old>`[^`]+`)")
-_HAS = re.compile(r"\s+(?:has|have)\b", re.I)
+TAKING_BACK = re.compile(
+    r"\bno longer\b|\binstead of\b",
+    re.I,
+)
+_NO_LONGER = re.compile(
+    r"(?P<subject>.*?)\bno longer\b(?P<ended>.*)",
+    re.I,
+)
+_INSTEAD = re.compile(
+    r"\bis (?:now )?`[^`]+` instead of (?P<old>`[^`]+`)",
+)
+_HAS = re.compile(
+    r"\s+(?:has|have)\b",
+    re.I,
+)
 _SIGNS = "`\"'()"
 
 
@@ -27,13 +38,19 @@ def gives_up_value(newer: str, older: str) -> bool:
     True
     """
     change = cues.TOLD_CHANGE.fullmatch(newer)
-    if change is None or change["old"] is None:
+    if change is None:
         return False
-    old = change["old"].strip(_SIGNS)
-    new = change["value"].strip(_SIGNS)
-    if not old or _names(older, new) or denies(older):
+    if change["old"] is None:
         return False
-    return _names(older, old)
+    old_value = change["old"].strip(_SIGNS)
+    new_value = change["value"].strip(_SIGNS)
+    if not old_value:
+        return False
+    if denies(older):
+        return False
+    if _names(older, new_value):
+        return False
+    return _names(older, old_value)
 
 
 def replaces_thing(newer: str, older: str) -> bool:
@@ -45,7 +62,9 @@ def replaces_thing(newer: str, older: str) -> bool:
     True
     """
     match = _INSTEAD.search(newer)
-    return match is not None and older.startswith(match["old"])
+    if match is None:
+        return False
+    return older.startswith(match["old"])
 
 
 def takes_back(newer: str, older: str) -> bool:
@@ -58,20 +77,34 @@ def takes_back(newer: str, older: str) -> bool:
     ... )
     True
     """
-    match = _NO_LONGER.search(newer)
-    main_part, _, _ = older.partition("(")
-    if match is None or denies(main_part):
+    match = _NO_LONGER.match(newer)
+    if match is None:
         return False
-    names = specifics(newer[: match.start()])
-    if not names or not all(_names(older, name.strip(_SIGNS)) for name in names):
-        return False
-    ended = newer[match.end() :]
+    ended = match["ended"]
     if _HAS.match(ended):
         # What it has no longer is told in the same words where it was told.
         return False
-    return not content_words(ended).isdisjoint(content_words(older))
+    main_part, _, _ = older.partition("(")
+    if denies(main_part):
+        return False
+    if not _names_all(older, specifics(match["subject"])):
+        return False
+    shared = content_words(ended) & content_words(older)
+    return bool(shared)
+
+
+def _names_all(text: str, names: list[str]) -> bool:
+    """Return whether a text has all of some exact names, and there is one."""
+    if not names:
+        return False
+    return all(_names(text, name.strip(_SIGNS)) for name in names)
 
 
 def _names(text: str, name: str) -> bool:
     """Return whether a text has a name as a word of its own."""
-    return re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|\.\w)", text) is not None
+    escaped = re.escape(name)
+    match = re.search(
+        rf"(?<![\w./-]){escaped}(?![\w/-]|\.\w)",
+        text,
+    )
+    return match is not None

@@ -17,17 +17,42 @@ from theorex_lab.text import lexicon
 WANTS = "wants"  # the attribute of a wish, which has no verb of its own
 PART_CHARACTERS = 300
 _PREPOSITION = re.compile(
-    r"(?:on|to|in|at|with|by|from|for|as|via|through|over|into|against|of|under|inside"
-    r"|within|between)\s+(?=\S)",
+    r"""
+    (?P<word> on|to|in|at|with|by|from|for|as|via|through|over|into|against|of|under
+      |inside|within|between )
+    \s+ (?=\S)
+    """,
+    re.I | re.VERBOSE,
+)
+_IS = re.compile(
+    r"(?:is|are|was|were|be)",
+)
+_FILLER = re.compile(
+    r"\b(?:now|also|always|only|then|still|already)\s+",
+)
+_DETERMINER = re.compile(
+    r"^(?:the|a|an|our|all|this)\s+",
+)
+_DENIAL = re.compile(
+    r"\s+(no longer|never|not)$",
     re.I,
 )
-_IS = re.compile(r"(?:is|are|was|were|be)", re.I)
-_FILLER = re.compile(r"\b(?:now|also|always|only|then|still|already)\s+", re.I)
-_DETERMINER = re.compile(r"^(?:the|a|an|our|all|this)\s+")
+# Verbs of a change after which a property has the value that follows.
+_CHANGES_OF_VALUE = frozenset(
+    (
+        "raised to",
+        "lowered to",
+        "increased to",
+        "reduced to",
+        "bumped to",
+        "switched to",
+        "changed to",
+        "updated to",
+    )
+)
 _CODE = re.compile(r"`[^`]*`")
 _PLACEHOLDER = re.compile(r"`code(\d+)`")
 _WORD = re.compile(r"\w+")
-_DENIAL = re.compile(r"\s+(no longer|never|not)$", re.I)
 _SIGNS = re.compile(r"[`\"“”*]")
 
 
@@ -65,7 +90,12 @@ def parts_of(entity: str, text: str) -> FactParts:
     statement = as_statement(entity, text.strip().rstrip("."))
     change = cues.TOLD_CHANGE.fullmatch(statement)
     if change is not None:
-        return _parts(change["subject"], f"{change['verb']} to", change["value"])
+        verb = change["verb"].lower()
+        return _parts(
+            change["subject"],
+            f"{verb} to",
+            change["value"],
+        )
     clause = _clause_with_code(statement)
     if clause is None or clause.is_order or is_bound(statement):
         return _wish(entity, statement)
@@ -81,13 +111,37 @@ def gives_property_anew(newer: FactParts, older: FactParts) -> bool:
     >>> gives_property_anew(new, parts_of("projects/till", "The default port of the till is 80"))
     True
     """
-    if not (newer.is_property and older.is_property):
+    if not newer.is_property or not older.is_property:
         return False
-    if (newer.subject, newer.attribute) != (older.subject, older.attribute):
+    if newer.subject != older.subject:
+        return False
+    if newer.attribute != older.attribute:
         return False
     if denies(newer.value) or denies(older.value):
         return False
-    return _plain(newer.value) != _plain(older.value)
+    new_value = _plain(newer.value)
+    old_value = _plain(older.value)
+    return new_value != old_value
+
+
+def says_again(newer: FactParts, older: FactParts) -> bool:
+    """Return whether two facts say the same of a thing that one names more fully.
+
+    >>> new = parts_of("projects/till", "The `Till` class has the `port` field")
+    >>> says_again(new, parts_of("projects/till", "`Till` has the `port` field"))
+    True
+    """
+    if not newer.attribute:
+        return False
+    if newer.attribute != older.attribute:
+        return False
+    new_value = _plain(newer.value)
+    old_value = _plain(older.value)
+    if new_value != old_value:
+        return False
+    new_words = set(newer.subject.split())
+    old_words = set(older.subject.split())
+    return new_words <= old_words or old_words <= new_words
 
 
 def _wish(entity: str, text: str) -> FactParts:
@@ -95,7 +149,11 @@ def _wish(entity: str, text: str) -> FactParts:
     folder, _, name = entity.partition("/")
     if folder != "people":
         return _NOT_READ
-    return FactParts(name.replace("-", " "), WANTS, text[:PART_CHARACTERS])
+    return FactParts(
+        subject=name.replace("-", " "),
+        attribute=WANTS,
+        value=text[:PART_CHARACTERS],
+    )
 
 
 def _clause_with_code(statement: str) -> Clause | None:
@@ -141,9 +199,13 @@ def _clause_parts(clause: Clause) -> FactParts:
     if property_name and _IS.fullmatch(verb):
         return _parts(subject, "", value)
     if preposition is not None:
-        verb = f"{verb} {preposition[0].strip().lower()}"
+        verb = f"{verb} {preposition['word'].lower()}"
         value = value[preposition.end() :]
-    return _parts(subject, verb, value)
+    return _parts(
+        subject,
+        verb,
+        value,
+    )
 
 
 def _without_denial(subject: str) -> tuple[str, str]:
@@ -163,29 +225,29 @@ def _parts(subject: str, verb: str, value: str) -> FactParts:
     attribute = verb
     is_property = False
     if property_name:
-        name = _plain(property_name)
-        attribute = name if not verb or verb in _CHANGE_ATTRIBUTES else f"{name} {verb}"
-        is_property = attribute == name and _is_of_one_value(name)
+        attribute = _plain(property_name)
+        gives_value = not verb or verb in _CHANGES_OF_VALUE
+        if gives_value:
+            is_property = _is_of_one_value(attribute)
+        else:
+            attribute = f"{attribute} {verb}"
     value = value.strip()
     if not attribute or not value:
         return _NOT_READ
     return FactParts(
-        _plain(owner or subject),
-        attribute[:PART_CHARACTERS],
-        value[:PART_CHARACTERS],
-        is_property,
+        subject=_plain(owner or subject),
+        attribute=attribute[:PART_CHARACTERS],
+        value=value[:PART_CHARACTERS],
+        is_property=is_property,
     )
-
-
-_CHANGE_ATTRIBUTES = frozenset(
-    f"{verb} to" for verb in "raised lowered increased reduced bumped switched".split()
-)
 
 
 def _is_of_one_value(property_name: str) -> bool:
     """Return whether a thing has one of a property: its port, and not its ports."""
     _, _, head = f" {property_name}".rpartition(" ")
-    return head in cues.PROPERTIES and lexicon.singular(head) == head
+    if head not in cues.PROPERTIES:
+        return False
+    return lexicon.singular(head) == head
 
 
 def _plain(phrase: str) -> str:

@@ -76,9 +76,9 @@ def _labelled_change(text: str) -> StandingFact | None:
     changed = match["subject"]
     if changed.startswith("`"):
         return None
-    place = f"{changed} in {label[1]}"
+    located = f"{changed} in {label[1]}"
     rest = label[2][match.end("subject") :]
-    return _ordered_change(f"{match['verb']} {place}{rest}")
+    return _ordered_change(f"{match['verb']} {located}{rest}")
 
 
 def _ordered_change(text: str) -> StandingFact | None:
@@ -95,13 +95,14 @@ def _ordered_change(text: str) -> StandingFact | None:
         return None
     if not cues.EXACT_VALUE.search(value):
         return None
-    subject = subject_named(changed) or subject_named(f"the {changed}")
+    subject = subject_named(changed)
+    if subject is None:
+        changed = f"the {changed}"
+        subject = subject_named(changed)
     if subject is None:
         return None
     verb = match["verb"].lower()
     rest = text[match.end("subject") :]
-    if subject_named(changed) is None:
-        changed = f"the {changed}"
     return StandingFact(
         text=f"{_at_beginning(changed)} was {verb}{rest}",
         subject=subject,
@@ -146,7 +147,7 @@ def _told_change(text: str) -> StandingFact | None:
 def _addition(text: str) -> StandingFact | None:
     """Return what a thing was given: "Added the `--all` flag to `shop list`"."""
     match = cues.REPORTED_ADDITION.fullmatch(text)
-    if match is None:
+    if match is None or _IMPORTED.search(match["addition"]):
         return None
     subject = subject_named(match["owner"])
     if subject is None:

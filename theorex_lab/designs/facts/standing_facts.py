@@ -6,9 +6,11 @@ beyond the moment.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from theorex_lab.designs.facts import statement_cues as cues
+from theorex_lab.designs.facts.labels import without_label
+from theorex_lab.designs.facts.phrases import is_definite, is_phrase
 from theorex_lab.designs.facts.reported_changes import (
     MOST_WORDS,
     StandingFact,
@@ -32,30 +34,12 @@ _MOST_CHARACTERS = 240
 _SCANNED = 4_000  # characters; a longer message is a paste
 _CLOSING = re.compile(r"[.!]?$")
 _CODE = re.compile(r"`[^`]*`")
-_BASE_FORMS = (
-    lexicon.VERB,
-    lexicon.STRONG,
-    lexicon.MIDDLE,
-    lexicon.WEAK,
-)
-_THIRD_PERSONS = (lexicon.STRONG_S, lexicon.MIDDLE_S, lexicon.WEAK_S)
-# Third persons that are no nouns where a preposition follows: "defaults to".
-_NO_NOUNS = frozenset(
-    "lives points belongs defaults runs starts returns resets works".split()
-)
-_ADVERBS = frozenset("always also only then first".split())
-_VERB_FORMS = (lexicon.VERB, *_THIRD_PERSONS)
-# Words that an object begins with.
-_OBJECT_STARTS = frozenset(
-    "the a an all any each every both its whether if how what when where current new existing"
-    " specific another".split()
-)
 # A letter or an exact name.
 _OPENING = re.compile(r"[^\W\d_]|[`@.~/_-]")
 _LABEL = re.compile(r"[^`:]{1,60}:\s")
 # "`a`: the parser reads …", "A case — the parser reads …".
 _LABEL_IN_SUBJECT = re.compile(r":(?:\s|$)|\s[–—-](?:\s|$)")
-_ADDRESS = re.compile(r"`(?:GET|POST|PUT|PATCH|DELETE)\s")
+_QUOTED_SENTENCE = re.compile(r"`(?:[^`\s]+\s+){6}")
 _ASIDE = re.compile(r"\s[–—-]\s|\s\(")
 _OPEN_ENDS = ("?", ":", ",", ";", "…", "...")
 # Parts two statements, or is what is left of a name that was lost.
@@ -115,18 +99,22 @@ def standing_fact(sentence: str) -> StandingFact | None:
     change = reported_change(text)
     if change is not None:
         return change
-    text = cues.LEFT_OUT.sub("", _without_label(text))
+    text = cues.LEFT_OUT.sub("", without_label(text))
     if not _is_plain(text):
         return None
     clause = clause_of(text)
     if clause is None or not _is_state(clause):
         return None
-    predicate = f"{clause.verb} {clause.rest}"
-    subject = subject_named(clause.subject, predicate)
+    subject = subject_named(
+        clause.subject,
+        f"{clause.verb} {clause.rest}",
+    )
     if subject is None:
         return None
-    _, _, told = text.partition(clause.verb)
-    if is_tautology(clause, told) or not _tells_something(clause, subject, told):
+    _, _, predicate = text.partition(clause.verb)
+    if is_tautology(clause, predicate):
+        return None
+    if not _tells_something(clause, subject, predicate):
         return None
     return StandingFact(
         text=_begun_with_capital(text),
@@ -145,72 +133,13 @@ def _bare(sentence: str) -> str:
     return text[lead_in.end() :]
 
 
-def _without_label(text: str) -> str:
-    """Return "`a`: prints b" as "`a` prints b"."""
-    match = cues.LABELLED.match(text)
-    if match is None:
-        return text
-    first_word, space, rest = match[2].partition(" ")
-    first_word = first_word.lower()
-    is_address = _ADDRESS.match(match[1]) is not None
-    if not _may_be_predicate(first_word, rest, is_address=is_address):
-        return text
-    verb = _third_person(first_word)
-    joined = f"{match[1]} {verb}{space}{rest}"
-    clause = clause_of(joined)
-    if clause is None or clause.subject != match[1]:
-        return text
-    return joined
-
-
-def _third_person(word: str) -> str:
-    """Return a verb in its base form in the third person; any other word as it is."""
-    kind = lexicon.word_kinds().get(word)
-    if kind not in _BASE_FORMS or lexicon.singular(word) != word:
-        return word
-    third, _, _ = lexicon.inflections(word)
-    return third
-
-
-def _may_be_predicate(first_word: str, rest: str, *, is_address: bool) -> bool:
-    """Return whether what a label stands before is a verb with its object.
-
-    What stands after an address of an interface is one: "`GET /a` - Poll for b".
-
-    "Prints all items" is; "file patterns", "list of items" and "call site" are none.
-    """
-    kind = lexicon.word_kinds().get(_third_person(first_word))
-    next_word, *others = [*rest.lower().split(), ""]
-    next_word = next_word.strip("(,")
-    if first_word == "has":
-        return True
-    if kind not in _VERB_FORMS or next_word == "of":
-        return False
-    has_form = kind == lexicon.VERB or first_word.endswith("s") or is_address
-    if has_form or next_word in _OBJECT_STARTS or next_word.startswith("`"):
-        return True
-    if kind == lexicon.WEAK_S or not next_word[:1].isalpha():
-        return False
-    is_preposition = lexicon.word_kinds().get(next_word) == lexicon.PREPOSITION
-    return not is_preposition and not _begins_with_verb(others)
-
-
-def _begins_with_verb(words: Sequence[str]) -> bool:
-    """Return whether words begin with a verb in the third person and its object."""
-    first, second, *_ = [*words, "", ""]
-    if lexicon.word_kinds().get(first) not in _THIRD_PERSONS:
-        return False
-    return second in _OBJECT_STARTS or second.startswith("`")
-
-
 def _is_plain(text: str) -> bool:
     """Return whether a text is one statement that points nowhere and will hold."""
     if not _FEWEST_WORDS <= len(text.split()) <= MOST_WORDS:
         return False
     if len(text) > _MOST_CHARACTERS or text.endswith(_OPEN_ENDS):
         return False
-    has_open_code = text.count("`") % 2 == 1
-    if has_open_code or _BROKEN.search(text) or _LABEL.match(text):
+    if _is_broken(text) or _LABEL.match(text):
         return False
     if not _OPENING.match(text) or without_shouting(text) != text:
         return False
@@ -218,9 +147,17 @@ def _is_plain(text: str) -> bool:
     return not any(refusal.search(without_code) for refusal in _REFUSALS)
 
 
+def _is_broken(text: str) -> bool:
+    """Return whether a text is two statements, a part of one, or a quotation."""
+    has_open_code = text.count("`") % 2 == 1
+    if has_open_code or _QUOTED_SENTENCE.match(text):
+        return True
+    return _BROKEN.search(text) is not None
+
+
 def _is_state(clause: Clause) -> bool:
     """Return whether a clause says how something is, and not what happened."""
-    if clause.is_order or clause.is_event or _is_noun_phrase(clause):
+    if clause.is_order or clause.is_event or is_phrase(clause):
         return False
     if _LABEL_IN_SUBJECT.search(clause.subject):
         return False
@@ -232,36 +169,9 @@ def _is_state(clause: Clause) -> bool:
     return clause.subject.endswith("s") or not may_be_noun
 
 
-def _is_noun_phrase(clause: Clause) -> bool:
-    """Return whether what was read as the verb is a noun, or a participle.
-
-    "Inline keyboard buttons for navigation", "Database tables created in a file".
-    """
-    verb, *others = clause.verb.lower().split()
-    kind = lexicon.word_kinds().get(verb)
-    if not others and kind == lexicon.PARTICIPLE:
-        return True
-    if others or kind not in _THIRD_PERSONS:
-        return False
-    following = [word for word in clause.rest.lower().split() if word not in _ADVERBS]
-    next_word, *_ = [*following, ""]
-    next_kind = lexicon.word_kinds().get(next_word.strip("(,:"))
-    if next_kind in (lexicon.PARTICIPLE, lexicon.GERUND):
-        return True
-    is_before_preposition = next_kind == lexicon.PREPOSITION or not next_word
-    if verb in _NO_NOUNS or not is_before_preposition:
-        return False
-    if kind == lexicon.STRONG_S:
-        return cues.EXACT_VALUE.search(clause.rest) is None
-    return (
-        not _is_definite(clause.subject)
-        and cues.EXACT_NAME.search(clause.subject) is None
-    )
-
-
-def _tells_something(clause: Clause, subject: Subject, told: str) -> bool:
+def _tells_something(clause: Clause, subject: Subject, predicate: str) -> bool:
     """Return whether what is said of a subject is worth a fact."""
-    main_part, *_ = _ASIDE.split(told, maxsplit=1)
+    main_part, *_ = _ASIDE.split(predicate, maxsplit=1)
     if cues.EXACT_VALUE.search(main_part):
         return True
     property_name, _ = property_and_owner(clause.subject)
@@ -271,16 +181,9 @@ def _tells_something(clause: Clause, subject: Subject, told: str) -> bool:
         return False
     if subject.kind == "project" and not property_name:
         return _uses_named(clause)
-    has_exact_name = cues.EXACT_NAME.search(clause.subject) is not None
-    if subject.kind == "thing" and not has_exact_name:
-        return _is_definite(clause.subject) and _tells_of_ordinary(clause)
-    first_verb, *_ = clause.verb.lower().split()
-    return first_verb not in cues.WEAK_VERBS or has_exact_name
-
-
-def _is_definite(phrase: str) -> bool:
-    first_word, _, _ = phrase.lower().partition(" ")
-    return first_word in ("the", "our", "each", "every") or "'s " in phrase
+    if subject.kind == "person" or cues.EXACT_NAME.search(clause.subject):
+        return True
+    return is_definite(clause.subject) and _tells_of_ordinary(clause)
 
 
 def _tells_of_ordinary(clause: Clause) -> bool:

@@ -35,7 +35,8 @@ NO_OPENING = frozenset(
     do does did is are was were has have had can could should would will may might
     you your you're i i'm i've i'll my me only just even still yet currently perhaps
     two three four five six seven eight nine ten maybe probably empty invalid valid
-    partial malformed unknown single multiple read substitute deep as to for in on at by with from without during per via
+    partial malformed unknown single multiple read substitute deep new
+    as to for in on at by with from without during per via
     """.split()
 )
 # Points at something that stands outside the statement.
@@ -44,7 +45,7 @@ POINTING = re.compile(
     \b(?: this(?![ ](?:project|repo|repository|codebase)\b) | these | those | here
       | above | below | aforementioned | the[ ]following | as[ ]follows | the[ ]former
       | the[ ]latter | the[ ]same | that['’]s | that[ ](?:is|was|one)\b | such[ ]as[ ]this
-      | like[ ]so | respective(?:ly)? | both | either | the[ ]other | another | again
+      | like[ ]so | like[ ]us | respective(?:ly)? | both | either | the[ ]other | another | again
       | anyway | mentioned | described | shown | listed | discussed | you | your | yours | me
       | my | mine | i | i['’](?:m|ve|ll|d) | please | let['’]?s | let[ ]me
       | the[ ]user(?:['’]s)?(?=[ ](?:want|ask|request|is[ ]asking|said|need|prefer))
@@ -97,7 +98,8 @@ JUDGING = re.compile(
       | indirection | clarity | nothing | neither | narrowed | preserved | the[ ]old
       | old[ ]version | the[ ]later | the[ ]reader | fallback[ ]if | worst[ ]case
       | large | huge | small | tiny | fair | strong | weak | risky | tempting | odd
-      | checks[ ]out | up-to-date | identical | similar | equivalent | analogous | interesting | notable | intentional
+      | checks[ ]out | up-to-date | identical | similar | equivalent | analogous
+      | interesting | notable | intentional
       | safe | sound | minimal | concise | maintainab\w+ | production[- ]ready
     )\b
     """,
@@ -177,7 +179,8 @@ CODE_HEADS = frozenset(
 OF_TEXTS = re.compile(
     r"""
     (?:now[ ]|also[ ]|only[ ]|still[ ])?
-    (?: says? | tells? | claims? | reflects? | match(?:es)? | mentions? | notes? | repeats?
+    (?: says? | knows? | gains? | tells? | claims? | reflects? | match(?:es)?
+      | mentions? | notes? | repeats?
       | recurs? | conflates? | pairs? | means? | states? | explains? | describes?
       | discuss(?:es)? | documents? | covers? | tests? | verif(?:y|ies) | asserts?
       | confirms? | proves? | shows? | reads?[ ] (?=["“]) | helps? | makes?[ ]it

@@ -13,9 +13,16 @@ _POSSESSIVE = re.compile(r"(?P<owner>.+?)['’]s\s+(?P<property>.+)")
 _OF = re.compile(r"(?P<property>.+?)\s+(?:of|for|in)\s+(?P<owner>.+)")
 _ABBREVIATION = re.compile(r"[A-Z]{2,}s?")
 _NAMED_BY_MODIFIER = frozenset("endpoint command flag".split())
+_LIVES_IN_CODE = re.compile(
+    r"lives\b.*`",
+)
 _PLAIN_NAMES = frozenset("get set check success return find add delete create".split())
-_RELATIVE = frozenset("+ that which who whose where when if and or to not".split())
-_DETERMINERS = frozenset("the a an our all".split())
+_RELATIVE = frozenset(
+    "+ that which who whose where when if and or to not".split(),
+)
+_DETERMINERS = frozenset(
+    "the a an our all".split(),
+)
 _PRONOUNS = frozenset("it they them he she we you i what there here some any".split())
 _ADVERBS = frozenset(
     "now also only always then still already explicitly not no longer never".split()
@@ -86,8 +93,7 @@ def subject_named(phrase: str, predicate: str = "") -> Subject | None:
         return _PROJECT
     if not _may_name(words):
         return None
-    lives_in_code = predicate.startswith("lives") and "`" in predicate
-    if _is_person(phrase) and cues.OF_PERSONS.match(predicate) and not lives_in_code:
+    if _is_person(phrase, predicate):
         return Subject(phrase, "person")
     _, owner = property_and_owner(phrase)
     if owner:
@@ -104,9 +110,13 @@ def subject_named(phrase: str, predicate: str = "") -> Subject | None:
     return _plural_subject(lower, predicate, is_qualified=len(words) < n_words)
 
 
-def _is_person(phrase: str) -> bool:
-    """Return whether a phrase may be a person's name, and no noun with a capital."""
+def _is_person(phrase: str, predicate: str) -> bool:
+    """Return whether a phrase is a person's name, and no noun with a capital."""
     if not _PERSON.fullmatch(phrase):
+        return False
+    if not cues.OF_PERSONS.match(predicate):
+        return False
+    if _LIVES_IN_CODE.match(predicate):
         return False
     for word in phrase.lower().split():
         if word in cues.GENERIC_NOUNS or word in lexicon.word_kinds():
@@ -232,7 +242,9 @@ def _has_only_abbreviations(words: Sequence[str]) -> bool:
 def _is_plain_word(name: str) -> bool:
     """Return whether an exact name is a word of everyone: `get`, `list`, `type`."""
     lower = name.lower()
-    return lower in cues.GENERIC_NOUNS or lower in _PLAIN_NAMES
+    if lower in cues.GENERIC_NOUNS:
+        return True
+    return lower in _PLAIN_NAMES
 
 
 def _common_subject(words: Sequence[str]) -> Subject | None:
@@ -245,7 +257,7 @@ def _common_subject(words: Sequence[str]) -> Subject | None:
     first_word = words[0].lower()
     is_definite = first_word in _DETERMINERS
     is_modified = is_definite and bool(modifiers)
-    if head in _NAMELESS_HEADS and not (is_modified and head in _NAMED_BY_MODIFIER):
+    if _is_nameless(head, is_modified=is_modified):
         return None
     if is_definite and head in cues.ROLES:
         role = " ".join(nouns)
@@ -256,6 +268,13 @@ def _common_subject(words: Sequence[str]) -> Subject | None:
     if not modifiers and _is_proper_name(last_noun):
         return Subject(last_noun, "thing")
     return None
+
+
+def _is_nameless(head: str, *, is_modified: bool) -> bool:
+    """Return whether a noun names nothing: "the fix", and "the endpoint" alone."""
+    if head not in _NAMELESS_HEADS:
+        return False
+    return not is_modified or head not in _NAMED_BY_MODIFIER
 
 
 def _nouns_among(words: Sequence[str]) -> list[str]:

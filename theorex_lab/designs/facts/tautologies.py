@@ -28,22 +28,25 @@ _EXPECTED_WORDS = frozenset(
 _FEWEST_SHARED = 4  # first letters by which two forms of a word are the same
 
 
-def is_tautology(clause: Clause, told: str) -> bool:
+def is_tautology(clause: Clause, predicate: str) -> bool:
     """Return whether a statement says no more than the name of its subject.
 
     Args:
         clause: Its first clause.
-        told: What follows its verb.
+        predicate: What follows its verb.
 
     >>> from theorex_lab.memory.claims import clause_of
     >>> is_tautology(clause_of("`PUT /orders/{id}` updates an order"), "an order")
     True
     """
     verb = clause.verb.lower()
-    if verb not in _EXPECTED_VERBS and not _is_in(verb, _parts(clause.subject)):
-        return False
     names = _parts(clause.subject)
-    return all(word in _EXPECTED_WORDS or _is_in(word, names) for word in _parts(told))
+    if verb not in _EXPECTED_VERBS and not _is_in(verb, names):
+        return False
+    for word in _parts(predicate):
+        if word not in _EXPECTED_WORDS and not _is_in(word, names):
+            return False
+    return True
 
 
 def _parts(text: str) -> set[str]:

@@ -42,6 +42,7 @@ from theorex_lab.designs.facts.parts import (
     PART_CHARACTERS,
     gives_property_anew,
     parts_of,
+    says_again,
 )
 from theorex_lab.designs.facts.reported_changes import GONE
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
@@ -464,17 +465,24 @@ def _outdated_ids(view: Facts, scope: Scope, body: Body) -> list[str]:
     ids: list[str] = []
     for row in view.active_in(scope).tolist()[-_COMPARED:]:
         older = view.texts[row]
-        if (
-            is_gone
-            or gives_new_value(text, older)
-            or gives_property_anew(parts, parts_of(entity, older))
-            or gives_up_value(text, older)
-            or (is_read and _restates(text, older))
-        ):
+        if is_gone or _gives_value_anew(text, older):
+            ids.append(view.ids[row])
+            continue
+        older_parts = parts_of(entity, older)
+        if gives_property_anew(parts, older_parts):
+            ids.append(view.ids[row])
+            continue
+        is_said_again = says_again(parts, older_parts) or _restates(text, older)
+        if is_read and is_said_again:
             ids.append(view.ids[row])
     if is_read:
         ids += _taken_back_ids(view, scope, text)
     return ids
+
+
+def _gives_value_anew(newer: str, older: str) -> bool:
+    """Return whether a statement gives another value, or names the old one as such."""
+    return gives_new_value(newer, older) or gives_up_value(newer, older)
 
 
 def _taken_back_ids(view: Facts, scope: Scope, text: str) -> list[str]:
