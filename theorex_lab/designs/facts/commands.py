@@ -585,6 +585,7 @@ def _row(fact: Fact) -> str:
 
 
 @command("show")
+@reads_project
 @click.argument("fact_id", metavar="ID")
 def fact_show(fact_id: str) -> None:
     """It prints the parts of the fact, then its chain from the oldest to the newest.

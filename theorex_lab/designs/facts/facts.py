@@ -429,6 +429,11 @@ def fact_by_id(home: Home, fact_id: str) -> Fact:
         if fact is not None and is_open_to(home, fact):
             return fact
         near = get_close_matches(fact_id, list(view.ids)[-10_000:], 1)
+    if fact is not None:
+        raise InvalidInput(
+            f"got the fact {fact_id!r}, which is of another project; allowed is one of"
+            " this project or of none: call it from the folder of that project"
+        )
     hint = f": the nearest is {near[0]}" if near else ""
     raise InvalidInput(
         f"got the fact {fact_id!r}; allowed is the id of one{hint}; `theorex facts"

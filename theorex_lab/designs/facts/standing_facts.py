@@ -43,7 +43,7 @@ _QUOTED_SENTENCE = re.compile(r"`(?:[^`\s]+\s+){6}")
 _ASIDE = re.compile(r"\s[–—-]\s|\s\(")
 _OPEN_ENDS = ("?", ":", ",", ";", "…", "...")
 # Parts two statements, or is what is left of a name that was lost.
-_BROKEN = re.compile(r";\s|``|[✅❌✓✔⇒]|/\[\w+\]")
+_BROKEN = re.compile(r";\s|``|[✅❌✓✔⇒]|/\[\w+\]|\d\d:\d\d:\d\d")
 _REFUSALS = (
     cues.POINTING,
     cues.PASSING,

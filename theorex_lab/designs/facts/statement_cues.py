@@ -45,7 +45,9 @@ POINTING = re.compile(
     \b(?: this(?![ ](?:project|repo|repository|codebase)\b) | these | those | here
       | above | below | aforementioned | the[ ]following | as[ ]follows | the[ ]former
       | the[ ]latter | the[ ]same | that['’]s | that[ ](?:is|was|one)\b | such[ ]as[ ]this
-      | like[ ]so | like[ ]us | respective(?:ly)? | both | either | the[ ]other | another | again
+      | like[ ]so | like[ ]us | it(?=\W*$)
+      | that[ ](?:directory|file|folder|path|way|case) | respective(?:ly)? | both
+      | either | the[ ]other | another | again
       | anyway | mentioned | described | shown | listed | discussed | you | your | yours | me
       | my | mine | i | i['’](?:m|ve|ll|d) | please | let['’]?s | let[ ]me
       | the[ ]user(?:['’]s)?(?=[ ](?:want|ask|request|is[ ]asking|said|need|prefer))
@@ -69,7 +71,8 @@ PASSING = re.compile(
       | might | may | will | won['’]t | shall | going[ ]to | plan(?:s|ned)?[ ]to
       | probabl[ey] | likely | seems? | appears? | looks? | suggests? | indicates?
       | perhaps | maybe | assum(?:e|es|ing|ed) | was | were | wasn['’]t | weren['’]t
-      | had | did | didn['’]t | been | error(?:s|ed)? | bug(?:s|gy)? | issues? | problems?
+      | had | did | didn['’]t | been | error(?:s|ed)? | deadlocks? | bug(?:s|gy)?
+      | issues? | problems?
       | crash(?:es|ed)? | wrong(?:ly)? | incorrect(?:ly)? | unused | stale | outdated
       | duplicat(?:e|es|ed|ion) | we['’](?:re|ve|ll|d) | want | wants | let | suspect
       | but | being | (?:is|are)[ ](?!using\b|missing\b|existing\b)[a-z]{2,}ing
@@ -140,7 +143,8 @@ PASSING_HEADING = re.compile(
 # Names that say nothing without what was spoken of before.
 GENERIC_NOUNS = frozenset(
     """
-    ability action addition command advantage agent alternative analysis answer approach
+    ability action addition arg command count stat side param sheet advantage agent
+    alternative analysis answer approach
     argument array aspect assertion assumption author behavior behaviour benefit bit block body
     branch bug bullet call caller case cause challenge change changelog check checklist
     choice class clause client code column combination comment commit comparison component concept
@@ -190,7 +194,7 @@ OF_TEXTS = re.compile(
       | (?:do|does|is|are|has|have)[ ]?(?:not|n['’]t|no)[ ]
         (?:have|contain|include|exist|mention|specify|say|handle|cover|match|a|an|the)\b
       | (?:has|have)[ ](?:no|not|nothing|already)\b
-      | (?:is|are)[ ](?:caused|due|about|because|only|also|just|not|now|never|true|false
+      | (?:is|are)[ ](?:documented|caused|due|about|because|only|also|just|not|now|never|true|false
         |part|one|why|what|where|how|enough|there|gone|empty|in|on|at)\b
     )\b
     """,

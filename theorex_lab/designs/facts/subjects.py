@@ -16,6 +16,10 @@ _NAMED_BY_MODIFIER = frozenset("endpoint command flag".split())
 _LIVES_IN_CODE = re.compile(
     r"lives\b.*`",
 )
+# Things that are counted are those of one text: "the four events".
+_COUNTING = frozenset(
+    "one two three four five six seven eight nine ten both other others".split(),
+)
 _PLAIN_NAMES = frozenset("get set check success return find add delete create".split())
 _RELATIVE = frozenset(
     "+ that which who whose where when if and or to not".split(),
@@ -175,8 +179,8 @@ def _may_name(words: Sequence[str]) -> bool:
         return False
     if lower[0] in cues.NO_OPENING:
         return False
-    counts_all = lower[0] == "all" and not cues.NO_OPENING.isdisjoint(lower[1:2])
-    if counts_all:
+    is_determined = lower[0] in _DETERMINERS
+    if is_determined and not _COUNTING.isdisjoint(lower[1:2]):
         return False
     return not _begins_with_verb(lower)
 
