@@ -11,6 +11,7 @@ from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.designs.facts.subjects import Subject, subject_named
 
 _IMPORTED = re.compile(r"\b(?:imports?|comments?|todos?)\b", re.I)
+_SHORTEST_NAME = 4  # letters; shorter names are variables of a few lines
 # Several places of the code, or a piece of it: "all calls of", "the string literal".
 _IN_THE_CODE = re.compile(
     r"^(?:both|every|each|\d+)\b|\ball\b|\b(?:literals?|calls|call sites?|usages?|references?"
@@ -95,19 +96,27 @@ def _ordered_change(text: str) -> StandingFact | None:
         return None
     if not cues.EXACT_VALUE.search(value):
         return None
-    subject = subject_named(changed)
-    if subject is None:
+    if subject_named(changed) is None:
         changed = f"the {changed}"
-        subject = subject_named(changed)
+    verb = match["verb"].lower()
+    subject = _changed_subject(changed, verb)
     if subject is None:
         return None
-    verb = match["verb"].lower()
     rest = text[match.end("subject") :]
     return StandingFact(
         text=f"{_at_beginning(changed)} was {verb}{rest}",
         subject=subject,
         is_change=True,
     )
+
+
+def _changed_subject(changed: str, verb: str) -> Subject | None:
+    """Return what was changed; None for a variable of a few lines that was renamed."""
+    subject = subject_named(changed)
+    if subject is None:
+        return None
+    is_short = len(subject.name) < _SHORTEST_NAME
+    return None if verb == "renamed" and is_short else subject
 
 
 def _noted_change(text: str) -> StandingFact | None:

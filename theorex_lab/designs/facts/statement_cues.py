@@ -45,7 +45,7 @@ POINTING = re.compile(
     \b(?: this(?![ ](?:project|repo|repository|codebase)\b) | these | those | here
       | above | below | aforementioned | the[ ]following | as[ ]follows | the[ ]former
       | the[ ]latter | the[ ]same | that['’]s | that[ ](?:is|was|one)\b | such[ ]as[ ]this
-      | like[ ]so | like[ ]us | it(?=\W*$)
+      | like[ ]so | like[ ]us | (?:it|them)(?=\W*$) | none[ ]of[ ]them
       | that[ ](?:directory|file|folder|path|way|case) | respective(?:ly)? | both
       | either | the[ ]other | another | again
       | anyway | mentioned | described | shown | listed | discussed | you | your | yours | me
@@ -95,7 +95,8 @@ JUDGING = re.compile(
       | simple(?:r|st)? | reasonable | sufficient | sensible | accurate(?:ly)? | easy
       | easier | elegant | worth | overkill | acceptable | fine | straightforward
       | idiomatic | honest | genuine | redundant | defensive | unnecessary | unneeded
-      | needed | violat\w+ | coupling | harmless | benign | trivial | subtle | tricky | ugly
+      | needed | the[ ](?:outer|inner) | violat\w+ | coupling | harmless | benign
+      | trivial | subtle | tricky | ugly
       | misleading | confusing | ambigu\w+ | unclear | surprising | prominent | plausible
       | different(?:ly)? | right | urgent | harder | hermetic
       | indirection | clarity | nothing | neither | narrowed | preserved | the[ ]old
@@ -120,7 +121,8 @@ OF_ONE_RUN = re.compile(
     | [—–;,][ ](?:so[ ])?(?:inline|remove|use|add|move|keep|drop|rename|make|extract|consider
       |reuse|skip|avoid|replace|delete|check|see)\b
     | (?<![\w.])(?!S3\b)[A-Z]{1,2}\d{1,2}\b | \b[A-Z]-[A-Z]+\d+\b | §
-    | \bline[ ]count\b | \bthe[ ]changes?\b | \bchanges\b | \brefactor\w* | \bconversation
+    | \bline[ ]count\b | \browid[ ]\d | \bthe[ ]changes?\b | \bchanges\b
+    | \brefactor\w* | \bconversation
     """,
     re.I | re.VERBOSE,
 )
@@ -183,7 +185,8 @@ CODE_HEADS = frozenset(
 OF_TEXTS = re.compile(
     r"""
     (?:now[ ]|also[ ]|only[ ]|still[ ])?
-    (?: says? | knows? | gains? | tells? | claims? | reflects? | match(?:es)?
+    (?: says? | knows? | passes?(?=[ ]`(?:true|false|nil|null)`) | gains?
+      | tells? | claims? | reflects? | match(?:es)?
       | mentions? | notes? | repeats?
       | recurs? | conflates? | pairs? | means? | states? | explains? | describes?
       | discuss(?:es)? | documents? | covers? | tests? | verif(?:y|ies) | asserts?
