@@ -142,7 +142,7 @@ def facts_stated(home: Home, event: Event) -> Iterator[writing.NewFact]:
 
 
 def _is_end_of_nothing(home: Home, entity: str, project: str, text: str) -> bool:
-    """Return whether a text says only that a thing is gone of which nothing is known."""
+    """Return whether a text says only that a thing is gone that nobody spoke of."""
     if not GONE.fullmatch(text) or GONE_FROM_USE.fullmatch(text):
         return False
     with home.views.reading(Facts) as facts:

@@ -63,7 +63,7 @@ class FactParts(NamedTuple):
         subject: The words for what it is about, in lower case.
         attribute: What it says of it: a property, or the verb.
         value: What follows.
-        is_property: Whether the attribute is a property, of which there is one value.
+        is_property: Whether the attribute is a property with one value at a time.
     """
 
     subject: str = ""
@@ -75,16 +75,16 @@ class FactParts(NamedTuple):
 _NOT_READ = FactParts()
 
 
-def parts_of(entity: str, text: str) -> FactParts:
+def fact_parts(entity: str, text: str) -> FactParts:
     """Return the parts of a fact.
 
     Args:
         entity: The path of what it is about, such as people/ann.
         text: The fact.
 
-    >>> tuple(parts_of("projects/till", "The default port of the till is 8080"))
+    >>> tuple(fact_parts("projects/till", "The default port of the till is 8080"))
     ('till', 'default port', '8080', True)
-    >>> tuple(parts_of("people/ann", "Prefers tabs over spaces"))
+    >>> tuple(fact_parts("people/ann", "Prefers tabs over spaces"))
     ('ann', 'prefers', 'tabs over spaces', False)
     """
     statement = as_statement(entity, text.strip().rstrip("."))
@@ -107,8 +107,8 @@ def parts_of(entity: str, text: str) -> FactParts:
 def gives_property_anew(newer: FactParts, older: FactParts) -> bool:
     """Return whether two facts give a property of one thing different values.
 
-    >>> new = parts_of("projects/till", "The till's default port is 9090")
-    >>> gives_property_anew(new, parts_of("projects/till", "The default port of the till is 80"))
+    >>> new = fact_parts("projects/till", "The till's default port is 9090")
+    >>> gives_property_anew(new, fact_parts("projects/till", "The default port of the till is 80"))
     True
     """
     if not newer.is_property or not older.is_property:
@@ -127,8 +127,8 @@ def gives_property_anew(newer: FactParts, older: FactParts) -> bool:
 def says_again(newer: FactParts, older: FactParts) -> bool:
     """Return whether two facts say the same of a thing that one names more fully.
 
-    >>> new = parts_of("projects/till", "The `Till` class has the `port` field")
-    >>> says_again(new, parts_of("projects/till", "`Till` has the `port` field"))
+    >>> new = fact_parts("projects/till", "The `Till` class has the `port` field")
+    >>> says_again(new, fact_parts("projects/till", "`Till` has the `port` field"))
     True
     """
     if not newer.attribute:

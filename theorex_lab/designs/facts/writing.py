@@ -40,8 +40,8 @@ from theorex_lab.designs.facts.pairs import (
 )
 from theorex_lab.designs.facts.parts import (
     PART_CHARACTERS,
+    fact_parts,
     gives_property_anew,
-    parts_of,
     says_again,
 )
 from theorex_lab.designs.facts.reported_changes import GONE
@@ -368,7 +368,7 @@ def _attribute_and_value(entity: str, text: str, new: NewFact) -> tuple[str, str
     if new.attribute:
         attribute = kept_text(new.attribute[:PART_CHARACTERS])
         return attribute, kept_text(new.value[:PART_CHARACTERS])
-    parts = parts_of(entity, text)
+    parts = fact_parts(entity, text)
     return parts.attribute, parts.value
 
 
@@ -461,14 +461,14 @@ def _outdated_ids(view: Facts, scope: Scope, body: Body) -> list[str]:
     is_read = _is_read(body)
     is_gone = is_read and GONE.fullmatch(text) is not None
     entity, _ = scope
-    parts = parts_of(entity, text)
+    parts = fact_parts(entity, text)
     ids: list[str] = []
     for row in view.active_in(scope).tolist()[-_COMPARED:]:
         older = view.texts[row]
         if is_gone or _gives_value_anew(text, older):
             ids.append(view.ids[row])
             continue
-        older_parts = parts_of(entity, older)
+        older_parts = fact_parts(entity, older)
         if gives_property_anew(parts, older_parts):
             ids.append(view.ids[row])
             continue
