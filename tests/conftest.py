@@ -14,7 +14,14 @@ from typing import Any, NamedTuple
 import hypothesis
 import pytest
 
-from theorex_lab import Event, FixedClock, HashedNgramEmbedder, Lab, new_event
+from theorex_lab import (
+    Event,
+    FixedClock,
+    HashedNgramEmbedder,
+    Lab,
+    installed,
+    new_event,
+)
 from theorex_lab.core.ids import concept_id
 from theorex_lab.journal.event import FIELDS, UPCASTERS, VERSIONS
 from theorex_lab.journal.snapshot import drop_snapshots
@@ -30,6 +37,7 @@ hypothesis.settings.load_profile(
     "gate" if os.environ.get("THEOREX_REQUIRE_ALL") else "explore"
 )
 
+TESTS = Path(__file__).parent
 DAY = 86_400_000_000
 NOW = FixedClock.at("2026-03-01T09:00:00Z").now()
 
@@ -170,15 +178,32 @@ def forgets_kinds() -> Iterator[None]:
         table.update(known)
 
 
+@pytest.fixture
+def every_design_active(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every design takes part where the settings name none.
+
+    It is for tests of what designs do, whether or not they do it by default.
+    """
+    for design in installed():
+        monkeypatch.setitem(vars(design), "active_by_default", True)
+
+
+@pytest.fixture(autouse=True)
+def _designs_are_tested_active(request: pytest.FixtureRequest) -> None:
+    """Every design takes part in the tests of designs."""
+    if "designs" in request.path.relative_to(TESTS).parts:
+        request.getfixturevalue("every_design_active")
+
+
 # A home whose context shows Theorex's own sections, as keyword arguments of its
 # settings.
-THEOREX_SHOWN: dict[str, Any] = {"contextDesigns": ["theorex"]}
+THEOREX_SHOWN: dict[str, Any] = {"activeDesigns": ["theorex"]}
 # Graduation as the published description has it: on seven days in a row.
 SEVEN_DAYS: dict[str, Any] = {"graduationDays": 7, "graduationWindowDays": 7}
 # What makes a home give and graduate as the document on Theorex says: its own context,
 # a week of days in a row, no echo.
 AS_DOCUMENTED: dict[str, Any] = {
-    "context_designs": ["theorex"],
+    "active_designs": ["theorex"],
     "graduation_days": 7,
     "graduation_window_days": 7,
     "flash_echo_weight": 0.0,

@@ -28,7 +28,7 @@ def test_the_journey_of_a_text(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # where there is no git history to tell
-    assert run("config", "contextDesigns", '["theorex"]').code == 0
+    assert run("config", "activeDesigns", '["theorex"]').code == 0
     written = run(
         "write",
         "--agent",
@@ -116,6 +116,7 @@ def test_the_journey_of_a_text(
             "strategies",
             "causal_graph",
             "causal_failures",
+            "causal_experience",
             "research_episodes",
             "research_records",
             "research_theorems",

@@ -77,8 +77,11 @@ CASES = [
     # bring in and look after
     Case("ingest", "docs"),
     Case("ingest", "--kind code till"),
-    Case("maintain"),
-    Case("maintain", "--schedule cron", 1),
+    Case("maintain", "--replay --no-vectors --design facts", 1),
+    Case(
+        "maintain", "--design facts --design dreams --design causal --design research"
+    ),
+    Case("maintain", "--schedule cron", 2),
     Case("audit"),
     Case("projects", saves={"old": "projects.0.project", "new": "projects.1.project"}),
     Case("projects merge", "{old} {new}"),
@@ -195,6 +198,14 @@ CASES = [
     Case("dreams recall", "'print the tax on the receipt'"),
     Case("dreams traverse", "{strategy}"),
     Case("dreams undo", "{strategy}"),
+    Case("dreams export", "memory.db"),
+    Case("dreams import", "memory.db"),
+    Case("dreams export-training-data", "--output chats.jsonl --outcome ''"),
+    Case("dreams prepare-sft-dataset", "--input chats.jsonl"),
+    Case("dreams isa-versions"),
+    Case("dreams isa-parse", "program.isa"),
+    Case("dreams isa-run", "program.isa"),
+    Case("dreams demo", "stripe"),
     # causal
     Case("causal snapshot", "--signals log_error"),
     Case("causal hypothesis", "--signals log_error --gene retry"),
@@ -222,6 +233,8 @@ CASES = [
     Case("research post-run", "--session s"),
     Case("research export", "papers"),
     Case("research import", "papers"),
+    # a past, day by day
+    Case("import", "--transcripts {past} --trusted --replay --no-vectors", 2),
     # the home's files, last
     Case("backup", "shop.backup"),
     Case("verify"),
@@ -312,6 +325,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answers]:
         saved = {
             "transcripts": str(newcomer.transcripts),
             "again": str(place.parent / "again"),
+            "past": str(place.parent / "past"),
             "roles": json.dumps(ROLES).replace(" ", ""),
             "models": models.replace(" ", ""),
         }
@@ -351,9 +365,11 @@ def prepare(place: Path, patch: pytest.MonkeyPatch, newcomer: Newcomer) -> None:
     skill.mkdir(parents=True)
     head = "---\nname: counting\ndescription: Count a shelf\n---\n"
     (skill / "SKILL.md").write_text(f"{head}Count it twice.\n")
+    (place / "program.isa").write_text("MEM_PTR print the tax on the receipt\nHALT\n")
     (place.parent / "other").mkdir()
     for number in range(8, 11):
         newcomer.write_session(number, place.parent / "again")
+    newcomer.write_session(11, place.parent / "past")
 
 
 def words_of(case: Case, saved: dict[str, str]) -> list[str]:

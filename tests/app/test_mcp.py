@@ -289,7 +289,7 @@ def test_a_server_process_remembers_for_its_agent(tmp_path: Path) -> None:
 
     home = tmp_path / "home"
     home.mkdir(0o700)
-    (home / "config.json").write_text('{"contextDesigns": ["theorex"]}')
+    (home / "config.json").write_text('{"activeDesigns": ["theorex"]}')
     with started(home, "--agent", "bob") as (process, info):
         assert re.fullmatch(r"http://127\.0\.0\.1:[0-9]+/mcp", info["url"])
         assert info["agent"] == "bob"

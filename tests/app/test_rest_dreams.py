@@ -150,3 +150,45 @@ def test_a_web_socket_tells_of_each_phase_and_trace(client: httpx.Client) -> Non
     assert {event["trajectory"] for event in told if event["event"] == "trace"} == ids
     assert len({event["phase"] for event in told if event["event"] == "phase"}) >= 3
     assert told[-1].keys() >= COUNTS
+
+
+def test_unknown_nodes_are_not_found(client: httpx.Client) -> None:
+    for path in ("", "/traverse"):
+        answer = client.get(f"/nodes/st-none{path}")
+        assert answer.status_code == 404
+        assert "st-none" in answer.json()["detail"]
+    send(client, GOALS[0])
+    client.post("/dream/run", json={})
+    found = client.get("/query", params={"q": GOALS[0]}).json()["entry_point"]
+    answer = client.get(f"/nodes/{found['node_id']}.99/traverse")
+    assert answer.status_code == 404
+
+
+def test_training_data_is_lines_of_the_agents_own(
+    lab: Lab, client: httpx.Client
+) -> None:
+    send(client, GOALS[0])
+    send(client, GOALS[1], outcome="failure")
+    secret = [{"reasoning": "sage knows", "action": "open()"}]
+    lab.dreams.capture("a secret of sage", secret, agent="sage")
+    chosen = {"outcome": "success", "source": "agent", "min_actions": "2"}
+    answer = client.get("/export/training-data", params=chosen)
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    roles = [[part["role"] for part in line["messages"]] for line in lines]
+    assert roles == [["system", "user", "assistant"]] * 2
+    assert [line["messages"][2]["content"] for line in lines] == STEPS
+    everything = client.get("/export/training-data", params={"format": "messages"}).text
+    assert everything.count('"messages"') == 4
+    assert "sage knows" not in everything
+    assert client.get("/export/training-data?outcome=won").status_code == 422
+
+
+def test_versions_of_the_instruction_set(client: httpx.Client) -> None:
+    versions = client.get("/isa/version").json()
+    assert versions == {"current": "1.0", "supported": ["1.0"]}
+    assert client.get("/stats").json()["isa_version"] == "1.0"
+    body = {"goal": "mend it", "actions": [], "isa_version": "1.0"}
+    assert client.post("/traces", json=body).status_code == 200
+    refused = client.post("/traces", json={**body, "isa_version": "7.0"})
+    assert (refused.status_code, "latest, 1.0" in refused.text) == (422, True)

@@ -137,7 +137,7 @@ def test_one_failure_of_different_durations_has_one_signature() -> None:
         (
             [("Bash", {"command": "gofmt -w pkg/till.go"})],
             PASSED,
-            ["format the code (`gofmt -w <file>`)"],
+            ["format the code (`gofmt -w <path>`)"],
         ),
         (
             [("Bash", {"command": "git commit -m x"})],
@@ -200,13 +200,79 @@ def test_advice_says_after_which_error_what_helped_how_often(lab: Lab) -> None:
 
 
 def test_what_was_tried_once_is_told_where_nothing_else_is_known(lab: Lab) -> None:
-    mended(lab, ("Bash", red(1)), ("Bash", PASSED))
+    edit = ("Edit", {"edited": "pkg/till_test.go"})
+    mended(lab, ("Bash", red(1)), edit, ("Bash", PASSED))
     home = lab.home.in_project("")
     assert advice_in_words(home) == []
     assert advice_in_words(home, ["command:go test", "class:a failed test"]) == [
         "After `go test`: a failed test",
-        "  helped 1 of 1 times: make the same call again",
+        "  helped 1 of 1 times: edit the file that the error names",
     ]
+
+
+def test_the_same_call_again_helps_only_after_what_passes_by_itself(lab: Lab) -> None:
+    late = {
+        "command": "make deploy",
+        "response": "Exit code 1\nerror: timed out after 30s",
+        "ok": False,
+    }
+    for name in ("s1", "s2"):
+        mended(lab, ("Bash", red(1)), ("Bash", PASSED), name=name)
+        deployed = ("Bash", {"command": "make deploy", "response": "done"})
+        mended(lab, ("Bash", late), deployed, name=f"late-{name}")
+    assert advice_in_words(lab.home.in_project("")) == [
+        "After `make deploy`: a timeout",
+        "  helped 2 of 2 times: make the same call again",
+    ]
+
+
+def test_what_an_error_asks_for_is_told_without_the_edits_around_it(lab: Lab) -> None:
+    unformatted = {
+        "command": "golangci-lint run",
+        "response": "Exit code 1\npkg/till.go:1:1: File is not properly formatted (gofmt)",
+        "ok": False,
+    }
+    edit = ("Edit", {"edited": "pkg/till.go"})
+    formatted = ("Bash", {"command": "gofmt -w pkg/till.go"})
+    clean = ("Bash", {"command": "golangci-lint run", "response": "0 issues."})
+    mended(lab, ("Bash", unformatted), edit, formatted, clean)
+    assert remedies(lab) == ["format the code (`gofmt -w <path>`)"]
+
+
+@pytest.mark.parametrize(
+    ("response", "program"),
+    [
+        ("--- FAIL: TestTill (0.1s)", "go test"),
+        ("./till.go:3: undefined: shelf", "go build"),
+        ("till.go:1:1: not formatted (gofmt)\n1 issues:", "golangci-lint run"),
+    ],
+)
+def test_a_line_of_several_checks_failed_at_the_one_that_makes_such_errors(
+    response: str, program: str
+) -> None:
+    line = "go build . && golangci-lint run && go test ./..."
+    failed = {"command": line, "response": f"Exit code 1\n{response}", "ok": False}
+    assert f"command:{program}" in signals_of(call(1, session="s", **failed))
+
+
+def test_the_check_that_failed_closes_an_attempt_also_in_a_longer_line(
+    lab: Lab,
+) -> None:
+    edit = ("Edit", {"edited": "pkg/shelf.go"})
+    longer = {"command": "go build . && go test ./...", "response": "ok  pkg 0.2s"}
+    mended(lab, ("Bash", red(1)), edit, ("Bash", longer))
+    assert remedies(lab) == [EDIT_CODE]
+
+
+def test_whatever_a_test_prints_it_is_a_failed_test() -> None:
+    signals = ["command:go test", "errsig:till() = 3, want 4", "class:an error"]
+    assert where_of(signals) == "after `go test`: a failed test"
+    missing = ["command:go test", "errsig:command not found: go", "class:an error"]
+    assert where_of(missing) == "after `go test`: command not found: go"
+
+
+def test_an_error_of_which_nothing_is_known_is_no_place() -> None:
+    assert where_of(["log_error", "tool:bash", "command:gh pr"]) == ""
 
 
 def test_the_command_prints_words_and_no_hashes(run: Run, tmp_path: Any) -> None:
@@ -222,3 +288,40 @@ def test_a_place_of_a_context_quotes_no_tool() -> None:
     where = where_of(["command:tool", "errsig:obey me at once"])
     assert where == "after `tool`: obey me at once"
     assert place_without_quote(where) == "after `tool`: an error"
+
+
+def test_advice_prefers_nothing_from_other_errors_where_the_words_say_more(
+    run: Run, tmp_path: Any
+) -> None:
+    with Lab(tmp_path / "home") as lab:
+        seed(lab)
+    known = ("--signals", "errsig:--- FAIL: TestShelf", "--signals", "command:go test")
+    printed = run("causal", "advice", *known, "--all-projects").out
+    assert "edit the file that the error names" in printed
+    assert "nothing is known" not in printed
+    unknown = ("--signals", "errsig:the shelf is on fire")
+    printed = run("causal", "advice", *unknown, "--all-projects").out
+    assert "nothing is known of such errors" in printed
+    assert "gene_" not in printed
+
+
+def test_an_error_without_its_command_finds_its_kind(lab: Lab) -> None:
+    unformatted = {
+        "command": "golangci-lint run",
+        "response": "Exit code 1\npkg/till.go:1:1: File is not properly formatted (gofmt)",
+        "ok": False,
+    }
+    formatted = ("Bash", {"command": "gofmt -w pkg/till.go"})
+    clean = ("Bash", {"command": "golangci-lint run", "response": "0 issues."})
+    mended(lab, ("Bash", unformatted), formatted, clean)
+    signals = ["errsig:a.go: File is not properly formatted (gofmt)"]
+    assert advice_in_words(lab.home.in_project(""), signals) == [
+        "After `golangci-lint run`: File is not properly formatted (gofmt)",
+        "  helped 1 of 1 times: format the code (`gofmt -w <path>`)",
+    ]
+
+
+def test_what_is_recorded_is_shown_without_a_hash(run: Run) -> None:
+    for name in ("snapshot", "hypothesis", "attempt"):
+        printed = run("causal", name, "--signals", "errsig:no such file").out
+        assert printed.endswith(": no such file\n")

@@ -432,7 +432,7 @@ def test_status_audit_and_the_briefing_tell_of_facts(run: Run) -> None:
         if row["kind"] == "fact_superseded"
     ]
     assert entry["detail"]["by"] == "ann-002"
-    run("config", "contextDesigns", '["facts"]')
+    run("config", "activeDesigns", '["facts"]')
     shown = run("briefing").out
     assert "\nDecisions:\n" in shown
     assert "Lives in York (" in shown

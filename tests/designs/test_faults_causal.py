@@ -252,7 +252,7 @@ def test_a_hostile_gene_is_data_wherever_it_comes_back(
     for runner in ("os.system", "subprocess.Popen"):
         monkeypatch.setattr(runner, lambda *_, **__: pytest.fail("a command was run"))
     monkeypatch.chdir(tmp_path)
-    with opened(tmp_path / "home", contextDesigns=["causal"]) as lab:
+    with opened(tmp_path / "home", activeDesigns=["causal"]) as lab:
         for place, text in enumerate(HOSTILE):
             gene = {
                 "type": "Gene",

@@ -494,7 +494,8 @@ def test_the_commands(tmp_path):
         row["distance"]
         for row in theorex(home, "theorem", "related", "A")[1]["related"]
     ] == [1]
-    assert theorex(home, "theorem", "closure")[1]["pairs"] == 3
+    implied = theorex(home, "theorem", "closure", "--relation", "generalizes")[1]
+    assert (implied["relation"], implied["pairs"]) == ("generalizes", 3)
     assert theorex(home, "theorem", "premises", "statement", "of", "A")[1]["premises"]
     code, told, said = theorex(home, "theorem", "closure", "--dataset", "nowhere")
     assert code == 1

@@ -312,7 +312,7 @@ def test_the_briefing_tells_what_was_found_out_of_this_project_alone(tmp_path):
     with Lab(tmp_path / "home", clock=FixedClock.at("2026-05-01T00:00:00Z")) as lab:
         configure(lab)
         lab.home.settings = lab.settings = lab.settings.replaced(
-            context_designs=["research"]
+            active_designs=["research"]
         )
         from theorex_lab.designs.research import insights
 

@@ -192,7 +192,7 @@ def test_a_skill_that_names_a_command_is_told_as_data_and_never_run(lab, tmp_pat
         source="import",
     )
     lab.home.settings = lab.settings = lab.settings.replaced(
-        context_designs=["research"]
+        active_designs=["research"]
     )
     assert "touch" not in lab.briefing(tokens=400).text, "a stranger's word"
     hits = list(lab.search(f"touch {mark} first", kinds=["skill"]))
@@ -342,7 +342,7 @@ def test_patterns_are_of_lemmas_that_are_sure(lab, confidence, kept):
 def test_the_briefing_holds_as_many_skills_as_the_setting_says(lab):
     for number in range(4):
         lab.research.record_skill(f"nets-{number}", f"How net {number} is built")
-    own = {"context_designs": ["research"], "designs": {"research": {"skillsK": 2}}}
+    own = {"active_designs": ["research"], "designs": {"research": {"skillsK": 2}}}
     lab.home.settings = lab.settings = lab.settings.replaced(**own)
     assert lab.briefing(tokens=400).text.count("is built") == 2
 

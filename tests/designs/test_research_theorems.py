@@ -135,7 +135,7 @@ def test_the_closure_of_a_home_reads_both_directions_and_what_always_holds(lab):
     lab.research.add_theorem("always", "x = x", tags=["unconditional"])
     lab.research.link_theorems("a", "b", "generalizes")
     lab.research.link_theorems("c", "b", "specializes")
-    found = lab.research.closure()
+    found = lab.research.closure("generalizes")
     reached = np.unpackbits(found.reached, axis=1)[:, : found.nodes].astype(bool)
     names = list(found.names)
     assert {names[node] for node in np.flatnonzero(reached[names.index("a")])} == {
@@ -145,6 +145,42 @@ def test_the_closure_of_a_home_reads_both_directions_and_what_always_holds(lab):
         "always",
     }
     assert (found.nodes, found.edges, found.pairs) == (7, 2, 7 + 3 + 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "chain.tex",
+            r"\begin{lemma}\label{a}A\end{lemma}"
+            r"\begin{lemma}\label{b}\uses{a}B\end{lemma}"
+            r"\begin{theorem}\label{c}C\end{theorem}\begin{proof}\uses{b}D\end{proof}",
+        ),
+        ("chain.mm", "a $a |- 1 $. b $p |- 2 $= ( a ) A $. c $p |- 3 $= ( b ) A $."),
+    ],
+)
+def test_the_closure_follows_the_relation_that_was_imported(lab, tmp_path, name, text):
+    empty = lab.research.closure()
+    assert (empty.relation, empty.pairs) == ("generalizes", 0)
+    path = tmp_path / name
+    path.write_text(text)
+    theorems = read_theorems(path)
+    lab.research.import_theorems(theorems.nodes, theorems.links)
+    closure = lab.research.closure()
+    assert (closure.relation, closure.nodes, closure.edges) == ("uses", 3, 2)
+    assert closure.pairs == 3 + 3
+    assert lab.research.closure("generalizes").pairs == 3
+
+
+def test_links_both_ways_of_implication_count_as_one_relation(lab):
+    for name in "abcde":
+        lab.research.add_theorem(name, f"{name} = {name}")
+    lab.research.link_theorems("a", "b", "uses")
+    lab.research.link_theorems("b", "c", "uses")
+    lab.research.link_theorems("c", "d", "specializes")
+    lab.research.link_theorems("d", "e", "generalizes")
+    lab.research.link_theorems("a", "e", "specializes")
+    assert lab.research.closure().relation == "generalizes"
 
 
 def test_importing_twice_imports_once(lab):

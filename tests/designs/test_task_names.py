@@ -10,7 +10,7 @@ from theorex_lab.designs.dreams.tasks import (
     task_in_words,
     task_likeness,
 )
-from theorex_lab.memory.briefing.step_words import step_in_words, step_kind
+from theorex_lab.memory.briefing.step_words import step_in_words, step_kinds
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,11 @@ from theorex_lab.memory.briefing.step_words import step_in_words, step_kind
         ("update @docs/guide.md", "Update `guide.md`"),
         ("@guide.md fix the broken links of pages", "Fix the broken links of pages"),
         ("fix this error", "Fix the error"),
+        ("add a port and use", "Add a port"),
+        (
+            "check the updated notes/2026-01-05/.history/the-long-one.md",
+            "Check the updated file",
+        ),
         ("/review 31", "Run /review"),
         ("Refuse a basket without prices.", "Refuse a basket"),
         (
@@ -50,6 +55,8 @@ def test_a_task_is_a_verb_and_its_object(prompt: str, task: str) -> None:
         "yes, both",
         "fix it",
         "commit and push",
+        "ran the tests on a second machine",
+        "remove this completely",
         "why did you do that?",
         "show me the list",
         "[Request interrupted by user]",
@@ -81,6 +88,18 @@ def test_conversation_names_no_task(prompt: str) -> None:
         ('Grep({"query":"x"})', ""),
         ("rm -rf dist", "Remove `dist`"),
         ("make(target='all')", "make(target='all')"),
+        ('run_command({"command":"cd web && bun test"})', "Run the tests (`bun test`)"),
+        ('run_command({"command":"git diff src/till.py"})', ""),
+        ('edit_file_v2({"text":"Edit file: src/till.py"})', "Edit `src/till.py`"),
+        ('rip_raw_search({"query":"till"})', ""),
+        ('Edit({"text":""})', ""),
+        ('delete_file({"text":"Explanation: it is old"})', ""),
+        ("bun run src/cli.ts orders --help", ""),
+        ("git grep till", ""),
+        ('mv "$OLD/a.db" $NEW', ""),
+        ("till orders get order#12", "Run `till orders get order#<number>`"),
+        ("till show 8f01c24e", "Run `till show <hash>`"),
+        ("KEY=secret till build --all", "Run `till build --all`"),
     ],
 )
 def test_a_step_is_said_without_the_line_of_the_shell(
@@ -90,9 +109,21 @@ def test_a_step_is_said_without_the_line_of_the_shell(
     assert step_in_words(action) == expected
 
 
+def test_a_long_step_ends_with_a_whole_part() -> None:
+    line = " && ".join(
+        f"till {word} --with everything-there-is" for word in "ab cd ef gh".split()
+    )
+    words = step_in_words(line)
+    assert words.startswith("Run `till ab")
+    assert words.endswith("`")
+    assert len(words) <= 160
+
+
 def test_the_kind_of_a_step_names_no_file() -> None:
-    assert step_kind("Edit a/b.go") == step_kind("Write c.go") == "Edit .go"
-    assert step_kind("go test ./pkg/x") == step_kind("go test ./...") == "Run the tests"
+    assert step_kinds("Edit a/b.go") == step_kinds("Write c.go") == {"Edit .go"}
+    tests = {"Run the tests"}
+    assert step_kinds("go test ./pkg/x") == step_kinds("go test ./...") == tests
+    assert step_kinds("go build . && go test ./...") == {"Build", "Run the tests"}
 
 
 def test_tasks_are_of_one_kind_by_words_and_steps() -> None:

@@ -87,7 +87,12 @@ def worked_on(lab: Lab, *steps: str | dict[str, Any]) -> Trajectory:
         ([EDIT, "fix the till"], "failure", "asked again"),
         ([EDIT, "continue"], "unknown", ""),
         ([EDIT, "what is the status?"], "unknown", ""),
-        ([EDIT, "add a test"], "unknown", ""),
+        ([EDIT, "add a test"], "success", "went on"),
+        ([{"tool": "edit_file_v2"}, "add a test"], "success", "went on"),
+        ([EDIT, RED, "add a test"], "failure", "tests"),
+        ([{"tool": "Read"}, "add a test"], "unknown", ""),
+        ([EDIT, "check the shelf"], "unknown", ""),
+        ([EDIT, "could you add a test?"], "unknown", ""),
     ],
 )
 def test_what_follows_says_how_it_came_out(
@@ -182,4 +187,44 @@ def test_what_names_no_task_or_is_one_edit_is_passed_over(lab: Lab) -> None:
     assert sorted(why for _, _, why in report.passed) == [
         "its steps are no procedure",
         "no task is named",
+    ]
+
+
+def steps_of(lab: Lab, *runs: list[str | dict[str, Any]]) -> list[tuple[str, int]]:
+    """Return the steps of the one procedure that these sessions become."""
+    for number, steps in enumerate(runs):
+        lab.journal.append(session(*steps, name=f"s{number}", day=9 - number))
+    dream(lab.home.in_project(""))
+    (strategy,) = strategies_of(lab.home.in_project(""))
+    return [(step.text, step.seen) for step in procedure_steps(strategy)]
+
+
+def ran(command: str) -> dict[str, Any]:
+    return {"command": command, "response": "ok"}
+
+
+def test_what_differs_only_in_its_target_is_one_step(lab: Lab) -> None:
+    steps = steps_of(
+        lab,
+        ["work on task 1", EDIT, ran("go test ./pkg/till"), ran("till list --all")],
+        ["work on task 2", EDIT, ran("go test ./..."), ran("till list --json")],
+    )
+    assert [text.partition(" (`")[0] for text, _ in steps] == [
+        "Edit `till.go`",
+        "Run the tests",
+        "Run `till list --all`",
+    ]
+    assert [seen for _, seen in steps] == [2, 2, 2]
+
+
+def test_edits_stand_before_the_first_check(lab: Lab) -> None:
+    shelf = {"tool": "Edit", "edited": "shelf.go"}
+    steps = steps_of(
+        lab, ["Fix the till", ran("go build . && go vet ./..."), EDIT, PASSED, shelf]
+    )
+    assert steps == [
+        ("Edit `till.go`, `shelf.go`", 1),
+        ("Build (`go build .`)", 1),
+        ("Check the code (`go vet ./...`)", 1),
+        ("Run the tests (`go test ./...`)", 1),
     ]

@@ -135,6 +135,7 @@ BANNED = (
         r"|\bmemory (?:context|show)\b",
         "briefing",
         allowed_in=(_GLOSSARY, "theorex tiers "),
+        exceptions={"[MEMORY CONTEXT]": "the mark that a document prints"},
     ),
     Banned(r"\baxons?\b(?!\.json)", "concepts", allowed_in=_IN_THEOREX),
     Banned(r"\bflash\b", "events of the session", allowed_in=_IN_THEOREX),

@@ -66,7 +66,9 @@ def test_another_half_life_changes_scores_and_drift_spreads_the_choice(
         plots.draw_advice(attempts, days).axes[0].lines[0].get_ydata()
         for days in (7.0, float("inf"))
     )
-    assert short[-1] < ageless[-1]
+    # What was tried just now has no age yet, so that only some points are lower.
+    assert all(short <= ageless)
+    assert any(short < ageless)
     bars = {
         drift: len(plots.draw_advice(attempts, drift=drift).axes[1].patches)
         for drift in (False, True)

@@ -30,6 +30,7 @@ from theorex_lab.eval.metrics.causal import (
     captured,
     foretell,
     score_advice,
+    telling_acts,
     walk,
 )
 from theorex_lab.eval.metrics.causal import _score_log as score_tried
@@ -260,3 +261,13 @@ def test_the_design_is_compared_by_its_name() -> None:
         found.value("causal", "inject", 500, "mean").value
         > found.value("nothing", "inject", 500, "mean").value
     )
+
+
+def test_what_then_helped_is_told_by_kinds_of_acts() -> None:
+    helped = [one for one in tried_in_sessions() if one.success]
+    acts = {act for one in helped for act in telling_acts(one.did)}
+    assert "edit the file that the error names" in acts
+    assert not any("gene_seen" in act for act in acts)
+    part = "what then helped, among what is offered"
+    share = figure(score_of_sessions(), part, ADVICE, "share")
+    assert share.n == sum(bool(telling_acts(one.did)) for one in helped) > 0

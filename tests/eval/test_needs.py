@@ -435,6 +435,46 @@ class TestSystems:
             alone, both = (score.value(name, budget, "all").value for name in names)
             assert both == alone
 
+    def test_a_gain_compares_each_session_with_itself(
+        self, project: ProjectNeeds
+    ) -> None:
+        def tell(_: Sequence[Event], now: int, prompt: str, tokens: int) -> str:
+            return "You must never commit anything."
+
+        score = score_needs(
+            [project],
+            {
+                "briefing": lambda: systems.give_nothing,
+                "briefing_with_more": lambda: tell,
+            },
+            budgets=[500],
+            progress=False,
+        )
+        assert score.further_designs == ["briefing_with_more"]
+        gain = score.gain("briefing_with_more", 500, "all")
+        value = score.value("briefing_with_more", 500, "all")
+        assert gain.value == value.value > 0
+        assert gain.n == value.n
+        assert (
+            score.result()["gains"]["briefing_with_more"]["500"]["all"]["n"] == gain.n
+        )
+
+    def test_a_gain_without_the_briefing_is_refused(
+        self, project: ProjectNeeds
+    ) -> None:
+        score = score_needs([project], ["nothing"], budgets=[500], progress=False)
+        assert score.further_designs == []
+        with pytest.raises(InvalidInput, match="briefing: score it too"):
+            score.gain("nothing", 500, "all")
+
+    def test_designs_beside_the_briefing_are_systems(
+        self, project: ProjectNeeds
+    ) -> None:
+        names = ["briefing", "briefing_with_facts", "briefing_with_all_designs"]
+        score = score_needs([project], names, budgets=[500], progress=False)
+        assert score.systems == names
+        assert all(row.context.start or row.context.asked for row in score.results)
+
     def test_without_a_model_of_meaning_there_is_none_with_vectors(
         self, project: ProjectNeeds, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -22,6 +22,7 @@ from test_maintenance import STEPS, fill
 from theorex_lab import Event, Home, Lab
 from theorex_lab.core.settings import load_settings
 from theorex_lab.designs.theorex import upkeep
+from theorex_lab.eval.replay.design_systems import PUBLISHED
 from theorex_lab.evolution import maintenance as maintenance_module
 from theorex_lab.evolution.acceptance import policies, policy_settings, rollback
 from theorex_lab.evolution.cases import FailureCase, ReviewVerdict
@@ -43,7 +44,7 @@ def tmp_path() -> Iterator[Path]:
 
 def _maintain(lab: Lab) -> None:
     lab.settings = load_settings(lab.config_file)
-    report = lab.maintain(reviewer="heuristic")
+    report = lab.maintain(reviewer="heuristic", designs=PUBLISHED)
     assert report.ok, report
 
 

@@ -30,6 +30,8 @@ STEPS = (
     " attempts genes learn cards embed briefing".split()
 )
 
+pytestmark = pytest.mark.usefixtures("every_design_active")
+
 
 def fill(lab: Lab) -> None:
     """Two agents: a failure that waits, tags that won and lost, a concept that is due

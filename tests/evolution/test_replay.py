@@ -17,6 +17,8 @@ from theorex_lab.evolution import replay as replaying
 from theorex_lab.evolution.lease import leased
 from theorex_lab.journal.replayed import ReplayedJournal
 
+pytestmark = pytest.mark.usefixtures("every_design_active")
+
 SESSIONS = Path(__file__).parents[2] / "datasets" / "simulated_sessions.jsonl.gz"
 FIRST_DAY = NOW // DAY - 19
 LATER = NOW + 200 * DAY
@@ -33,7 +35,7 @@ PROMPTS = (
 COMMANDS = (
     "grep -rn round src | head -5",
     "pytest -q tests/test_ledger.py",
-    "git status && cat src/ledger.py",
+    "git commit -am 'Round each line down'",
 )
 
 

@@ -52,7 +52,7 @@ WITHOUT_SOURCE = ("trust", "said", "source")
 @contextmanager
 def home(folder: Path) -> Iterator[Lab]:
     own = Settings(
-        context_designs=["theorex"]
+        active_designs=["theorex"]
     )  # what other designs show comes back with a file of events
     with Lab(folder, clock=FixedClock(NOW), embedder=Meanings(16), settings=own) as lab:
         yield lab

@@ -390,6 +390,7 @@ def some_sessions(file: Path) -> Path:
     return file
 
 
+@pytest.mark.usefixtures("every_design_active")
 def test_maintenance_after_an_import_makes_nothing_of_it_twice(tmp_path: Path) -> None:
     end = FixedClock.at("2026-04-01T00:00:00Z").now()
     log = some_sessions(tmp_path / "sessions.jsonl")

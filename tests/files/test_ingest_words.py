@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from transcripts import CLOCK, claude, told, write
 
@@ -103,6 +103,14 @@ def test_a_prompt_that_mentions_a_programs_marks_keeps_its_words(text: str) -> N
             "<system-reminder>x</system-reminder>\nEscape </system-reminder>",
             "Escape </system-reminder>",
         ),
+        (
+            (
+                "Fix it\n<skill>x</skill><system-reminder>has <system-reminder> in"
+                " it</system-reminder>\nnow"
+            ),
+            "Fix it\n\nnow",
+        ),
+        ("Fix it\n[Pasted text #1] <system-reminder>x</system-reminder>", "Fix it"),
     ],
 )
 def test_balanced_elements_at_the_start_of_a_line_are_the_programs(
@@ -182,6 +190,11 @@ def test_words_around_elements_come_out_exactly(
     assert own_words([written]) == words
 
 
+@example(
+    "fix\n<skill>x</skill><system-reminder><system-reminder><system-reminder>"
+    "</system-reminder></system-reminder>"
+)
+@example("fix\n[Pasted text #1]<system-reminder/>`")
 @given(
     st.text("<>/`~\n abc", max_size=200)
     | st.lists(_MENTIONED | _elements() | _WORDS | st.just("\n")).map("".join)
@@ -205,6 +218,8 @@ def test_words_are_a_part_of_what_was_written_and_hold_no_more(written: str) -> 
         "x <ide_selection></ide_selection>",
         "<skill ",
         "\n<skill/>",
+        "<skill><skill></skill>",
+        "\n<skill></skill><skill><skill></skill>",
         " ",
         "[Pasted text #1] ",
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from theorex_lab import Lab, new_event
+from theorex_lab import InvalidInput, Lab, Settings, new_event
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.dispatch.bus import CallEnd, CallStart, ToolCall
 from theorex_lab.memory.briefing.candidates import (
@@ -150,6 +150,49 @@ def test_a_pinned_fact_of_a_capture_is_offered(lab: Lab) -> None:
     [fact] = lab.facts.list()
     lab.pin(fact.id)
     assert len(offered(lab)) == 1
+
+
+def test_what_a_design_learnt_is_offered_where_the_design_is_active(
+    tmp_path: Path,
+) -> None:
+    prompt = {"text": "I prefer short commit subjects.", "source": "user"}
+    settings = Settings(active_designs=["theorex", "facts"])
+    clock = FixedClock.at("2026-03-02T09:00:00+00:00")
+    with Lab(
+        tmp_path / "active",
+        clock=clock,
+        embedder=HashedNgramEmbedder(),
+        settings=settings,
+    ) as lab:
+        lab.journal.append(
+            [new_event("prompt", prompt, agent="main", at=clock.now(), session="s")]
+        )
+        lab.end_session("s")
+        [fact] = lab.facts.list()
+        assert len(offered(lab)) == 1
+        lab.dismiss(fact.id)
+        assert offered(lab) == []
+
+
+def test_a_session_that_ends_is_given_to_the_active_designs_alone(lab: Lab) -> None:
+    prompt = {"text": "I prefer short commit subjects.", "source": "user"}
+    lab.journal.append(
+        [new_event("prompt", prompt, agent="main", at=lab.clock.now(), session="s")]
+    )
+    lab.end_session("s")
+    assert lab.facts.list() == []
+    assert [design.name for design in lab.home.active] == ["sessions", "theorex"]
+    report = lab.maintain(designs=["facts"])
+    assert "heartbeat" in [step.name for step in report.steps]
+    assert len(lab.facts.list()) == 1, "what it missed is made good"
+    assert "heartbeat" not in [step.name for step in lab.maintain().steps]
+
+
+def test_a_design_that_is_not_installed_is_refused(lab: Lab) -> None:
+    allowed = "allowed are sessions, theorex, facts, dreams, causal, research"
+    with pytest.raises(InvalidInput, match=f"got the design 'fact'.*{allowed}"):
+        lab.maintain(designs=["fact"])
+    assert lab.journal.last_seq() == 0
 
 
 def test_insights_and_skills_stand_in_the_sections_of_their_kinds(lab: Lab) -> None:

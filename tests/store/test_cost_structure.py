@@ -174,6 +174,12 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
                 "research_theorems",
                 "research_insights",
                 "research_skills",
+                "research_runs",
+                "notes",
+                "flash",
+                "session_words",
+                "outcomes",
+                "projects",
                 "set_aside",
             },
         ),
@@ -206,7 +212,7 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
 def test_an_act_opens_only_the_views_that_it_needs(
     tmp_path: Path, clock: FixedClock, act: Callable[[Lab], object], opened: set[str]
 ) -> None:
-    own = Settings(context_designs=["theorex"])
+    own = Settings(active_designs=["theorex"])
     with Lab(tmp_path, clock=clock, embedder=Meanings(), settings=own) as lab:
         lab.journal.append(_events(3))
         act(lab)

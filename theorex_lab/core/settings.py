@@ -57,6 +57,7 @@ WORSE_AT = 0.3
 
 # Names of settings and presets that had others before: the older -> the newer.
 RENAMED = {
+    "context_designs": "active_designs",
     "flush_idle_hours": "session_idle_hours",
     "gate_margin": "acceptance_margin",
     "gate_min_samples": "acceptance_min_samples",
@@ -625,9 +626,10 @@ class Settings(SettingsRecord):
         500, "budget of the briefing of a session", "tokens", ge=50, le=1_000_000
     )
 
-    context_designs: list[str] = setting(
+    active_designs: list[str] = setting(
         [],
-        "designs whose sections the context has; none named: those that lead",
+        "designs whose maintenance runs, and whose learnt lines a briefing may have; none"
+        " named: those whose lines cover more needs than a briefing without them",
         each=SettingRule(str),
     )
 
@@ -946,7 +948,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "flash_echo_weight": 0.0,
         "evolve_window_days": 7.0,
         "context_tokens": 2000,
-        "context_designs": ["theorex"],
+        "active_designs": ["theorex"],
         "fusion": "reciprocal_rank",
         "reciprocal_rank_k": 60.0,
         "lm_studio_url": "http://localhost:1234",

@@ -219,13 +219,13 @@ class _Maintenance:
 
 
 def design_steps(home: Home, agent: str | None) -> tuple[Steps, Steps]:
-    """Return the designs' steps by name, in their order.
+    """Return the steps of the active designs by name, in their order.
 
     Those that come before the acceptance test are apart from those that follow it.
     """
     before: Steps = {}
     after: Steps = {}
-    for design in home.designs:
+    for design in home.active:
         for step in design.steps:
             steps = before if step.before_policy_test else after
             steps[step.name] = partial(step.run, home, agent)

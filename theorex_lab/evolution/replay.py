@@ -29,6 +29,11 @@ from theorex_lab.core.progress import bar
 from theorex_lab.core.readable import Report
 from theorex_lab.evolution.cases import TraceReviewRecord
 from theorex_lab.evolution.lease import Lease, LeaseHolder, leased
+from theorex_lab.evolution.maintained import (
+    MAINTENANCE_KIND,
+    REPLAY_LEASE,
+    MaintainedPart,
+)
 from theorex_lab.evolution.maintenance import (
     StepReport,
     Steps,
@@ -42,7 +47,6 @@ from theorex_lab.journal.places import KINDS as PLACES
 from theorex_lab.journal.replayed import ReplayedJournal
 from theorex_lab.memory.contract import Home
 
-_REPORT = "nightly"
 _LEASE = "lease"
 # Of a home, and of an `agent`, or of all where it is None.
 ReviewHome = Callable[..., Sequence[TraceReviewRecord]]
@@ -132,7 +136,7 @@ def replay_maintenance(
     """
     if agent is not None:
         check_agent(agent)
-    with leased(home, "replay") as lease:
+    with leased(home, REPLAY_LEASE) as lease:
         if not lease.held:
             return ReplayReport(ran=False, holder=lease.holder)
         report = ReplayReport()
@@ -223,7 +227,7 @@ class _ReplayRun:
         self._lease = lease
         self._report = report
         self._names: dict[str, str] = {}
-        for design in home.designs:
+        for design in home.active:
             self._names.update(design.results)
         for name in self._names.values():
             report.results[name] = 0
@@ -252,7 +256,7 @@ class _ReplayRun:
             "gate": [],
             "replayed": replayed,
         }
-        ending = new_event(_REPORT, body, agent=SCANNER, at=evening.at)
+        ending = new_event(MAINTENANCE_KIND, body, agent=SCANNER, at=evening.at)
         *seqs, last = self._lease.append([*new_events, ending])
         self._journal.note_stored(seqs)
         self._journal.reveal([ending._replace(seq=last)], replayed=True)
@@ -294,14 +298,15 @@ class _Past:
         self._events = [event for event in events if event.kind != _LEASE]
         self._now = now
         self.last_seq = self._events[-1].seq if self._events else 0
-        self._maintained_upto = 0
         self._appended = set[int]()  # seqs of what replays appended
-        self._upto_by_day: dict[int, int] = {}
         # The day of the last evening, None where nothing was captured that day.
         self._last_evening: int | None = None
+        reports = []
         for event in self._events:
-            if event.kind == _REPORT and not event.erased:
+            if event.kind == MAINTENANCE_KIND and not event.erased:
+                reports.append(event)
                 self._read_report(event)
+        self._maintained = MaintainedPart(reports)
         self._lived = list[Event]()
         self._pending = list[Event]()
         for event in self._events:
@@ -351,30 +356,20 @@ class _Past:
         return days
 
     def _read_report(self, event: Event) -> None:
-        """Note how far a maintenance has come."""
+        """Note what a maintenance appended, and the day of the last evening."""
         replayed = event.body.get("replayed")
         if replayed is None:
-            self._maintained_upto = event.seq
             self._last_evening = None
             return
         first = event.seq - replayed["events"]
         self._appended.update(range(first, event.seq + 1))
-        day = replayed["day"]
-        upto = max(self._upto_by_day.get(day, 0), replayed["upto"])
-        self._upto_by_day[day] = upto
-        self._last_evening = None if replayed["is_quiet"] else day
+        self._last_evening = None if replayed["is_quiet"] else replayed["day"]
 
     def _is_lived(self, event: Event) -> bool:
         """Return whether an event was there before the first evening that is due."""
-        if event.seq <= self._maintained_upto or event.seq in self._appended:
+        if event.seq in self._appended or event.kind in PLACES:
             return True
-        if event.kind in PLACES:
-            return True
-        day = _day_of(event)
-        return any(
-            day <= evening and event.seq <= upto
-            for evening, upto in self._upto_by_day.items()
-        )
+        return self._maintained.holds(event)
 
 
 def _day_of(event: Event) -> int:

@@ -67,7 +67,7 @@ _MISSING_MODULE = re.compile(
     r"""
       no[ ]required[ ]module
     | ModuleNotFoundError
-    | Cannot[ ]find[ ]module
+    | Cannot[ ]find[ ](?:module|package)
     | unresolved[ ]import
     | ImportError
     """,
@@ -82,7 +82,7 @@ _BUILD_ERROR = re.compile(
     | SyntaxError
     | build[ ]failed
     | \b(?:Type|Name)Error\b
-    | \berror(?:\[E\d+\]|:|[ ]TS\d+)
+    | \berror(?:\[E\d+\]|:(?![ ](?:expect\(|Test[ ]"))|[ ]TS\d+)
     | does[ ]not[ ]compile
     """,
     re.I | re.VERBOSE,
@@ -92,6 +92,7 @@ _FAILED_TEST = re.compile(
       ^\s*(?:-+[ ]?)?FAIL(?:ED)?\b
     | AssertionError
     | assert(?:ion)?[ ]failed
+    | \berror:[ ](?:expect\(|Test[ ]")
     | \d+[ ]failed
     | Tests?:.*\d+[ ]failed
     """,
@@ -205,6 +206,8 @@ def error_of(response: str) -> str:
     It holds nothing of the text itself, which may be anybody's.
 
     >>> error_of("--- FAIL: TestSync (0.00s)")
+    'a failed test'
+    >>> error_of("error: expect(received).toBe(expected)")
     'a failed test'
     >>> (
     ...     error_of("E   AssertionError: 2 != 3"),

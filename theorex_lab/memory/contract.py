@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -140,8 +140,6 @@ class Section:
         lines: Gives the lines, what matters most first.
         briefing: By kind of line, where its statements stand in a briefing. Kinds that
             are not named offer it nothing.
-        always: Whether it is offered whichever designs the setting contextDesigns
-            names.
 
     >>> part = BriefingPart("Decisions", 0.5, "a note of yours")
     >>> section = Section(lambda home, request: [], briefing={"note": part})
@@ -151,7 +149,6 @@ class Section:
 
     lines: Callable[[Home, ContextRequest], Iterable[ContextLine]]
     briefing: Mapping[str, BriefingPart]
-    always: bool = False
 
 
 @dataclass(frozen=True)
@@ -275,6 +272,32 @@ class EventsPart:
     """
 
     settled: Callable[[Sequence[Event]], Sequence[Event]] | None = None
+
+
+# The command that does what most things wait for.
+MAINTAIN = "theorex maintain"
+
+
+class Holding(NamedTuple):
+    """How much of one thing a home holds, or how much of it waits.
+
+    Attributes:
+        what: What people call several of them.
+        n: How many there are.
+        do: The command that does what they wait for; '' where they do not wait.
+
+    >>> Holding("facts", 3).waits, Holding("failures", 1, "theorex review").waits
+    (False, True)
+    """
+
+    what: str
+    n: int
+    do: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether these wait for something."""
+        return bool(self.do)
 
 
 class FlushResult(NamedTuple):
@@ -408,12 +431,14 @@ class Route(NamedTuple):
         run: A function of `lab.design(NAME)` and typed, annotated arguments of the
             request. `agent_id` is as in `AgentTool`.
         answer: The JSON schema of what it returns.
+        lines: Whether it returns a list that is sent as one item a line.
     """
 
     method: str
     path: str
     run: Callable[..., Any]
     answer: Mapping[str, Any]
+    lines: bool = False
 
 
 class RouteRefused(InvalidInput):
@@ -546,6 +571,9 @@ class Design:
         retrieve: (home, its search, query, now, tokens) → what a query gets, where that
             is more than search gives.
         steps: Its steps of the maintenance.
+        active_by_default: Whether it takes part where the setting activeDesigns names
+            no design: its steps run, sessions that end are given to it, and a briefing
+            may have what it learnt by itself.
         results: By event kind, what people call several of what those steps make.
         audit: Its entries of the audit log.
         policies: What the offline acceptance test judges, by name.
@@ -561,6 +589,8 @@ class Design:
             sessions alone that have one.
         status: Members of the status, of all agents or of one, each of a name that no
             other has.
+        holdings: (home, agent or None for all) → how much it holds of each thing, and
+            how much of it waits.
         settings: A dataclass of settings, read from `designs.NAME` of config.json by
             `home.settings_of`.
         commands: A click group, which is called `theorex NAME …`;
@@ -594,6 +624,7 @@ class Design:
     flush: Callable[[Home, str, str], Any] | None = None
     retrieve: Callable[[Home, Any, str, int, int], Sequence[Item]] | None = None
     steps: tuple[MaintenanceStep, ...] = ()
+    active_by_default: bool = True
     results: Mapping[str, str] = field(default_factory=dict)
     audit: AuditPart | None = None
     policies: Mapping[str, PolicyPart] = field(default_factory=dict)
@@ -606,6 +637,7 @@ class Design:
     processed_up_to: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
     pending_from: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
     status: Callable[[Home, str | None], Mapping[str, Any]] | None = None
+    holdings: Callable[[Home, str | None], Iterable[Holding]] | None = None
     settings: type[SettingsRecord] | None = None
     commands: Callable[[], click.Group] | None = None
     silos: Callable[[Home], frozenset[str]] | None = None
@@ -702,6 +734,7 @@ class Home:
         self.settings = settings
         self.journal = journal or open_journal(folder, clock=self.clock)
         self._find_designs = designs
+        self._activated: frozenset[str] = frozenset()
         self._given_embedder = embedder
 
     @property
@@ -726,26 +759,57 @@ class Home:
         return designs
 
     @property
-    def shown(self) -> tuple[Design, ...]:
-        """The designs whose lines a briefing may have.
+    def active(self) -> tuple[Design, ...]:
+        """The designs that take part by themselves.
 
-        These are those that the setting contextDesigns names; where it names none, they
-        are all.
+        Their maintenance runs, sessions that end are given to them, and a briefing may
+        have what they learnt. They are those that the setting activeDesigns names; where
+        it names none, those that are active by default. Further ones are those of
+        `activating`.
 
         Raises:
-            InvalidInput: No design has a name.
+            InvalidInput: No design has a name that the setting has.
         """
-        names = self.settings.context_designs
-        by_name = {design.name: design for design in self.designs}
+        names = self.settings.active_designs
+        self._check_designs(names, "in activeDesigns")
+        active: list[Design] = []
+        for design in self.designs:
+            is_chosen = design.name in names if names else design.active_by_default
+            if is_chosen or design.name in self._activated:
+                active.append(design)
+        return tuple(active)
+
+    def activating(self, names: Collection[str]) -> Home:
+        """Return the same home, in which further designs are active.
+
+        It shares journal, views and clock with this one.
+
+        Args:
+            names: The names of the designs.
+
+        Raises:
+            InvalidInput: No design has one of the names.
+        """
+        self._check_designs(names, "to be maintained")
+        _ = self.views, self.designs  # made once, for both
+        other = copy(self)
+        other._activated = self._activated | frozenset(names)
+        return other
+
+    def _check_designs(self, names: Iterable[str], where: str) -> None:
+        """Raise InvalidInput where no design has one of these names.
+
+        Args:
+            names: The names.
+            where: Where they stand, for the message.
+        """
+        installed_names = [design.name for design in self.designs]
         for name in names:
-            if name not in by_name:
+            if name not in installed_names:
                 raise InvalidInput(
-                    f"got the design {name!r} in contextDesigns; allowed are"
-                    f" {', '.join(by_name)}"
+                    f"got the design {name!r} {where}; allowed are"
+                    f" {', '.join(installed_names)}"
                 )
-        if not names:
-            return self.designs
-        return tuple(by_name[name] for name in names)
 
     @property
     def closed_projects(self) -> frozenset[str]:
@@ -863,10 +927,10 @@ class Home:
                 design.captures.check(self, agent, session)
 
     def flush(self, agent: str, sessions: Sequence[str]) -> FlushResult:
-        """Let each design take in an agent's sessions.
+        """Let each active design take in an agent's sessions.
 
         Designs that hold captures come first, since the others may read what those
-        keep.
+        keep. They take part also where they are not active.
 
         Args:
             agent: The agent.
@@ -875,12 +939,13 @@ class Home:
         Returns:
             How many captured events were kept, and how many let go, in all.
         """
+        active = self.active
         holding: list[Design] = []
         others: list[Design] = []
         for design in self.designs:
             if design.captures.waiting is not None:
                 holding.append(design)
-            else:
+            elif design in active:
                 others.append(design)
         n_kept = 0
         n_discarded = 0

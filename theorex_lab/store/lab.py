@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -673,9 +673,11 @@ class Lab:
         """Return the state of the home.
 
         The state is the home, the number of its events, the embedder in use, and the state
-        of each design (see `Design.status`). `bad_events` are those that the method of
-        this name returns. In a lab of a project it counts memory of the project and memory
-        without one, and the events that were captured in it.
+        of each design (see `Design.status`). `active` names the designs that take part by
+        themselves. `holds` is how much there is of each thing,
+        and `waits` what waits, with the command that helps. `bad_events` are those that
+        the method of this name returns. In a lab of a project it counts memory of the
+        project and memory without one, and the events that were captured in it.
 
         Args:
             agent: The agent whose state the designs report; None for all.
@@ -695,11 +697,13 @@ class Lab:
             "home": str(self.folder),
             "project": self.home.project,
             "events": self._n_events(),
+            "active": [design.name for design in self.home.active],
         }
         for part in reversed(
             design_parts
         ):  # of two designs the first one's value holds
             status |= part
+        status |= self._holdings(agent)
         status["bad_events"] = [event._asdict() for event in self.bad_events()]
         status["embedder"] = {
             "id": embedder.id,
@@ -707,6 +711,20 @@ class Lab:
             "reason": reason,
         }
         return status
+
+    def _holdings(self, agent: str | None) -> dict[str, Any]:
+        """Return what the home holds, and what waits in it, as the status has it."""
+        from theorex_lab.evolution.holdings import holdings_in
+
+        holds = []
+        waits = []
+        for holding in holdings_in(self.home, agent):
+            row = {"what": holding.what, "n": holding.n}
+            if not holding.waits:
+                holds.append(row)
+            elif holding.n:
+                waits.append(row | {"do": holding.do})
+        return {"holds": holds, "waits": waits}
 
     def _n_events(self) -> int:
         """Return how many events there are, in a project how many were captured in it.
@@ -842,7 +860,11 @@ class Lab:
         return review_failures(self.home, chosen, agent=agent, again=again)
 
     def maintain(
-        self, *, agent: str | None = None, reviewer: str | Reviewer = "auto"
+        self,
+        *,
+        agent: str | None = None,
+        reviewer: str | Reviewer = "auto",
+        designs: Collection[str] = (),
     ) -> MaintenanceReport:
         """Run the steps of maintenance for an agent, or for all.
 
@@ -852,12 +874,13 @@ class Lab:
         Args:
             agent: The agent, None for all.
             reviewer: The reviewer of failures, or its kind: auto, heuristic or model.
+            designs: Names of designs whose steps run beside those of the active ones.
 
         Returns:
             How each step ended.
 
         Raises:
-            InvalidInput: The agent is outside the rule.
+            InvalidInput: The agent is outside the rule, or no design has a name.
             StorageError: The report cannot be written.
             LeaseLost: Another process has taken over.
         """
@@ -865,7 +888,7 @@ class Lab:
 
         review = partial(self.review_failures, reviewer=reviewer)
         return maintain(
-            self.home,
+            self.home.activating(designs),
             review=review,
             agent=agent,
             asks_models=reviewer in ("auto", "model"),
@@ -876,6 +899,7 @@ class Lab:
         *,
         agent: str | None = None,
         reviewer: str | Reviewer = "heuristic",
+        designs: Collection[str] = (),
         vectors: bool = True,
         progress: bool | None = None,
     ) -> ReplayReport:
@@ -888,6 +912,7 @@ class Lab:
         Args:
             agent: The agent, None for all.
             reviewer: The reviewer of failures, or its kind: auto, heuristic or model.
+            designs: Names of designs whose steps run beside those of the active ones.
             vectors: Whether vectors are computed at the end.
             progress: Whether a bar is shown; None: in a terminal or notebook.
 
@@ -895,7 +920,7 @@ class Lab:
             What came of it.
 
         Raises:
-            InvalidInput: The agent is outside the rule.
+            InvalidInput: The agent is outside the rule, or no design has a name.
             StorageError: The journal cannot be written.
             LeaseLost: Another process has taken over.
         """
@@ -909,7 +934,11 @@ class Lab:
 
         self.dispatcher.close_lost()
         return replay_maintenance(
-            self.home, review=review, agent=agent, embeds=vectors, progress=progress
+            self.home.activating(designs),
+            review=review,
+            agent=agent,
+            embeds=vectors,
+            progress=progress,
         )
 
     def verify(self) -> Verification:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     )
     from theorex_lab.designs.causal import commands as causal_commands
     from theorex_lab.designs.dreams import commands as dream_commands
+    from theorex_lab.designs.dreams import demo_commands as dream_demo_commands
+    from theorex_lab.designs.dreams import file_commands as dream_file_commands
+    from theorex_lab.designs.dreams import isa_commands as dream_isa_commands
     from theorex_lab.designs.facts import commands as fact_commands
     from theorex_lab.designs.research import commands as research_commands
     from theorex_lab.designs.theorex import commands as theorex_commands
@@ -47,6 +50,9 @@ else:
     serve = LazyModule("theorex_lab.app.cli.serve")
     causal_commands = LazyModule("theorex_lab.designs.causal.commands")
     dream_commands = LazyModule("theorex_lab.designs.dreams.commands")
+    dream_demo_commands = LazyModule("theorex_lab.designs.dreams.demo_commands")
+    dream_file_commands = LazyModule("theorex_lab.designs.dreams.file_commands")
+    dream_isa_commands = LazyModule("theorex_lab.designs.dreams.isa_commands")
     fact_commands = LazyModule("theorex_lab.designs.facts.commands")
     research_commands = LazyModule("theorex_lab.designs.research.commands")
     theorex_commands = LazyModule("theorex_lab.designs.theorex.commands")
@@ -747,6 +753,48 @@ def _dreams() -> CommandGroupEntry:
                 "undo",
                 lambda: dream_commands.dream_undo,
                 "Undo the last merge of a strategy.",
+            ),
+            CommandEntry(
+                "export",
+                lambda: dream_file_commands.dream_export,
+                "Write the memory into Evolving Memory's SQLite file.",
+            ),
+            CommandEntry(
+                "import",
+                lambda: dream_file_commands.dream_import,
+                "Read Evolving Memory's SQLite file.",
+            ),
+            CommandEntry(
+                "export-training-data",
+                lambda: dream_file_commands.dream_export_training_data,
+                "Write trajectories as chats to train a model on.",
+                "export_training_data.py",
+            ),
+            CommandEntry(
+                "prepare-sft-dataset",
+                lambda: dream_file_commands.dream_prepare_sft_dataset,
+                "Thin, balance and split a file of chats.",
+                "prepare_sft_dataset.py",
+            ),
+            CommandEntry(
+                "isa-versions",
+                lambda: dream_isa_commands.isa_versions,
+                "List the versions of the instruction set.",
+            ),
+            CommandEntry(
+                "isa-parse",
+                lambda: dream_isa_commands.isa_parse,
+                "Check a program of the instruction set.",
+            ),
+            CommandEntry(
+                "isa-run",
+                lambda: dream_isa_commands.isa_run,
+                "Run a program of the instruction set.",
+            ),
+            CommandEntry(
+                "demo",
+                lambda: dream_demo_commands.dream_demo,
+                "Show an agent without and with what it dreamt.",
             ),
         ),
         _DREAMS_WORDS,

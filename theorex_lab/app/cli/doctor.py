@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib.util import find_spec
@@ -17,10 +16,11 @@ import click
 
 from theorex_lab.app.cli.context import open_lab
 from theorex_lab.app.cli.hooks import EVENTS, installed_commands
-from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.core.processes import find_program
 from theorex_lab.evolution.failures import is_reached
+from theorex_lab.evolution.maintained import last_maintenance, waiting_for_maintenance
 from theorex_lab.files.command_line import command, emit, named_home
 from theorex_lab.store.lab import Lab
 
@@ -226,18 +226,26 @@ def _journal(lab: Lab) -> Iterator[Found]:
 def _last_maintenance(lab: Lab, last_seq: int) -> Found:
     """Return how the last maintenance went, and whether the next is late."""
     schedule = "theorex maintain --schedule cron"
-    last_runs = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
-    if not last_runs:
-        return _finding("maintenance", "it has never run", schedule, warning=True)
-    last_run = last_runs[0]
+    last_run = last_maintenance(lab.home)
+    waiting = waiting_for_maintenance(lab.home)
+    if last_run is None:
+        text = "it has never run"
+        if not waiting.n:
+            return _finding("maintenance", text, schedule, warning=True)
+        text += f"; {waiting.n} events wait"
+        return _finding("maintenance", text, waiting.do, warning=True)
     days = max(lab.clock.now() - last_run.at, 0) / MICROSECONDS_PER_DAY
     text = f"it last ran {days:.1f} days ago"
-    failed = [step["name"] for step in last_run.body["steps"] if not step["ok"]]
-    if failed:
-        text += f"; these steps failed: {', '.join(failed)}"
+    if last_run.replayed_to is not None:
+        last_day = to_iso(last_run.replayed_to)[:10]
+        text += f" and replayed the days up to {last_day}"
+    if waiting.n:
+        text += f"; {waiting.n} events wait"
+    if last_run.failed:
+        text += f"; these steps failed: {', '.join(last_run.failed)}"
     is_late = days > _STALE_DAYS and last_seq > last_run.seq
-    do = schedule if is_late else "theorex maintain"
-    return _finding("maintenance", text, do, warning=is_late or bool(failed))
+    do = schedule if is_late else waiting.do
+    return _finding("maintenance", text, do, warning=is_late or bool(last_run.failed))
 
 
 def _models(lab: Lab, online: bool) -> Iterator[Found]:

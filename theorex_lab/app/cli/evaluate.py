@@ -188,6 +188,8 @@ def eval(
                         each system's context covers, at the start and with
                         the first prompt. THEOREX_DATA must name the folder
                         of the needs. --lines shows which line covers what.
+                        --system briefing --system briefing_with_facts
+                        shows what a design adds to the briefing.
         line-weights    Compares the weights of a briefing's lines with
                         weights fitted on the other projects. It takes
                         minutes.
@@ -203,7 +205,7 @@ def eval(
     with failures also notes; with retrieval methods instead of metrics; with strategies
     {dataset, scores, cycles}; with causal {dataset, n, figures, verdict}; with costs
     {dataset, policies, …}; with signals also make; with duplicates or contradictions
-    also thresholds; with needs {dataset, n, budgets, projects, mean, lines}; with
+    also thresholds; with needs {dataset, n, budgets, projects, mean, gains, lines}; with
     line-weights {dataset, rows}; with speech-acts also unsure and classes
     """  # noqa: D301 - click takes \b for a paragraph that it leaves as it is
     if picture and part not in ("retrieval", "costs"):
@@ -486,13 +488,35 @@ def _needs_tables(score: NeedsScore, project: str) -> str:
         coverage[system] = _coverage_row(score, system, project)
         kinds[system] = _kinds_row(score, system, kinds_budget, project)
     title = f"start needs covered at {kinds_budget:,} tokens, by kind"
-    return "\n".join(
-        [
-            pd.DataFrame.from_dict(coverage, orient="index").to_string(),
-            title,
-            pd.DataFrame.from_dict(kinds, orient="index").to_string(),
-        ]
-    )
+    parts = [
+        pd.DataFrame.from_dict(coverage, orient="index").to_string(),
+        title,
+        pd.DataFrame.from_dict(kinds, orient="index").to_string(),
+    ]
+    gains = {
+        system: _gain_row(score, system, project) for system in score.further_designs
+    }
+    if gains:
+        parts.append("what a design adds to the briefing, session by session")
+        parts.append(pd.DataFrame.from_dict(gains, orient="index").to_string())
+    return "\n".join(parts)
+
+
+def _gain_row(score: NeedsScore, system: str, project: str) -> dict[str, str]:
+    """Return what a design adds to the briefing by column."""
+    row = {}
+    for budget in score.budgets:
+        for figure in ("start", "all"):
+            gain = score.gain(system, budget, figure, project=project)
+            row[f"{figure} {budget:,}"] = _gain_text(gain)
+    return row
+
+
+def _gain_text(gain: SessionMean) -> str:
+    """Return a difference with its sign and its interval."""
+    if not gain.n:
+        return "-"
+    return f"{gain.value:+.3f} ({gain.ci_low:+.3f} to {gain.ci_high:+.3f})"
 
 
 def _coverage_row(score: NeedsScore, system: str, project: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ import re
 import secrets
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from theorex_lab.files.command_line import (
     tends_project,
 )
 from theorex_lab.files.command_line.options import (
+    FURTHER_DESIGNS,
     NO_VECTORS,
     agent_option,
     nearest,
@@ -350,6 +351,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     help="With --transcripts: then run maintenance for each day, as of that day.",
 )
 @NO_VECTORS
+@FURTHER_DESIGNS
 @click.argument("path", metavar="[PATH]", required=False, type=_PATH)
 @keeps_secrets
 def import_(
@@ -363,6 +365,7 @@ def import_(
     dry_run: bool,
     replay: bool,
     no_vectors: bool,
+    designs: tuple[str, ...],
 ) -> None:
     """PATH is a folder that `theorex export` wrote, or one file of it.
 
@@ -391,14 +394,18 @@ def import_(
 
     Next: `theorex briefing` shows what an agent would read now.
 
-    JSON: {files, imported, skipped}; with --transcripts {files, sessions, events,
-    already, skipped, projects, problems, trusted, …}, where there are any also replayed
-    (events of another session that this one repeats), unread (lines) and guessed, the
-    number of times by how each was guessed: neighbour, file, future, number,
-    leap_second, backwards; with --replay also replay: {ran, ok, days, evenings, events,
-    results, failed, steps: [{name, ok, seconds, detail}]}
+    JSON: {files: [{file, imported, skipped, problems, unlinked}], imported, skipped};
+    with --transcripts {files, sessions, events, already, skipped, projects, problems,
+    trusted, …}, where there are any also replayed (events of another session that this
+    one repeats), unread (lines) and guessed, the number of times by how each was
+    guessed: neighbour, file, future, number, leap_second, backwards; with --replay
+    {files, sessions, events, already, skipped, projects, problems, trusted, replay:
+    {ran, ok, days, evenings, events, results, failed, steps: [{name, ok, seconds,
+    detail}]}, …}
     """
     _check_replay(transcripts, replay=replay, dry_run=dry_run, no_vectors=no_vectors)
+    if designs and not replay:
+        raise click.UsageError("Give --design with --replay.")
     if transcripts is not None:
         if path is not None or current().keeps_secrets:
             raise click.UsageError(
@@ -414,6 +421,7 @@ def import_(
             dry_run=dry_run,
             replay=replay,
             vectors=not no_vectors,
+            designs=designs,
         )
         return
     if project or since or dry_run:
@@ -523,6 +531,7 @@ def _import_transcripts(
     dry_run: bool,
     replay: bool,
     vectors: bool,
+    designs: Collection[str],
 ) -> None:
     """Take in transcripts, and tell what came in."""
     earliest = None if since is None else _moment(since)
@@ -544,7 +553,7 @@ def _import_transcripts(
     problems = list(report.problems)
     is_failed = strict
     if replay:
-        replayed = lab.replay(vectors=vectors)
+        replayed = lab.replay(vectors=vectors, designs=designs)
         result["replay"] = replayed.to_dict()
         lines += replay_lines(replayed)
         problems += [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from theorex_lab.files.command_line import (
 )
 from theorex_lab.files.command_line.options import (
     ANY_AGENT,
+    FURTHER_DESIGNS,
     NO_VECTORS,
     OWN_AGENT,
     REVIEWER,
@@ -557,6 +558,7 @@ def _test_policy() -> None:
     help="Run it for each past day that no maintenance has seen, as of that day.",
 )
 @NO_VECTORS
+@FURTHER_DESIGNS
 def maintain(
     agent: str,
     reviewer: str,
@@ -564,12 +566,17 @@ def maintain(
     time_of_day: str | None,
     replay: bool,
     no_vectors: bool,
+    designs: tuple[str, ...],
 ) -> None:
-    """It reviews failures, tests the policy and brings every design up to date.
+    """It reviews failures, tests the policy and brings the active designs up to date.
 
     It also computes missing vectors and writes the briefings. Run it once a day, for
     example with the line that --schedule prints. Repeating it changes nothing. A step
     that fails does not stop the others; the exit code is then 1.
+
+    The designs facts, dreams, causal and research are not active by themselves, since
+    their lines covered no more of what agents needed to know. --design runs the steps of
+    one this time; `theorex config activeDesigns '["theorex", "facts"]'` makes it active.
 
     Where another maintenance is under way, nothing is done, and the message says which
     process holds the lease and until when. A process that was killed holds it for
@@ -594,27 +601,32 @@ def maintain(
     if time_of_day is not None:
         raise click.UsageError("Give --at with --schedule.")
     if replay:
-        _replay(agent, reviewer, vectors=not no_vectors)
+        _replay(agent, reviewer, designs, vectors=not no_vectors)
         return
-    _run_maintenance(agent, reviewer)
+    _run_maintenance(agent, reviewer, designs)
 
 
-def _replay(agent: str, reviewer: str, *, vectors: bool) -> None:
+def _replay(
+    agent: str, reviewer: str, designs: Collection[str], *, vectors: bool
+) -> None:
     """Run maintenance for each past day, and show what came of it."""
     lab = open_lab()
     chosen = "heuristic" if reviewer == "auto" else reviewer
     report = lab.replay(
         agent=None if agent == ALL else agent,
         reviewer=chosen,
+        designs=designs,
         vectors=vectors,
     )
     emit_replay(report, lab.folder)
 
 
-def _run_maintenance(agent: str, reviewer: str) -> None:
+def _run_maintenance(agent: str, reviewer: str, designs: Collection[str]) -> None:
     """Run the steps of maintenance, and show how each went."""
     lab = open_lab()
-    report = lab.maintain(agent=None if agent == ALL else agent, reviewer=reviewer)
+    report = lab.maintain(
+        agent=None if agent == ALL else agent, reviewer=reviewer, designs=designs
+    )
     if report.holder is not None:
         under_way = (
             f"another {report.holder.what} is under way in {lab.folder},"

@@ -34,6 +34,7 @@ from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
     from theorex_lab.memory.briefing.briefing import Briefing
+    from theorex_lab.memory.embedded import EmbeddedTexts
     from theorex_lab.memory.retrieve import Hit, Hits, VectorUse
     from theorex_lab.store.lab import Lab
 
@@ -240,28 +241,34 @@ def _line(hit: Hit, query: str, found_by: str = "") -> str:
 @tends_project
 @ANY_AGENT
 def status(agent: str | None) -> None:
-    """It counts the events, observations and concepts, and the concepts in each tier.
+    """It counts what there is, what waits, and the concepts in each tier.
 
-    An observation is a text that was written into the memory; a concept is a name that
-    texts share. A tier says how present a concept is: ACTIVE is the highest. The output
-    also names the law of decay and the model that computes vectors.
+    After → stands the command that does what something waits for. A concept is a name
+    that texts share; a text was written into the memory. A tier says how present a
+    concept is: ACTIVE is the highest. The output also names the law of decay and the
+    model that computes vectors.
 
     An event that cannot be used is set aside and listed with the command that erases
     it.
 
-    JSON: {home, project, events, facts, dreams, causal, research, concepts,
-    observations, agents: [{agent, concepts, tiers, top}], decay_law, bad_events: [{seq,
-    id, kind, why, do}], embedder, vectors}
+    JSON: {home, project, events, active, facts, dreams, causal, research, concepts,
+    observations, agents: [{agent, concepts, tiers, top}], decay_law, holds: [{what, n}],
+    waits: [{what, n, do}], bad_events: [{seq, id, kind, why, do}], embedder, vectors}
     """
     from theorex_lab.journal.view import BadEvent
 
     lab = open_lab()
-    result = lab.status(agent=agent) | {"vectors": lab.searcher.vectors.told()}
-    counts = (
-        f"events    {result['events']}   observations {result['observations']}  "
-        f" concepts {result['concepts']}"
-    )
-    lines = [f"home      {result['home']}", counts, f"law       {result['decay_law']}"]
+    result = lab.status(agent=agent)
+    vectors = lab.searcher.vectors
+    result["vectors"] = vectors.told()
+    result["waits"] += _waiting_vectors(vectors)
+    lines = [f"home      {result['home']}", f"events    {result['events']}"]
+    for row in result["holds"]:
+        lines.append(f"{row['n']:8d}  {row['what']}")
+    lines.append(f"active    {', '.join(result['active'])}{_other_designs(lab)}")
+    for row in result["waits"]:
+        lines.append(f"waits     {row['n']} {row['what']} → {row['do']}")
+    lines.append(f"law       {result['decay_law']}")
     lines.append(
         f"embedder  {result['embedder']['id']} ({result['embedder']['reason']});"
         f" {result['vectors']}"
@@ -276,6 +283,26 @@ def status(agent: str | None) -> None:
         lines += [f"{row['agent']}: {tiers}", f"    hottest: {', '.join(row['top'])}"]
     lines += [BadEvent(**row).told for row in result["bad_events"]]
     emit(result, "\n".join(lines))
+
+
+def _other_designs(lab: Lab) -> str:
+    """Return which designs learn only when asked, and how; '' where all are active."""
+    active = lab.home.active
+    others = [design.name for design in lab.home.designs if design not in active]
+    if not others:
+        return ""
+    listed = ", ".join(others)
+    return f" (only when asked, by `theorex maintain --design NAME`: {listed})"
+
+
+def _waiting_vectors(vectors: EmbeddedTexts) -> list[dict[str, Any]]:
+    """Return how many texts wait for a vector, and the command that computes them."""
+    # An endpoint that has not been asked yet is not asked for a status.
+    is_known = getattr(vectors.embedder, "is_sized", True)
+    n_texts = vectors.coverage()["queued"] if is_known else 0
+    if not n_texts:
+        return []
+    return [{"what": "texts without a vector", "n": n_texts, "do": "theorex embed"}]
 
 
 @command("embed")

@@ -76,6 +76,7 @@ class _Endpoint:
         self._asked = asked
         self.route = route
         self._named = named
+        self._media = "application/x-ndjson" if route.lines else "application/json"
         fields: dict[str, Any] = {}
         for name, parameter in [
             *inspect.signature(route.run, eval_str=True).parameters.items()
@@ -118,7 +119,10 @@ class _Endpoint:
         return self.route.run(self._asked(), **arguments)
 
     def _encoded(self, body: bytes | None, strings: Mapping[str, str]) -> bytes:
-        return to_json(self._run(self._check(body, strings)))
+        result = self._run(self._check(body, strings))
+        if self.route.lines:
+            return b"".join(to_json(item) + b"\n" for item in result)
+        return to_json(result)
 
     async def answer(self, request: requests.Request) -> responses.Response:
         """Return the response to a request."""
@@ -133,9 +137,7 @@ class _Endpoint:
             else None
         )
         content = await to_thread.run_sync(self._encoded, body, strings)
-        return responses.Response(
-            content, headers=_PRIVATE, media_type="application/json"
-        )
+        return responses.Response(content, headers=_PRIVATE, media_type=self._media)
 
     async def talk(self, socket: websockets.WebSocket) -> None:
         """Take one message, the body; send what is told meanwhile, then the answer.
@@ -196,7 +198,7 @@ class _Endpoint:
             }
         success = {
             "description": "Done.",
-            "content": {"application/json": {"schema": self.route.answer}},
+            "content": {self._media: {"schema": self.route.answer}},
         }
         refused = {
             code: {"$ref": f"#/components/responses/{code}"}

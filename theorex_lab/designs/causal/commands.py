@@ -30,6 +30,8 @@ _SIGNALS = click.option(
     metavar="S…",
     help="The signals, such as log_error or errsig:TEXT.",
 )
+# How an explanation says that a gene is preferred by its outcomes after other errors.
+_PRIOR = "gene_prior:"
 _GENE = click.option("--gene", metavar="ID", help="The id of the gene.")
 _CATEGORY = click.option(
     "--category",
@@ -82,7 +84,14 @@ def causal_snapshot(
     event = open_lab().causal.record_signal_snapshot(
         signals, observed, agent=own_agent(agent)
     )
-    emit(event, f"{event['id']}: {event['signal']['key']}")
+    emit(event, f"{event['id']}: {_signals_in_words(event)}")
+
+
+def _signals_in_words(event: dict[str, Any]) -> str:
+    """Return the signals of an event, the text of an error without its prefix."""
+    signals = event["signal"]["signals"]
+    words = [signal.removeprefix("errsig:") for signal in signals]
+    return one_line(", ".join(words)) or "no signals"
 
 
 def _selected(gene: str | None, category: str | None) -> dict[str, str | None] | None:
@@ -92,7 +101,7 @@ def _selected(gene: str | None, category: str | None) -> dict[str, str | None] |
 
 def _emit_action(action: RecordedAction) -> None:
     """Print what was recorded."""
-    emit(action._asdict(), f"{action.id}: {action.signal_key}")
+    emit(action._asdict(), f"{action.id}: {_signals_in_words(action.event)}")
 
 
 @command("hypothesis")
@@ -217,7 +226,8 @@ def causal_close(
     text = "nothing is open"
     if event:
         outcome = event["outcome"]
-        text = f"{event['action']['id']}: {outcome['status']} ({outcome['note']})"
+        note = outcome["note"].replace("_", " ").replace("|", ", ")
+        text = f"{event['action']['id']}: {outcome['status']} ({note})"
     emit({"closed": event is not None, "event": event}, text)
 
 
@@ -302,12 +312,32 @@ def causal_advice(
     def in_words(gene_id: str) -> str:
         return one_line(gene_text(gene_by_id.get(gene_id, {})) or gene_id)
 
+    words = advice_in_words(lab.home, signals)
     lines = []
     preferred = advice["preferred_gene_id"]
     if preferred is None:
         lines.append("prefer none: nothing is known")
     elif signals:
-        lines.append(f"prefer: {in_words(preferred)}")
+        is_of_others = any(why.startswith(_PRIOR) for why in advice["explanation"])
+        lines += _preference(in_words(preferred), is_of_others, bool(words))
     lines += [f"do not: {in_words(gene)}" for gene in advice["banned_gene_ids"]]
-    words = advice_in_words(lab.home, signals)
     emit({**advice, "words": words}, "\n".join([*lines, *words]))
+
+
+def _preference(act: str, is_of_others: bool, has_words: bool) -> list[str]:
+    """Return which act is preferred, as a line; none where the words say more.
+
+    Args:
+        act: The act, in words.
+        is_of_others: Whether it is known from other errors only.
+        has_words: Whether anything is known of these errors.
+    """
+    from theorex_lab.designs.causal.remedies import says_what_helped
+
+    if says_what_helped(act) and not is_of_others:
+        return [f"prefer: {act}"]
+    if has_words:
+        return []
+    if says_what_helped(act):
+        return [f"nothing is known of such errors; after others this helped: {act}"]
+    return ["prefer none: nothing is known of such errors"]

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
     from theorex_lab.files.formats.design_records import DesignRecords
     from theorex_lab.journal.view import View
-    from theorex_lab.memory.contract import ContextLine, ContextRequest, DesignApi, Home
+    from theorex_lab.memory.contract import (
+        ContextLine,
+        ContextRequest,
+        DesignApi,
+        Holding,
+        Home,
+    )
 
 
 _BRIEFING = {
@@ -73,6 +79,12 @@ def _agents_of(home: Home) -> Iterable[str]:
     return agents_of(home)
 
 
+def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
+    from theorex_lab.designs.causal.graph import causal_holdings
+
+    return causal_holdings(home, agent)
+
+
 def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
     from theorex_lab.designs.causal.graph import status
 
@@ -108,7 +120,9 @@ DESIGN = Design(
         MaintenanceStep("attempts", _fill_in_maintenance),
         MaintenanceStep("genes", _tend_in_maintenance),
     ),
+    active_by_default=False,
     audit=AuditPart(READ_FROM, audit_telling("state", "why", "asset", "external")),
     agents=_agents_of,
     status=_status,
+    holdings=_holdings,
 )

@@ -14,6 +14,7 @@ from theorex_lab.designs.causal import SUCCESS
 from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import gene_text
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL
+from theorex_lab.designs.causal.remedies import AGAIN, says_what_helped
 from theorex_lab.designs.causal.signatures import (
     error_kind_of,
     error_signature_of,
@@ -22,6 +23,7 @@ from theorex_lab.designs.causal.signatures import (
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.briefing.command_roles import TEST, role_of
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.wording import content_words, overlap
 
@@ -41,6 +43,10 @@ _TELLING_CLASSES = frozenset(
         "a crash",
     )
 )
+
+
+# Errors that may pass by themselves.
+_PASSING = (": a timeout", ": a crash")
 
 
 class RemedyRecord(NamedTuple):
@@ -81,7 +87,7 @@ class Experience(View):
     """
 
     name = "causal_experience"
-    code = 1
+    code = 2
     kinds = ("attempt_closed",)
 
     def __init__(self) -> None:
@@ -95,9 +101,13 @@ class Experience(View):
         self._row_by_key: dict[tuple[int, int, int], int] = {}
 
     def _after_load(self) -> None:
-        columns = (self.rows["where"], self.rows["gene"], self.rows["project"])
-        keys = zip(*(column.tolist() for column in columns), strict=True)
-        self._row_by_key = {key: row for row, key in enumerate(keys)}
+        places = self.rows["where"].tolist()
+        genes = self.rows["gene"].tolist()
+        projects = self.rows["project"].tolist()
+        keys = zip(places, genes, projects, strict=True)
+        self._row_by_key = {}
+        for row, key in enumerate(keys):
+            self._row_by_key[key] = row
 
     def _attempt_closed(self, event: Event) -> None:
         body = event.body
@@ -143,12 +153,30 @@ def where_of(signals: Iterable[str]) -> str:
     if is_of_agents_tool(error):
         return ""
     callee = _callee(parts)
-    kind = parts.get("class", "")
-    if kind not in _TELLING_CLASSES:
-        kind = error_kind_of(error) or kind
-    if callee:
-        return f"after `{callee}`: {kind or 'an error'}"
-    return f"after {kind}" if kind else ""
+    kind = _kind(callee, parts.get("class", ""), error)
+    if not kind:
+        return ""
+    if not callee:
+        return f"after {kind}"
+    return f"after `{callee}`: {kind}"
+
+
+def _kind(callee: str, error_class: str, error: str) -> str:
+    """Return what kind of error it was, in words; '' where nothing tells it.
+
+    Whatever else a test prints that fails, it is a failed test.
+    """
+    if error_class in _TELLING_CLASSES:
+        return error_class
+    kind = error_kind_of(error)
+    words = tuple(callee.split())
+    if role_of(words) == TEST and "not found" not in kind:
+        return "a failed test"
+    if kind:
+        return kind
+    if error_class == "an error":
+        return ""
+    return error_class
 
 
 def _callee(parts: Mapping[str, str]) -> str:
@@ -172,7 +200,9 @@ def place_without_quote(where: str) -> str:
     callee, colon, kind = where.partition("`: ")
     if not colon:
         return "after an error"
-    return f"{callee}`: {kind if kind in _TELLING_CLASSES else 'an error'}"
+    if kind not in _TELLING_CLASSES:
+        kind = "an error"
+    return f"{callee}`: {kind}"
 
 
 def remedy_records(home: Home) -> list[RemedyRecord]:
@@ -187,7 +217,8 @@ def remedy_records(home: Home) -> list[RemedyRecord]:
         if home.projects is not None:
             projects = view.projects.numbers("", *home.projects)
             mask = np.isin(view.rows["project"], projects)
-        for row in np.flatnonzero(mask).tolist():
+        rows = np.flatnonzero(mask)
+        for row in rows.tolist():
             cells: dict[str, Any] = {}
             for name in ("where", "gene", "n", "successes", "last"):
                 cells[name] = int(view.rows[name][row])
@@ -208,10 +239,24 @@ def remedy_records(home: Home) -> list[RemedyRecord]:
 def told_records(records: Sequence[RemedyRecord]) -> list[RemedyRecord]:
     """Return the records that are worth telling of one kind of error.
 
-    What was tried once is told only where nothing else is known.
+    What was tried once is told only where nothing else is known. What helped is told
+    where it says what to do.
     """
-    repeated = [record for record in records if record.n >= TOLD_FROM]
-    return repeated or list(records)
+    telling = [record for record in records if _says_what_to_do(record)]
+    repeated = [record for record in telling if record.n >= TOLD_FROM]
+    return repeated or telling
+
+
+def _says_what_to_do(record: RemedyRecord) -> bool:
+    """Return whether a record says what to do, or what not to.
+
+    After an error that may pass by itself, the same call again is something to do.
+    """
+    if not record.has_helped:
+        return True
+    if record.words == AGAIN and record.where.endswith(_PASSING):
+        return True
+    return says_what_helped(record.words)
 
 
 def advice_in_words(home: Home, signals: Sequence[str] = ()) -> list[str]:
@@ -237,7 +282,7 @@ def advice_in_words(home: Home, signals: Sequence[str] = ()) -> list[str]:
     lines = []
     for where_met in places:
         records = told_records(by_place[where_met])
-        if not signals and records[0].n < TOLD_FROM:
+        if not records or (not signals and records[0].n < TOLD_FROM):
             continue
         lines += _lines_of_place(where_met, records)
         if len(lines) >= _MOST_GROUPS * _MOST_REMEDIES:
@@ -249,24 +294,40 @@ def _places_like(places: Sequence[str], where: str) -> list[str]:
     """Return the places that are the one asked for, else those with words like its."""
     if where in places:
         return [where]
-    callee, _, kind = where.partition(": ")
+    callee, kind = _parts_of_place(where)
     words = content_words(kind)
     like = []
     for where_met in places:
-        other_callee, _, other_kind = where_met.partition(": ")
+        other_callee, other_kind = _parts_of_place(where_met)
         likeness = overlap(words, content_words(other_kind))
-        if callee == other_callee or likeness >= _LIKE_ENOUGH:
+        is_same_callee = bool(callee) and callee == other_callee
+        if is_same_callee or likeness >= _LIKE_ENOUGH:
             like.append((-likeness, where_met))
     return [where_met for _, where_met in sorted(like)]
 
 
+def _helped_most_first(record: RemedyRecord) -> tuple[float, int]:
+    """Return by what remedies are ordered: how surely they help, then how often."""
+    rate = (record.successes + 1) / (record.n + 2)
+    return -rate, -record.n
+
+
+def _parts_of_place(where: str) -> tuple[str, str]:
+    """Return what was called, '' where that is not told, and the kind of the error."""
+    callee, _, kind = where.partition("`: ")
+    if kind:
+        return callee, kind
+    return "", where.removeprefix("after ")
+
+
 def _lines_of_place(place: str, records: Sequence[RemedyRecord]) -> list[str]:
     """Return a heading, and what helped and what did not after one kind of error."""
-    helped = [record for record in records if record.has_helped]
-    failed = [record for record in records if not record.has_helped]
-    helped.sort(
-        key=lambda record: (-(record.successes + 1) / (record.n + 2), -record.n)
-    )
+    helped: list[RemedyRecord] = []
+    failed: list[RemedyRecord] = []
+    for record in records:
+        group = helped if record.has_helped else failed
+        group.append(record)
+    helped.sort(key=_helped_most_first)
     lines = [f"{place[:1].upper()}{place[1:]}"]
     for record in helped[:_MOST_REMEDIES]:
         lines.append(f"  helped {record.often}: {record.words}")

@@ -23,6 +23,10 @@ from theorex_lab.designs.causal.capture import (
     infer_outcome,
     signal_member,
 )
+from theorex_lab.designs.causal.failing import (
+    failed_program,
+    runs_program,
+)
 from theorex_lab.designs.causal.graph import own_assets
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, stable_hash
 from theorex_lab.designs.causal.remedies import (
@@ -41,7 +45,6 @@ from theorex_lab.memory.annotations import known_item
 from theorex_lab.memory.checks import error_line, error_of, family_of, has_failed
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import FIX_TYPE
-from theorex_lab.text.line import one_line
 
 # Commands and tools that only look, and tools that do not tell what they changed.
 _LOOKS = re.compile(
@@ -91,24 +94,6 @@ _LOOKS = re.compile(
         | write
         | notebookedit
     )(?=\s|$|\|)
-    """,
-    re.VERBOSE,
-)
-# What stands before the program of a command.
-_BEFORE = re.compile(
-    r"""
-    ^(?:
-        \s*(?:
-              cd(?:[ ][^\s;&]+)?[ ]*(?:&&|;)
-            | [A-Za-z_]\w*=\S+
-            | sudo
-            | time
-            | uv[ ]run
-            | poetry[ ]run
-            | npx
-            | bundle[ ]exec
-        )\s+
-    )*
     """,
     re.VERBOSE,
 )
@@ -281,19 +266,27 @@ def signals_of(event: Event) -> list[str]:
     ['command:go test', 'class:a failed test']
     """
     body = event.body
-    response = body.get("response", "")
-    command = body.get("command", "")
     signals = ["log_error"]
-    error = error_signature_of(error_line(response)[:_ERROR_CHARACTERS])
+    line = error_line(body.get("response", ""))
+    error = error_signature_of(line[:_ERROR_CHARACTERS])
     if error:
         signals.append(ERROR_SIGNAL + error)
     signals.append(f"tool:{body['tool'].rpartition('__')[2].lower()}")
-    program = _program(command)
+    program = _failed_program(event)
     if program:
         signals.append(f"command:{program}")
-    if family_of(command):
-        signals.append(f"class:{error_of(response)}")
+    if family_of(program):
+        signals.append(f"class:{error_of(body.get('response', ''))}")
     return signals
+
+
+def _failed_program(failed: Event) -> str:
+    """Return the check or the program of a call that failed; '' without a command."""
+    command = failed.body.get("command", "")
+    response = failed.body.get("response", "")
+    error = error_line(response)
+    error_class = error_of(response) if family_of(command) else ""
+    return failed_program(command, error, error_class)
 
 
 def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> FailureRepair:
@@ -325,10 +318,11 @@ def _repair(
 ) -> FailureRepair:
     """Return what was done up to the event that told how it went."""
     acts = acts_in_words(failed, between)
+    program = _failed_program(failed)
     if closed_by.kind == "outcome":
         success = bool(closed_by.body["success"])
     else:
-        acts = acts or changes_in_words(failed, closed_by)
+        acts = acts or changes_in_words(failed, closed_by, program)
         success = not has_failed(closed_by)
     return FailureRepair(_few(acts), _few(item_ids), closed_by, success)
 
@@ -337,7 +331,13 @@ def _closes(event: Event, failed: Event) -> bool:
     """Return whether an event tells how what was done about a failure went."""
     if event.kind == "outcome":
         return True
-    return _call(event) == _call(failed) and covers(event, failed)
+    if _call(event) != _call(failed):
+        return False
+    program = _failed_program(failed)
+    command = event.body.get("command", "")
+    if not program:
+        return not command
+    return runs_program(command, program) and covers(event, failed, program)
 
 
 def _telling_items(home: Home, event: Event) -> list[str]:
@@ -350,32 +350,14 @@ def _few(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))[:_MOST_ACTS]
 
 
-def _call(event: Event) -> tuple[str, str, str]:
-    """Return what makes two calls the same kind.
+def _call(event: Event) -> tuple[str, str]:
+    """Return what makes two calls the same kind beside the program that they run.
 
-    It is the tool, the program that a command runs, the file that is edited.
+    It is the tool, and the file that is edited.
     """
-    body = event.body
-    return (
-        tool_key(body["tool"]),
-        _program(body.get("command", "")),
-        next(iter(_edited(event)), ""),
-    )
-
-
-def _program(command: str) -> str:
-    """Return the kind of check that a command runs, else its program.
-
-    >>> _program("cd cli && LANG=C cat -A notes"), _program("cd cli && go test ./...")
-    ('cat', 'go test')
-    """
-    family = family_of(command)
-    if family:
-        return family
-    words = _BEFORE.sub("", command).split()
-    if not words:
-        return ""
-    return one_line(words[0], 40)
+    edited = _edited(event)
+    file = edited[0] if edited else ""
+    return tool_key(event.body["tool"]), file
 
 
 def _edited(event: Event) -> list[str]:

@@ -15,7 +15,7 @@ from theorex_lab.designs.causal import FAILED, SUCCESS
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.contract import Home
+from theorex_lab.memory.contract import Holding, Home
 from theorex_lab.memory.observation import TRUST
 
 _NEAREST_AMONG = 2_000
@@ -269,6 +269,17 @@ def agents_of(home: Home) -> list[str]:
     """Return who tried something."""
     with home.views.reading(Graph) as view:
         return list(view.agents)
+
+
+def causal_holdings(home: Home, agent: str | None) -> list[Holding]:
+    """Return how many fix templates and attempts there are, and which have no result."""
+    status_members = status(home, agent)
+    counts = status_members["causal"]
+    return [
+        Holding("fix templates", counts["genes"]),
+        Holding("attempts", counts["attempts"]),
+        Holding("attempts without a result", counts["open"], "theorex causal close"),
+    ]
 
 
 def status(home: Home, _agent: str | None) -> dict[str, Any]:

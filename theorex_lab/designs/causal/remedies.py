@@ -6,14 +6,18 @@ other options or on other files; other arguments of a tool; or the same call aga
 """
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from theorex_lab.designs.causal.failing import program_in
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.command_roles import (
+    FILE_MARK,
     FORMAT,
     INSTALL,
+    PATH_MARK,
     arguments_of,
     program_of,
     role_of,
@@ -30,6 +34,12 @@ EDIT_CONFIG = "edit the configuration"
 _EDITS = (EDIT_NAMED, EDIT_TEST, EDIT_CODE, EDIT_CONFIG)
 AGAIN = "make the same call again"
 WITHOUT = "go on without it"
+_ON_OTHERS = "on something else"
+_ASKS_FOR_FORMAT = re.compile(r"format|gofmt|goimports|prettier|whitespace", re.I)
+_ASKS_FOR_INSTALL = re.compile(
+    r"not found|cannot find|no module|modulenotfound|missing|not installed|no required",
+    re.I,
+)
 _ACT_CHARACTERS = 120
 _MOST_EDITS = 2
 _MOST_OPTIONS = 2
@@ -56,7 +66,7 @@ def acts_in_words(failed: Event, between: Sequence[Event]) -> list[str]:
     """
     named = _names_in(failed)
     edits: list[str] = []
-    mendings = []
+    mendings: list[str] = []
     commands = []
     for event in between:
         if has_failed(event):
@@ -70,66 +80,99 @@ def acts_in_words(failed: Event, between: Sequence[Event]) -> list[str]:
             mendings.append(mending)
         elif not family_of(command):
             commands += _run_first(failed, command)
-    kinds = sorted(set(edits), key=_EDITS.index)[:_MOST_EDITS]
-    acts = list(dict.fromkeys(mendings))[:1] + kinds
-    return acts or list(dict.fromkeys(commands))[-1:]
+    for mending in mendings:
+        if _is_called_for(mending, failed):
+            return [mending]
+    kinds = sorted(set(edits), key=_EDITS.index)
+    acts = mendings[:1] + kinds[:_MOST_EDITS]
+    return acts or commands[-1:]
 
 
-def changes_in_words(failed: Event, again: Event) -> list[str]:
-    """Return how the call that followed differs from the one that failed."""
+def _is_called_for(mending: str, failed: Event) -> bool:
+    """Return whether an error asks for what was installed or formatted."""
+    response = failed.body.get("response", "")
+    asks_for = _ASKS_FOR_INSTALL
+    if mending.startswith("format"):
+        asks_for = _ASKS_FOR_FORMAT
+    return asks_for.search(response) is not None
+
+
+def changes_in_words(failed: Event, again: Event, program: str = "") -> list[str]:
+    """Return how the call that followed differs from the one that failed.
+
+    Args:
+        failed: The call that failed.
+        again: The call that followed.
+        program: The program of the line that failed.
+    """
     command = again.body.get("command", "")
+    failed_command = failed.body.get("command", "")
     mending = _mending_in(command)
-    if mending and mending != _mending_in(failed.body.get("command", "")):
+    if mending and mending != _mending_in(failed_command):
         return [mending]
     if family_of(command):
         return []
     if command:
-        return _command_changes(failed.body.get("command", ""), command)
+        return _command_changes(failed_command, command, program)
     old = arguments_in(failed.body.get("input", ""))
     new = arguments_in(again.body.get("input", ""))
     tool = failed.body["tool"]
+    names = dict.fromkeys([*old, *new])
     changes = []
-    for name in dict.fromkeys([*old, *new]):
-        if old.get(name) != new.get(name):
-            changes.append(f"call {tool} with another {name}")
+    for name in names:
+        if old.get(name) == new.get(name):
+            continue
+        changes.append(f"call {tool} with another {name}")
     return changes
 
 
-def covers(again: Event, failed: Event) -> bool:
+def covers(again: Event, failed: Event, program: str) -> bool:
     """Return whether a check that runs again checks what failed, or all.
 
     Any other call covers one of its kind.
+
+    Args:
+        again: The call that runs the program again.
+        failed: The call that failed.
+        program: The check or the program that failed.
     """
-    command = failed.body.get("command", "")
-    if not family_of(command):
+    if not family_of(program):
         return True
-    targets = _targets(command)
-    targets_again = _targets(again.body.get("command", ""))
-    return not targets_again or (bool(targets) and targets <= targets_again)
+    targets = _targets(failed.body.get("command", ""), program)
+    targets_again = _targets(again.body.get("command", ""), program)
+    if not targets_again:
+        return True
+    return bool(targets) and targets <= targets_again
 
 
-def _targets(command: str) -> set[str]:
-    """Return the files and packages that the checks of a line name; none for all."""
+def _targets(command: str, check: str) -> set[str]:
+    """Return the files and packages that a check of a line names; none for all."""
     targets = set()
     for simple in cut_commands(command):
-        if not family_of(simple.text):
+        if family_of(simple.text) != check:
             continue
         for word in arguments_of(simple.words):
-            if not word.startswith("-") and word not in _EVERYTHING:
-                targets.add(word.removeprefix("./"))
+            is_option = word.startswith("-")
+            if is_option or word in _EVERYTHING:
+                continue
+            target = word.removeprefix("./")
+            targets.add(target)
     return targets
 
 
 def _names_in(failed: Event) -> str:
     """Return the text in which a failure names files: its output and its command."""
-    body = failed.body
-    text = f"{body.get('response', '')}\n{body.get('command', '')}"
+    response = failed.body.get("response", "")
+    command = failed.body.get("command", "")
+    text = "\n".join([response, command])
     return text[:_READ_CHARACTERS]
 
 
 def _edits_of(event: Event, named: str) -> Iterable[str]:
     """Yield the kinds of the edits of a call."""
-    for path in (event.body.get("paths") or {}).get("edited") or ():
+    paths = event.body.get("paths") or {}
+    edited = paths.get("edited") or ()
+    for path in edited:
         kind = _edit_kind(path, named)
         if kind:
             yield kind
@@ -140,11 +183,13 @@ def _edit_kind(path: str, named: str) -> str:
     file = PurePosixPath(path)
     if file.name and file.name in named:
         return EDIT_NAMED
-    if file.suffix.lower() in _PROSE:
+    name = file.name.lower()
+    ending = file.suffix.lower()
+    if ending in _PROSE:
         return ""
-    if file.suffix.lower() in _CONFIG or file.name.lower() in _CONFIG_NAMES:
+    if ending in _CONFIG or name in _CONFIG_NAMES:
         return EDIT_CONFIG
-    if "test" in file.name.lower() or "spec" in file.name.lower():
+    if "test" in name or "spec" in name:
         return EDIT_TEST
     return EDIT_CODE
 
@@ -152,8 +197,9 @@ def _edit_kind(path: str, named: str) -> str:
 def _mending_in(command: str) -> str:
     """Return the installation or formatting that a line holds, in words; '' for none."""
     for simple in cut_commands(command):
-        if role_of(simple.words) in (INSTALL, FORMAT):
-            step = step_in_words(simple.text)
+        role = role_of(simple.words)
+        if role in (INSTALL, FORMAT):
+            step = step_in_words(simple.text).replace(FILE_MARK, PATH_MARK)
             return one_line(_lower(step), _ACT_CHARACTERS)
     return ""
 
@@ -164,31 +210,60 @@ def _run_first(failed: Event, command: str) -> list[str]:
     Before a check, only a build can have mended anything.
     """
     step = step_in_words(command)
-    is_check = bool(family_of(failed.body.get("command", "")))
+    if not step:
+        return []
+    failed_command = failed.body.get("command", "").lstrip()
+    is_check = bool(family_of(failed_command))
     if is_check and not step.startswith(_BUILDS):
         return []
-    fails_in_git = failed.body.get("command", "").lstrip().startswith("git")
-    if not step or (step.startswith(_VERSIONS) and not fails_in_git):
+    keeps_versions = step.startswith(_VERSIONS)
+    if keeps_versions and not failed_command.startswith("git"):
         return []
-    return [one_line(f"{_lower(step)} first", _ACT_CHARACTERS)]
+    act = f"{_lower(step)} first"
+    return [one_line(act, _ACT_CHARACTERS)]
 
 
 def _lower(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _command_changes(old: str, new: str) -> list[str]:
+def says_what_helped(act: str) -> bool:
+    """Return whether an act tells what to do, not only that something was done.
+
+    The same call that then works, or one on something else, tells nothing to repeat.
+
+    >>> says_what_helped("edit the test"), says_what_helped("make the same call again")
+    (True, False)
+    """
+    if act in (AGAIN, WITHOUT):
+        return False
+    return not act.endswith(_ON_OTHERS)
+
+
+def _command_changes(old: str, new: str, failed_program: str) -> list[str]:
     """Return how a command differs from the one before, in words."""
-    if " ".join(old.split()) == " ".join(new.split()):
+    if old.split() == new.split():
         return []
-    before = [simple.words for simple in cut_commands(old)]
-    after = [simple.words for simple in cut_commands(new)]
-    for words in after:
+    before = _words_of(old, failed_program)
+    for words in _words_of(new, failed_program):
+        program = program_of(words)
         for old_words in before:
-            if program_of(words) == program_of(old_words):
+            if program == program_of(old_words):
                 return _argument_changes(old_words, words)
     step = step_in_words(new)
-    return [one_line(f"{_lower(step)} instead", _ACT_CHARACTERS)] if step else []
+    if not step:
+        return []
+    act = f"{_lower(step)} instead"
+    return [one_line(act, _ACT_CHARACTERS)]
+
+
+def _words_of(command: str, program: str) -> list[tuple[str, ...]]:
+    """Return the words of each command of a line that runs a program."""
+    words = []
+    for simple in cut_commands(command):
+        if program_in(simple.text) == program:
+            words.append(simple.words)
+    return words
 
 
 def _argument_changes(old: tuple[str, ...], new: tuple[str, ...]) -> list[str]:
@@ -203,7 +278,7 @@ def _argument_changes(old: tuple[str, ...], new: tuple[str, ...]) -> list[str]:
         shown = " ".join(left_out[:_MOST_OPTIONS])
         act = f"run `{program}` without `{shown}`"
     elif arguments_of(old) != arguments_of(new):
-        act = f"run `{program}` on something else"
+        act = f"run `{program}` {_ON_OTHERS}"
     else:
         return []
     return [one_line(act, _ACT_CHARACTERS)]
@@ -213,7 +288,8 @@ def _options_beyond(words: tuple[str, ...], others: tuple[str, ...]) -> list[str
     """Return the options of a command that another one does not have."""
     options = []
     for word in arguments_of(words):
-        if word.startswith("-") and word not in others:
+        is_option = word.startswith("-")
+        if is_option and word not in others:
             options.append(word)
     return options
 

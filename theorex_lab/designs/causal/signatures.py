@@ -67,6 +67,15 @@ _MARK = re.compile(r"<\w+>")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS = 2
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
+# A name of the code, such as TestSync; the name of an error's class tells its kind.
+_NAME_OF_CODE = re.compile(
+    r"""
+    (?<![\w.<])\*?(?:\w+\.)*
+    (?:[A-Za-z\d]*[a-z\d][A-Z]\w* | (?<=\.)[A-Z]\w+)
+    (?<!Error)(?<!Exception)(?<!Warning)\b(?![(\w])
+    """,
+    re.VERBOSE,
+)
 _FILE = re.compile(
     r"(?<![\w<])[\w./@+-]*/[\w./@+-]+|\b[\w-]+\.(?:go|py|ts|tsx|js|json|mod)\b"
 )
@@ -110,6 +119,8 @@ def error_kind_of(signature: str) -> str:
 
     >>> error_kind_of("pkg/x.go: File is not properly formatted (gofmt)")
     'File is not properly formatted (gofmt)'
+    >>> error_kind_of("x.go: var jsonOutput is unused (unused)")
+    'var … is unused (unused)'
     >>> error_kind_of("--- FAIL: TestSync")
     'a failed test'
     """
@@ -118,5 +129,6 @@ def error_kind_of(signature: str) -> str:
     text = _PLACE_BEFORE.sub("", signature)
     text = _QUOTED.sub("…", text)
     text = _FILE.sub("<path>", text)
+    text = _NAME_OF_CODE.sub("…", text)
     words = _WORD.findall(_MARK.sub("", text))
     return error_words(text) if len(words) >= _FEWEST_WORDS else ""

@@ -175,6 +175,17 @@ KINDS = {
         "one was carried to another version of the instruction set",
         {**_TOLD, "ok?": bool, "from?": str, "to?": str, "problem?": str},
     ),
+    "sqlite_rows": Kind(
+        1,
+        "rows of Evolving Memory's file, as they were read; `of`: the event that they"
+        " became, or ''",
+        {
+            "of": str,
+            "rows": {str: [{str: object}]},
+            "source": SOURCE,
+            "project": PROJECT,
+        },
+    ),
     "dream": Kind(
         1,
         "one cycle: what it processed, passed over and made, phase by phase",

@@ -16,11 +16,11 @@ from theorex_lab.core.ids import check_agent, new_event_id
 from theorex_lab.designs.dreams import (
     DEFAULT_DOMAIN,
     FIDELITY,
-    ISA_VERSION,
     Ended,
     Fault,
     Level,
 )
+from theorex_lab.designs.dreams.opcodes import LATEST, get_registry
 from theorex_lab.dispatch.bus import clean
 from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST, check_tags
@@ -120,6 +120,7 @@ class SessionLog(AbstractContextManager["SessionLog"]):
         tags: What it is about.
         agent: Who works.
         source: Who set the goal, a key of `TRUST`.
+        isa_version: The version of the instruction set that it is captured by.
 
     Attributes:
         session: The id of all of it.
@@ -138,6 +139,7 @@ class SessionLog(AbstractContextManager["SessionLog"]):
         tags: Sequence[str] = (),
         agent: str = "main",
         source: str = "agent",
+        isa_version: str = LATEST,
     ) -> None:
         if origin not in FIDELITY or source not in TRUST:
             allowed = f"{', '.join(FIDELITY)}; the source {', '.join(TRUST)}"
@@ -157,6 +159,7 @@ class SessionLog(AbstractContextManager["SessionLog"]):
             "domain": domain,
             "tags": check_tags(tags),
             "source": source,
+            "isa_version": get_registry().resolve(isa_version),
         }
         self.root_goal = checked_goal(goal)
         # Ids of the traces that are open, the innermost last.
@@ -196,7 +199,6 @@ class SessionLog(AbstractContextManager["SessionLog"]):
             "goal": checked_goal(goal) if goal else self.root_goal,
             "root_goal": self.root_goal,
             "level": int(member_of(Level, "level", level)),
-            "isa_version": ISA_VERSION,
             **self.about,
         }
         self.append("trajectory_started", body)
@@ -238,6 +240,7 @@ def capture(
     tags: Sequence[str] = (),
     agent: str = "main",
     source: str = "agent",
+    isa_version: str = LATEST,
 ) -> tuple[str, str]:
     """Capture what is over.
 
@@ -254,6 +257,7 @@ def capture(
         tags: What it is about.
         agent: Who did it.
         source: Who set the goal, a key of `TRUST`.
+        isa_version: The version of the instruction set that it was captured by.
 
     Returns:
         The ids of the trajectory and of its session.
@@ -278,6 +282,7 @@ def capture(
         tags=tags,
         agent=agent,
         source=source,
+        isa_version=isa_version,
     )
     with session as log, log.trace(member_of(Level, "level", level)) as trace:
         for action in actions:

@@ -79,8 +79,8 @@ def _tell(event: dict[str, Any]) -> None:
 def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
     """It prints the strategy with its steps, or says why no strategy fits (zero shot).
 
-    Steps are in words; those of three runs or more are the steps that runs share. JSON
-    has each step as it was recorded.
+    Steps are in words; those of several runs are the steps that runs share. JSON has
+    each step as it was recorded.
 
     JSON: {path, reasoning, confidence, similarity, entry_point: {node_id, goal,
     summary, …, steps, negative_constraints}}
@@ -115,6 +115,8 @@ def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
 def dream_traverse(strategy: str, context: str) -> None:
     """STRATEGY is an id that `strategies` shows.
 
+    Steps that only look or echo are left out; JSON has each one.
+
     With --context the traversal ends where the context no longer fits the strategy. It
     then names another strategy that fits (a jump), or says that none does (zero shot).
 
@@ -138,8 +140,12 @@ def dream_traverse(strategy: str, context: str) -> None:
     }
     lines = []
     for step in steps:
-        text = step_in_words(step["action"]) or step["action"]
-        lines.append(f"{step['number'] + 1}. {one_row(text)}")
+        text = step_in_words(step["action"])
+        if text:
+            lines.append(f"{step['number'] + 1}. {one_row(text)}")
+    if steps and not lines:
+        first_action = one_line(steps[0]["action"], _GOAL_CHARACTERS)
+        lines.append(f"1. {one_row(first_action)}")
     if following.path != "memory_traversal":
         path = following.path.replace("_", " ")
         lines.append(f"{path}: {one_row(following.reasoning)}")
@@ -162,8 +168,8 @@ def dream_strategies(
     """With STRATEGY, an id, it shows its steps in words, and its warnings.
 
     Of each it shows how many runs it was made of, and how they came out. An outcome is
-    known by checks and commits that followed, by the user's next words, or by the same
-    request again.
+    known by checks and commits that followed, by the user's next words, by the same
+    request again, or since the user went on to another task.
 
     JSON: {strategies: [{node_id, goal, summary, confidence, success_rate, version,
     steps, negative_constraints, …}], recall_floor}

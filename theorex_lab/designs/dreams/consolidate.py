@@ -39,7 +39,7 @@ from theorex_lab.designs.dreams.trajectories import (
 from theorex_lab.journal.columns import Table
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.annotations import Marks
-from theorex_lab.memory.briefing.step_words import step_in_words, step_kind
+from theorex_lab.memory.briefing.step_words import step_in_words, step_kinds
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
@@ -79,7 +79,8 @@ class StrategyVectorsOfScope:
 
     def put(self, strategy_id: str, vector: Matrix | None) -> None:
         """Take in the vector of a strategy; None where it is archived."""
-        row = self.row_by_id.setdefault(strategy_id, len(self.row_by_id))
+        next_row = len(self.row_by_id)
+        row = self.row_by_id.setdefault(strategy_id, next_row)
         if row == len(self.rows):
             self.rows.grow(1)
         if vector is None:
@@ -95,8 +96,9 @@ class StrategyVectorsOfScope:
         nearest = []
         for row in best_rows.tolist():
             score = float(scores[row])
-            if score > _ASLEEP:
-                nearest.append((ids[row], score))
+            if score <= _ASLEEP:
+                continue
+            nearest.append((ids[row], score))
         return nearest
 
     def loses(
@@ -202,8 +204,10 @@ class ActiveStrategies:
         Raises:
             ModelUnavailable: The embedder does not answer.
         """
-        distinct = dict.fromkeys(texts)
-        lacking = [text for text in distinct if text not in self._vectors]
+        lacking = []
+        for text in dict.fromkeys(texts):
+            if text not in self._vectors:
+                lacking.append(text)
         if lacking:
             computed = made.vectors_of(self.home, lacking)
             self._vectors.update(zip(lacking, computed, strict=True))
@@ -215,7 +219,9 @@ class ActiveStrategies:
 
         A scope is a project and a domain.
         """
-        return self.scope(new).near(self.vectors(new.text)[0])
+        scope = self.scope(new)
+        (vector,) = self.vectors(new.text)
+        return scope.near(vector)
 
     def may_change(self, strategy: Strategy) -> bool:
         """Return whether a strategy is neither used often nor pinned."""
@@ -297,12 +303,19 @@ class ActiveStrategies:
                 lineage = [old.event, *lineage]
                 event = _event(self.home, "strategy_merged", strategy, body, lineage)
             append(event, strategy)
-            counts = {"traces_processed": 1, f"nodes_{action}": 1}
-            counts["edges_created"] = 0
+            counts = {
+                "traces_processed": 1,
+                f"nodes_{action}": 1,
+                "edges_created": 0,
+                "constraints_extracted": 0,
+                "cross_edges_created": 0,
+            }
             counts["constraints_extracted"] = self._warn(
-                strategy, curated.constraints, trajectory.id, append
+                strategy,
+                curated.constraints,
+                trajectory.id,
+                append,
             )
-            counts["cross_edges_created"] = 0
             if old is None:
                 counts["edges_created"] = max(0, 3 * len(strategy.steps) - 2)
                 counts["cross_edges_created"] = self._link(strategy, links, append)
@@ -537,7 +550,9 @@ class ActiveStrategies:
                 if strategy_id != old.id:
                     touched.append(self.strategies[strategy_id])
             checks = _checks(touched)
-            if new.text != old.text and self._loses(old, checks, {old.id: new.text}):
+            changed = {old.id: new.text}
+            is_reworded = new.text != old.text
+            if is_reworded and self._loses(old, checks, changed):
                 return "past goals would no longer find their strategies"
             event = _event(self.home, kind, new, body, [old.event])
             append(event, new)
@@ -553,9 +568,7 @@ def _is_of_same_task(old: Strategy, new: Strategy) -> bool:
 
 def _changes_code(strategy: Strategy) -> bool:
     """Return whether a strategy has an edit of code, and a check of it."""
-    kinds = _step_kinds(strategy)
-    has_edit = any(kind.startswith("Edit .") for kind in kinds - _PROSE_EDITS)
-    return has_edit and not kinds.isdisjoint(_CHECK_KINDS)
+    return _has_checked_edit(_step_kinds(strategy))
 
 
 def _is_changed_alike(old: Strategy, new: Strategy) -> bool:
@@ -563,14 +576,25 @@ def _is_changed_alike(old: Strategy, new: Strategy) -> bool:
     if (old.project, old.domain) != (new.project, new.domain):
         return False
     shared = _step_kinds(old) & _step_kinds(new)
-    has_edit = any(kind.startswith("Edit .") for kind in shared - _PROSE_EDITS)
-    return has_edit and not shared.isdisjoint(_CHECK_KINDS)
+    return _has_checked_edit(shared)
+
+
+def _has_checked_edit(kinds: frozenset[str]) -> bool:
+    """Return whether kinds of steps hold an edit of code, and a check."""
+    if kinds.isdisjoint(_CHECK_KINDS):
+        return False
+    edits = kinds - _PROSE_EDITS
+    return any(kind.startswith("Edit .") for kind in edits)
 
 
 def _step_kinds(strategy: Strategy) -> frozenset[str]:
     """Return the kinds of the steps and branches of a strategy."""
-    steps = [*strategy.steps, *(branch.step for branch in strategy.branches)]
-    return frozenset(step_kind(step.action) for step in steps) - {""}
+    kinds: set[str] = set()
+    for step in strategy.steps:
+        kinds |= step_kinds(step.action)
+    for branch in strategy.branches:
+        kinds |= step_kinds(branch.step.action)
+    return frozenset(kinds)
 
 
 def general_summary(task: str) -> str:
@@ -702,8 +726,9 @@ def kind_of(action: str) -> str:
     """
     text = action[:_READ_CHARACTERS]
     call = patterns.NAMED.match(text)
-    if call is None:
-        text = step_in_words(text) or text
+    in_words = step_in_words(text)
+    if call is None or in_words not in ("", text.strip()):
+        text = in_words or text
         text = patterns.QUOTED.sub(_quoted_path, text)
         text = re.sub(r"\d+", "0", text).lower()
         return one_line(text, _READ_CHARACTERS)
@@ -834,11 +859,12 @@ def _confidence_with(strategy: Strategy, other: Strategy) -> float:
 
     Each trajectory of the other that did not fail adds to it.
     """
-    n_adding = 0
-    if not _failed(other):
-        n_adding = max(1, other.version - other.failure)
+    if _failed(other):
+        return strategy.confidence
+    n_adding = max(1, other.version - other.failure)
     fidelity = FIDELITY.get(other.origin, 0.5)
-    return strategy.confidence + _LEARNT * fidelity * n_adding
+    added = _LEARNT * fidelity * n_adding
+    return strategy.confidence + added
 
 
 def _failed(strategy: Strategy) -> bool:
@@ -983,8 +1009,10 @@ def _is_repeated(line: str, texts: Iterable[str]) -> bool:
     words = set(tokenize(line))
     for text in texts:
         others = set(tokenize(text))
-        n_shared = len(words & others)
-        n_all = len(words | others)
+        shared = words & others
+        either = words | others
+        n_shared = len(shared)
+        n_all = len(either)
         if n_shared >= _SAID_AGAIN * n_all:
             return True
     return False

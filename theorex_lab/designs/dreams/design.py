@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ContextLine,
         ContextRequest,
         DesignApi,
+        Holding,
         Home,
         Item,
         Route,
@@ -83,6 +84,12 @@ def _undreamt(home: Home) -> Mapping[tuple[str, str], int]:
     return undreamt(home)
 
 
+def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
+    from theorex_lab.designs.dreams.strategies import procedure_holdings
+
+    return procedure_holdings(home, agent)
+
+
 def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
     from theorex_lab.designs.dreams.strategies import status
 
@@ -119,6 +126,7 @@ DESIGN = Design(
     sections=(Section(_strategy_lines, _BRIEFING),),
     retrieve=_retrieve_strategies,
     steps=(MaintenanceStep("dream", _dream_in_maintenance),),
+    active_by_default=False,
     results={"strategy": "procedures"},
     audit=AuditPart(
         READ_FROM,
@@ -137,5 +145,6 @@ DESIGN = Design(
     agents=_agents_of,
     pending_from=_undreamt,
     status=_status,
+    holdings=_holdings,
     routes=_routes,
 )

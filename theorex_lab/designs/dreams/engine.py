@@ -25,6 +25,7 @@ from theorex_lab.core.errors import (
 from theorex_lab.core.ids import SCANNER, new_event_id
 from theorex_lab.designs.dreams import Edge
 from theorex_lab.designs.dreams.consolidate import ActiveStrategies, Link, strategy_from
+from theorex_lab.designs.dreams.cross_links import links_by_rule
 from theorex_lab.designs.dreams.isa import MOST_INSTRUCTIONS, ProgramEffects, parse, run
 from theorex_lab.designs.dreams.lessons import (
     CONFIDENCE,
@@ -34,7 +35,18 @@ from theorex_lab.designs.dreams.lessons import (
     lessons_of,
     summary_of,
 )
-from theorex_lab.designs.dreams.settings import dream_settings
+from theorex_lab.designs.dreams.migration import (
+    MigrationTransform,
+    has_older,
+    migrate,
+    restamped,
+)
+from theorex_lab.designs.dreams.providers import (
+    BaseLLMProvider,
+    provider_program,
+    provider_text,
+)
+from theorex_lab.designs.dreams.settings import DreamSettings, dream_settings
 from theorex_lab.designs.dreams.strategies import (
     Strategies,
     Strategy,
@@ -96,11 +108,11 @@ class HeuristicDreamer:
 
     def links(
         self,
-        new: Strategy,  # noqa: ARG002
-        near: Sequence[Strategy],  # noqa: ARG002
+        new: Strategy,
+        near: Sequence[Strategy],
     ) -> list[Link]:
-        """Return none: what leads to what is not told by rules."""
-        return []
+        """Return the links that rules see: what one made, another works with."""
+        return links_by_rule(new, near)
 
     def shorten(self, strategy: Strategy) -> str:  # noqa: ARG002
         """Return '': a summary stays."""
@@ -109,6 +121,9 @@ class HeuristicDreamer:
 
 class DreamDomainAdapter(NamedTuple):
     """Hold what a domain adds to what a model is asked.
+
+    `lab.dreams.register_domain_adapter(domain, adapter)` and the setting
+    designs.dreams.domainAdapters bring adapters of one's own.
 
     Attributes:
         role: The role of the model.
@@ -219,6 +234,7 @@ class ModelDreamer(HeuristicDreamer):
 
     Attributes:
         complete: A prompt to a completion.
+        complete_text: The same for what is no program; None: by `complete`.
         near: Strategies that a trajectory may belong to, which the model may group or
             prune.
         most_tokens: What it may spend; None is without a limit.
@@ -226,6 +242,7 @@ class ModelDreamer(HeuristicDreamer):
     """
 
     complete: Callable[[str], Completion]
+    complete_text: Callable[[str], Completion] | None = None
     prompts: DreamPromptBuilder = field(default_factory=DreamPromptBuilder)
     name: str = "model"
     most_tokens: int | None = None
@@ -289,14 +306,25 @@ class ModelDreamer(HeuristicDreamer):
 
     def shorten(self, strategy: Strategy) -> str:
         """Return the model's summary where it is shorter and has words, else ''."""
-        answer = self._ask(self.prompts.shorten(strategy))
+        answer = self.ask_text(self.prompts.shorten(strategy))
         text = one_line(answer, len(strategy.summary) + 1)
         if len(text) >= len(strategy.summary):
             return ""
         has_words = any(letter.isalnum() for letter in text)
         return text if has_words else ""
 
-    def _ask(self, prompt: str) -> str:
+    def ask_text(self, prompt: str) -> str:
+        """Return the model's answer, where that is no program, and count its tokens.
+
+        Args:
+            prompt: What is asked.
+
+        Raises:
+            ModelUnavailable: The model has spent what it may.
+        """
+        return self._ask(prompt, self.complete_text or self.complete)
+
+    def _ask(self, prompt: str, complete: Callable[[str], Completion]) -> str:
         """Return the model's answer, and count its tokens.
 
         Raises:
@@ -310,7 +338,7 @@ class ModelDreamer(HeuristicDreamer):
                     f" {self.most_tokens} tokens that it may spend; set"
                     " dreams.nightTokens for more"
                 )
-        completion = self.complete(prompt)
+        completion = complete(prompt)
         text = encodable(completion.text[:_READ_CHARACTERS])
         if completion.tokens is None:
             self.tokens += count_tokens(prompt + text)
@@ -323,7 +351,7 @@ class ModelDreamer(HeuristicDreamer):
     ) -> tuple[str, ProgramEffects]:
         """Return the program that answers a prompt, and what it asks for."""
         nodes = {strategy.id for strategy in near}
-        program = self._ask(prompt)
+        program = self._ask(prompt, self.complete)
         result = run(
             parse(program),
             actions=n_actions,
@@ -346,11 +374,77 @@ def _model_constraints(effects: ProgramEffects) -> list[Lesson]:
     return constraints
 
 
-def dreamer_for(home: Home, *, in_maintenance: bool = False) -> HeuristicDreamer:
+Adapters = Mapping[str, DreamDomainAdapter]
+
+
+def prompts_for(home: Home, adapters: Adapters | None = None) -> DreamPromptBuilder:
+    """Return what asks the model, with the adapters of the settings.
+
+    Args:
+        home: Whose settings they are.
+        adapters: More adapters by domain; they count before those of the settings.
+    """
+    merged = dict(ADAPTERS)
+    for domain, words in dream_settings(home).domain_adapters.items():
+        merged[domain] = DreamDomainAdapter(words.role, words.look_for, words.faults)
+    return DreamPromptBuilder({**merged, **(adapters or {})})
+
+
+def provider_dreamer(
+    home: Home, provider: BaseLLMProvider, adapters: Adapters | None = None
+) -> ModelDreamer:
+    """Return a dreamer that asks a provider.
+
+    Args:
+        home: Whose strategies may be the same.
+        provider: The provider.
+        adapters: Adapters by domain, beside those of the settings.
+    """
+    settings = dream_settings(home)
+    return ModelDreamer(
+        provider_program(provider),
+        provider_text(provider),
+        prompts=prompts_for(home, adapters),
+        name=provider.name,
+        max_instructions=settings.isa_max_instructions,
+        near=_near_strategies(home, settings),
+    )
+
+
+def _near_strategies(
+    home: Home, settings: DreamSettings
+) -> Callable[[Trajectory], list[Strategy]]:
+    """Return what finds the strategies that a trajectory may belong to."""
+    vectors = StrategyVectors(home)
+
+    def near(trajectory: Trajectory) -> list[Strategy]:
+        goal_vector = vectors_of(home, [trajectory.goal])[0]
+        nearest = vectors.nearest(goal_vector, _NEAR, trajectory.domain)
+        strategies = []
+        for strategy_id, cosine in nearest:
+            if cosine >= settings.link_similarity:
+                strategy = strategy_by_id(home, strategy_id)
+                strategies.append(strategy)
+        return strategies
+
+    return near
+
+
+def dreamer_for(
+    home: Home,
+    *,
+    in_maintenance: bool = False,
+    adapters: Adapters | None = None,
+) -> HeuristicDreamer:
     """Return the dreamer of a home by its setting dreamingModel.
 
     During maintenance a model that costs may spend nightTokens in all. Any model of
     `models` with an OpenAI-compatible url can be used, and Anthropic's models by theirs.
+
+    Args:
+        home: The home.
+        in_maintenance: Whether it dreams during maintenance.
+        adapters: Adapters by domain, beside those of the settings.
 
     Raises:
         ConfigError: The model is unknown.
@@ -358,7 +452,6 @@ def dreamer_for(home: Home, *, in_maintenance: bool = False) -> HeuristicDreamer
     settings = dream_settings(home)
     models = home.settings.models
     name = settings.dreaming_model
-    vectors = StrategyVectors(home)
     if not name:
         return HeuristicDreamer()
     if name not in models:
@@ -371,25 +464,16 @@ def dreamer_for(home: Home, *, in_maintenance: bool = False) -> HeuristicDreamer
         with client_for(name, home.settings) as client:
             return client.complete(prompt, temperature=0.0, max_tokens=_ANSWER_TOKENS)
 
-    def near(trajectory: Trajectory) -> list[Strategy]:
-        goal_vector = vectors_of(home, [trajectory.goal])[0]
-        nearest = vectors.nearest(goal_vector, _NEAR, trajectory.domain)
-        strategies = []
-        for strategy_id, cosine in nearest:
-            if cosine >= settings.link_similarity:
-                strategy = strategy_by_id(home, strategy_id)
-                strategies.append(strategy)
-        return strategies
-
     limit = None
     if in_maintenance and models[name].cost_per_million_tokens:
         limit = settings.night_tokens
     return ModelDreamer(
         complete,
+        prompts=prompts_for(home, adapters),
         name=name,
         most_tokens=limit,
         max_instructions=settings.isa_max_instructions,
-        near=near,
+        near=_near_strategies(home, settings),
     )
 
 
@@ -404,6 +488,8 @@ COUNTED = (
     "cross_edges_created",
     "nodes_compacted",
     "constraints_extracted",
+    "traces_migrated",
+    "nodes_migrated",
     "tokens",
 )
 _FEWEST_STEPS = 2
@@ -451,20 +537,25 @@ class DreamReport(SimpleNamespace):
 
 def dream(
     home: Home,
-    dreamer: HeuristicDreamer | None = None,
+    dreamer: HeuristicDreamer | BaseLLMProvider | None = None,
     *,
     domain: str | None = None,
     limit: int | None = None,
     progress: Progress | None = None,
+    transforms: Sequence[MigrationTransform] = (),
+    adapters: Adapters | None = None,
 ) -> DreamReport:
     """Run one cycle over what waits, under the home's lease.
 
     Args:
         home: Whose trajectories are dreamt.
-        dreamer: By default the one of the settings.
+        dreamer: A dreamer, or a provider of a model; by default the one of the
+            settings.
         domain: Only of this domain.
         limit: Trajectories at most, by default maxTracesPerCycle.
         progress: Is given {"event": started, phase, trace or completed, …}.
+        transforms: What carries strategies of an older version to a later one.
+        adapters: What domains add to what a model is asked, by domain.
 
     Raises:
         InvalidInput: The limit is below 1.
@@ -483,7 +574,9 @@ def dream(
     """
     if limit is not None and limit < 1:
         raise InvalidInput(f"got limit={limit}; allowed is a number from 1")
-    chosen = dreamer or dreamer_for(home)
+    if isinstance(dreamer, BaseLLMProvider):
+        dreamer = provider_dreamer(home, dreamer, adapters)
+    chosen = dreamer or dreamer_for(home, adapters=adapters)
     with leased(home, "dream") as lease:
         if not lease.held:
             return DreamReport(ran=False, holder=lease.holder)
@@ -495,6 +588,7 @@ def dream(
             tell=progress,
             keep=lease.renew,
         )
+        cycle.transforms = tuple(transforms)
         return cycle.run()
 
 
@@ -552,6 +646,7 @@ class _Cycle:
         self.log = list[str]()
         self.passed = list[tuple[str, int, str]]()
         self.held = list[tuple[str, str]]()
+        self.transforms: tuple[MigrationTransform, ...] = ()
 
     def run(self, *, always: bool = True) -> DreamReport:
         """Run the phases.
@@ -562,6 +657,7 @@ class _Cycle:
         held_before = self._held_before()
         waiting = self._waiting(held_before)
         self.tell({"event": "started", "waiting": len(waiting)})
+        waiting = self._migrate(waiting)
         # A model's answers cost: what it said of one trajectory is kept before it is
         # asked about the next.
         at_once = self.most if self.dreamer.name == "heuristic" else 1
@@ -607,6 +703,31 @@ class _Cycle:
         )
         trajectories.sort(key=lambda trajectory: trajectory.id in held_before)
         return trajectories[: self.most]
+
+    def _migrate(self, waiting: Sequence[Trajectory]) -> list[Trajectory]:
+        """Carry what is of an older version to a later one; return what waits.
+
+        Where all is of the present version, nothing is told of it.
+        """
+        present = [restamped(trajectory, self.transforms) for trajectory in waiting]
+        pairs = zip(waiting, present, strict=True)
+        n_traces = sum(before is not after for before, after in pairs)
+        strategies = list(self.mind.strategies.values())
+        if not n_traces and not has_older(strategies, self.transforms):
+            return present
+        ask = None
+        if isinstance(self.dreamer, ModelDreamer):
+            ask = self.dreamer.ask_text
+        report = migrate(self.mind, self.transforms, ask, self.domain)
+        self.done["traces_migrated"] = n_traces
+        self.done["nodes_migrated"] = report.nodes
+        self._phase(
+            "migration",
+            f"{report.nodes} strategies migrated, {report.enriched} enriched,"
+            f" {n_traces} trajectories migrated",
+            *report.problems,
+        )
+        return present
 
     def _body(self, started: int) -> Body:
         """Return the body of the cycle's event."""
@@ -715,18 +836,38 @@ class _Cycle:
         near = self.mind.near(new)
         if not near or near[0][1] >= settings.merge_similarity:
             return []
-        alike = [
-            self.mind.strategies[strategy_id]
-            for strategy_id, cosine in near
-            if cosine >= settings.link_similarity
-        ]
-        if not alike:
+        candidates = self._link_candidates(new, near)
+        if not candidates:
             return []
         try:
-            return list(self.dreamer.links(new, alike[: settings.most_links]))
+            return list(self.dreamer.links(new, candidates))
         except ModelUnavailable as error:
             self.log.append(f"{new.id} is not linked: {error}")
             return []
+
+    def _link_candidates(
+        self, new: Strategy, near: Sequence[tuple[str, float]]
+    ) -> list[Strategy]:
+        """Return the strategies that a new one may be linked with.
+
+        A model is shown those that are alike, since what it says rests on the words
+        alone. A rule looks at what was made, so it sees all of the same scope.
+        """
+        settings = self.mind.settings
+        strategies = self.mind.strategies
+        if isinstance(self.dreamer, ModelDreamer):
+            alike = [
+                strategies[strategy_id]
+                for strategy_id, cosine in near
+                if cosine >= settings.link_similarity
+            ]
+            return alike[: settings.most_links]
+        scope = self.mind.scope(new)
+        return [
+            strategy
+            for strategy in strategies.values()
+            if self.mind.scope(strategy) is scope
+        ]
 
 
 def _is_procedure(trajectory: Trajectory, curated: CuratedTrajectory) -> bool:

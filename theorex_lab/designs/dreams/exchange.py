@@ -142,5 +142,7 @@ _KINDS = {
     "strategy_migrated": RecordKind(read=_changed),
     "dream": RecordKind(read=_dream, renumber=_renumbered_rows),
     "recalled": RecordKind(read=_recalled),
+    # They may hold whatever a stranger's file holds.
+    "sqlite_rows": RecordKind(needs_trust=True),
 }
 RECORDS = DesignRecords(_KINDS, _entries)

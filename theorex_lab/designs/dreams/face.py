@@ -3,9 +3,24 @@
 from functools import cached_property
 from typing import Any
 
-from theorex_lab.designs.dreams import ISA_VERSION, consolidate, engine
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.designs.dreams import (
+    DEFAULT_DOMAIN,
+    consolidate,
+    engine,
+    sqlite_export,
+    sqlite_import,
+    training,
+)
 from theorex_lab.designs.dreams import capture as captured
 from theorex_lab.designs.dreams import strategies as made
+from theorex_lab.designs.dreams.agent_adapter import EvolvingMemoryAdapter
+from theorex_lab.designs.dreams.isa import ProgramRun, parse, run
+from theorex_lab.designs.dreams.memory_reads import StrategyReader
+from theorex_lab.designs.dreams.migration import MigrationTransform, check_transform
+from theorex_lab.designs.dreams.opcodes import LATEST, get_registry
+from theorex_lab.designs.dreams.providers import BaseLLMProvider
+from theorex_lab.designs.dreams.settings import dream_settings
 from theorex_lab.designs.dreams.trajectories import (
     Trajectories,
     trajectories_of,
@@ -41,10 +56,116 @@ class Dreams(DesignApi):
     strategies = on_home(made.strategies_of)
     strategy = on_home(made.strategy_by_id)
     edges = on_home(made.edges_of)
-    dream = on_home(engine.dream)
     undo_merge = on_home(consolidate.undo_merge)
     begin_traversal = on_home(made.begin_traversal)
     next_step = on_home(made.next_step)
+    export_sqlite = on_home(sqlite_export.export_sqlite)
+    import_sqlite = on_home(sqlite_import.import_sqlite)
+    training_data = on_home(training.training_chats)
+
+    def dream(
+        self,
+        dreamer: engine.HeuristicDreamer | BaseLLMProvider | None = None,
+        *,
+        domain: str | None = None,
+        limit: int | None = None,
+        progress: engine.Progress | None = None,
+    ) -> engine.DreamReport:
+        """Run one cycle over what waits, as `engine.dream` does.
+
+        The transforms and the adapters that were registered here take part.
+
+        Args:
+            dreamer: A dreamer, or a provider of a model; by default the one of the
+                settings.
+            domain: Only of this domain.
+            limit: Trajectories at most, by default maxTracesPerCycle.
+            progress: Is given {"event": started, phase, trace or completed, …}.
+        """
+        return engine.dream(
+            self.home,
+            dreamer,
+            domain=domain,
+            limit=limit,
+            progress=progress,
+            transforms=self._transforms,
+            adapters=self._adapters,
+        )
+
+    def adapter(
+        self, *, agent: str = "main", domain: str = DEFAULT_DOMAIN
+    ) -> EvolvingMemoryAdapter:
+        """Return what joins an agent loop and this memory.
+
+        Args:
+            agent: Whose runs they are.
+            domain: What they belong to.
+        """
+        return EvolvingMemoryAdapter(self.home, agent=agent, domain=domain)
+
+    def register_migration(self, transform: MigrationTransform) -> None:
+        """Carry strategies of a version to another in each dream from now on.
+
+        Args:
+            transform: It has from_version, to_version and transform(node, children,
+                llm).
+
+        Raises:
+            InvalidInput: It is no transform, or one from that version is registered.
+        """
+        check_transform(transform)
+        for registered in self._transforms:
+            if registered.from_version == transform.from_version:
+                raise InvalidInput(
+                    f"got a second transform from {transform.from_version}; allowed is"
+                    " one from each version"
+                )
+        self._transforms.append(transform)
+
+    def register_domain_adapter(
+        self, domain: str, adapter: engine.DreamDomainAdapter
+    ) -> None:
+        """Ask the dreaming model about a domain in the adapter's words from now on.
+
+        Args:
+            domain: The domain; `default` is for all others.
+            adapter: What it adds.
+
+        Raises:
+            InvalidInput: It is no adapter.
+        """
+        if not isinstance(adapter, engine.DreamDomainAdapter) or not domain:
+            raise InvalidInput(
+                f"got the adapter {adapter!r:.100} of {domain!r:.60}; allowed is a"
+                " DreamDomainAdapter(role, look_for, faults) of a domain"
+            )
+        self._adapters[domain] = adapter
+
+    @cached_property
+    def _transforms(self) -> list[MigrationTransform]:
+        return []
+
+    @cached_property
+    def _adapters(self) -> dict[str, engine.DreamDomainAdapter]:
+        return {}
+
+    def run_program(self, text: str, isa_version: str = LATEST) -> ProgramRun:
+        """Run a program; its opcodes that read the memory give what is there.
+
+        Nothing is changed: what else it asks for is gathered.
+
+        Args:
+            text: The program.
+            isa_version: The version of the instruction set that it is read by.
+
+        Raises:
+            InvalidInput: The version is unknown.
+        """
+        return run(
+            parse(text, isa_version),
+            memory=StrategyReader(self.home, self.vectors),
+            max_instructions=dream_settings(self.home).isa_max_instructions,
+        )
 
     def query(
         self, text: str, *, domain: str | None = None, top: int | None = None
@@ -93,7 +214,7 @@ class Dreams(DesignApi):
             "child_nodes": sum(len(strategy.steps) for strategy in active),
             "traces": len(trajectories),
             "sessions": len(sessions),
-            "isa_version": ISA_VERSION,
+            "isa_version": get_registry().current(),
             "edges": len(made.all_edges(self.home, active)),
             "dream_cycles": len(self.home.views.get(made.Strategies).cycles),
         }

@@ -8,7 +8,7 @@ http.json has the schema of each answer.
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, Field
 
@@ -16,12 +16,13 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.dreams import (
     DEFAULT_DOMAIN,
     FIDELITY,
-    ISA_VERSION,
     Ended,
     Level,
 )
 from theorex_lab.designs.dreams.face import Dreams
+from theorex_lab.designs.dreams.opcodes import LATEST, get_registry
 from theorex_lab.designs.dreams.strategies import RecallResult
+from theorex_lab.designs.dreams.training import TrainingFilter
 from theorex_lab.memory.contract import Route, RouteRefused
 
 Answer = dict[str, Any]
@@ -57,7 +58,8 @@ def isa_version(dreams: Dreams) -> Answer:  # noqa: ARG001
 
     And those that can be read.
     """
-    return {"current": ISA_VERSION, "supported": [ISA_VERSION]}
+    registry = get_registry()
+    return {"current": registry.current(), "supported": registry.all_versions()}
 
 
 def add_trace(
@@ -71,9 +73,13 @@ def add_trace(
     actions: Annotated[list[ActionBody], Field(max_length=10_000)] = [],  # noqa: B006
     tags: list[str] = [],  # noqa: B006
     domain: _Domain = DEFAULT_DOMAIN,
+    isa_version: Annotated[str, Field(max_length=64)] = LATEST,
     agent_id: str = "",
 ) -> Answer:
-    """Capture a trajectory that is over."""
+    """Capture a trajectory that is over.
+
+    isa_version: the version of the instruction set that it was captured by.
+    """
     trace_id, session_id = dreams.capture(
         goal,
         [action.model_dump() for action in actions],
@@ -84,6 +90,7 @@ def add_trace(
         domain=domain,
         tags=tags,
         agent=agent_id,
+        isa_version=isa_version,
     )
     return {"trace_id": trace_id, "session_id": session_id}
 
@@ -182,6 +189,25 @@ def traverse(dreams: Dreams, node_id: str) -> Answer:
     }
 
 
+def training_data(
+    dreams: Dreams,
+    *,
+    outcome: Ended | None = None,
+    source: _Origin | None = None,
+    format: Literal["jsonl", "messages"] = "jsonl",  # noqa: ARG001 - as documented
+    min_actions: _Many = 1,
+    agent_id: str = "",
+) -> list[Any]:
+    """The actions of an agent's trajectories, as chats to train a model on."""
+    chosen = TrainingFilter(
+        outcome=outcome.value if outcome else "",
+        source=source or "",
+        min_actions=min_actions,
+        agent=agent_id,
+    )
+    return list(dreams.training_data(chosen))
+
+
 def _nodes(dreams: Dreams, node_id: str) -> dict[str, dict[str, Any]]:
     """Return the strategy that a node is or belongs to, and its steps, by their ids.
 
@@ -221,14 +247,17 @@ _ROUTES = (
     ("GET", "/nodes/{node_id}", node),
     ("GET", "/nodes/{node_id}/children", children),
     ("GET", "/nodes/{node_id}/traverse", traverse),
+    ("GET", "/export/training-data", training_data),
     ("WS", "/ws/dream", dream),
 )
+# Paths whose answer is sent as one item a line.
+_LINES = ("/export/training-data",)
 
 
 def routes() -> list[Route]:
     """Return the routes that dreams bring."""
     answers = json.loads(Path(__file__).with_name("http.json").read_bytes())
     return [
-        Route(method, path, run, answers[f"{method} {path}"])
+        Route(method, path, run, answers[f"{method} {path}"], path in _LINES)
         for method, path, run in _ROUTES
     ]

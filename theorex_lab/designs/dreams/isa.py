@@ -13,53 +13,20 @@ or does not.
 import re
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from types import SimpleNamespace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.designs.dreams import Edge, Fault
+from theorex_lab.designs.dreams import ISA_VERSION, Edge, Fault
+from theorex_lab.designs.dreams.opcodes import (
+    LATEST,
+    ISAVersionRegistry,
+    Opcode,
+    get_registry,
+)
 from theorex_lab.text.line import one_line
 
 LAST_PARENT = "$LAST_PARENT"  # as a node: the one that the latest BUILD_PARENT made
-
-
-class Opcode(IntEnum):
-    """Name what an instruction does.
-
-    Attributes:
-        kinds: Its operands by kind; `words` and `constraint` are all that are left.
-        adds_to: The list of `ProgramEffects` that it adds to.
-    """
-
-    kinds: tuple[str, ...]
-    adds_to: str
-
-    def __new__(cls, code: int, kinds: str = "", adds_to: str = "") -> Self:
-        """Return a member of the value `code`."""
-        member = int.__new__(cls, code)
-        member._value_ = code
-        member.kinds = tuple(kinds.split())
-        member.adds_to = adds_to
-        return member
-
-    MEM_PTR = 0x10, "words", "reads"
-    MEM_READ = 0x11, "node", "reads"
-    MEM_NEXT = 0x12, "node", "reads"
-    MEM_PREV = 0x13, "node", "reads"
-    MEM_PARENT = 0x14, "node", "reads"
-    MEM_JMP = 0x15, "node", "reads"
-    EXTRACT_CONSTRAINT = 0x20, "trace constraint", "constraints"
-    MARK_CRITICAL = 0x21, "trace index", "critical"
-    MARK_NOISE = 0x22, "trace index", "noise"
-    BUILD_PARENT = 0x23, "goal summary confidence", "parents"
-    BUILD_CHILD = 0x24, "node index reasoning action result", "children"
-    LNK_NODE = 0x25, "node node edge", "links"
-    GRP_NODE = 0x26, "node node", "groups"
-    PRN_NODE = 0x27, "node", "prunes"
-    NOP = 0xF0
-    YIELD = 0xF1, "words", "yields"
-    HALT = 0xF2
 
 
 # Kind of an operand -> its form, and what an error says of it; the others are any text.
@@ -116,10 +83,12 @@ class Program:
 
     Attributes:
         instructions: In their order.
+        isa_version: The version of the instruction set that they were read by.
         warnings: What of the text was passed over or read leniently, by its line.
     """
 
     instructions: tuple[Instruction, ...]
+    isa_version: str = ISA_VERSION
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -149,11 +118,24 @@ _PLAIN_OPERAND = re.compile(r"[\w$.,:/@%+=-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f'\\]")
 
 
-def parse(text: str) -> Program:
+def parse(
+    text: str,
+    isa_version: str = LATEST,
+    *,
+    registry: ISAVersionRegistry | None = None,
+) -> Program:
     r"""Return the program in a text.
 
     What is no instruction becomes a warning, and the rest stands. Markdown fences, list
     marks before and a semicolon after an instruction are passed over, with a warning.
+
+    Args:
+        text: The text.
+        isa_version: The version by which it is read; it has no opcodes but its own.
+        registry: The versions; by default those of this process.
+
+    Raises:
+        InvalidInput: The version is unknown.
 
     >>> program = parse(
     ...     '1. mark_critical trace_001 0\nDELETE everything\nYIELD "all done"'
@@ -161,6 +143,9 @@ def parse(text: str) -> Program:
     >>> program.instructions[1].operands, program.warnings[1]
     (('all done',), "L2: unknown opcode 'DELETE'")
     """
+    versions = registry or get_registry()
+    version = versions.resolve(isa_version)
+    opcodes = versions.get(version)
     instructions = []
     warnings = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -169,13 +154,30 @@ def parse(text: str) -> Program:
             continue
         words, line_warnings = _read_line(bare)
         name = words[0].upper() if words else ""
-        if name in Opcode.__members__:
+        if name in opcodes:
             instruction = Instruction(Opcode[name], tuple(words[1:]), number)
             instructions.append(instruction)
         elif words:
-            line_warnings.append(f"unknown opcode {one_line(words[0], 40)!r}")
+            line_warnings.append(_unknown_opcode(words[0], version))
         warnings += [f"L{number}: {warning}" for warning in line_warnings]
-    return Program(tuple(instructions), tuple(warnings))
+    return Program(tuple(instructions), version, tuple(warnings))
+
+
+def _unknown_opcode(word: str, version: str) -> str:
+    """Return the warning for a word that is no opcode of a version."""
+    warning = f"unknown opcode {one_line(word, 40)!r}"
+    if word.upper() in Opcode.__members__:
+        warning += f" in version {version}"
+    return warning
+
+
+def serialize(program: Program) -> str:
+    r"""Return a program as text, which `parse` reads as the same program.
+
+    >>> serialize(parse('yield "say \"hi\""  # it'))
+    'YIELD "say \\"hi\\"" "#" it\n'
+    """
+    return "".join(f"{instruction}\n" for instruction in program.instructions)
 
 
 def _read_line(line: str) -> tuple[list[str], list[str]]:
@@ -275,6 +277,30 @@ class ProgramEffects(SimpleNamespace):
         super().__init__(**lists)
 
 
+class MemoryReader(Protocol):
+    """Answer the opcodes that read the memory."""
+
+    def read(self, opcode: Opcode, operand: str) -> str:
+        """Return what an opcode gives, '' for nothing.
+
+        Args:
+            opcode: One of the six that begin with MEM_.
+            operand: What it is given: a query, or the id of a node.
+
+        Raises:
+            InvalidInput: There is no such node.
+        """
+
+
+class MemoryRead(NamedTuple):
+    """Hold what an opcode read in the memory, and at which line."""
+
+    line: int
+    opcode: str
+    operand: str
+    value: str
+
+
 class ProgramRun(NamedTuple):
     """Hold what came of a program.
 
@@ -286,6 +312,10 @@ class ProgramRun(NamedTuple):
         errors: Instructions that were rejected, with their lines, and a limit that was
             hit.
         side_effects: A log of what was gathered.
+        isa_version: The version of the instruction set.
+        accumulator: What the last opcode that reads the memory gave.
+        memory_reads: What each of them gave.
+        output: The messages of YIELD.
     """
 
     success: bool
@@ -294,11 +324,16 @@ class ProgramRun(NamedTuple):
     errors: list[str]
     side_effects: list[str]
     effects: ProgramEffects
+    isa_version: str
+    accumulator: str
+    memory_reads: list[MemoryRead]
+    output: list[str]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run as JSON holds it, without the effects."""
         members = self._asdict()
         del members["effects"]
+        members["memory_reads"] = [read._asdict() for read in self.memory_reads]
         return members
 
 
@@ -307,6 +342,7 @@ def run(
     *,
     actions: int | None = None,
     nodes: Container[str] | None = None,
+    memory: MemoryReader | None = None,
     max_instructions: int = MOST_INSTRUCTIONS,
 ) -> ProgramRun:
     r"""Run a program.
@@ -315,6 +351,7 @@ def run(
         program: The instructions.
         actions: How many actions there are; None lets any index do.
         nodes: Which nodes there are; None lets any name do.
+        memory: Answers the opcodes that read the memory; None: they give nothing.
         max_instructions: How many instructions may be run.
 
     >>> from theorex_lab.designs.dreams.isa import parse
@@ -325,37 +362,88 @@ def run(
     >>> result.effects.critical, result.instructions_executed, result.errors
     ([0], 3, ["L2: MARK_CRITICAL: got the index '7'; allowed is 0 to 1"])
     """
-    effects = ProgramEffects()
+    machine = _Machine(actions, nodes, memory)
     n_executed = 0
     success = True
-    errors = []
-    log = []
     for instruction in program.instructions:
-        opcode = instruction.opcode
-        where = f"L{instruction.line}:"
         if n_executed >= max_instructions:
-            errors.append(
-                f"{where} got more instructions than max_instructions allows,"
-                f" {max_instructions}"
+            machine.errors.append(
+                f"L{instruction.line}: got more instructions than max_instructions"
+                f" allows, {max_instructions}"
             )
-            effects = ProgramEffects()
+            machine.effects = ProgramEffects()
             success = False
             break
         n_executed += 1
-        if opcode is Opcode.HALT:
+        if instruction.opcode is Opcode.HALT:
             break
+        machine.execute(instruction)
+    return ProgramRun(
+        success=success,
+        instructions_executed=n_executed,
+        warnings=[*program.warnings],
+        errors=machine.errors,
+        side_effects=machine.log,
+        effects=machine.effects,
+        isa_version=program.isa_version,
+        accumulator=machine.accumulator,
+        memory_reads=machine.memory_reads,
+        output=[*machine.effects.yields],
+    )
+
+
+class _Machine:
+    """Run instructions, and gather what they ask for."""
+
+    def __init__(
+        self,
+        n_actions: int | None,
+        nodes: Container[str] | None,
+        memory: MemoryReader | None,
+    ) -> None:
+        self.n_actions = n_actions
+        self.nodes = nodes
+        self.memory = memory
+        self.effects = ProgramEffects()
+        self.errors: list[str] = []
+        self.log: list[str] = []
+        self.accumulator = ""
+        self.memory_reads: list[MemoryRead] = []
+
+    def execute(self, instruction: Instruction) -> None:
+        """Run an instruction; one that is wrong is rejected with its line."""
+        opcode = instruction.opcode
+        where = f"L{instruction.line}:"
         try:
-            values = _values(instruction, len(effects.parents), actions, nodes)
-        except InvalidInput as error:
-            errors.append(f"{where} {opcode.name}: {error}")
-            continue
-        if opcode.adds_to:
-            effect = tuple(values) if len(values) > 1 else values[0]
-            gathered = getattr(effects, opcode.adds_to)
-            gathered.append(effect)
+            values = _values(
+                instruction, len(self.effects.parents), self.n_actions, self.nodes
+            )
             entry = f"{where} {instruction}"
-            log.append(entry[:_LOG_CHARACTERS])
-    return ProgramRun(success, n_executed, [*program.warnings], errors, log, effects)
+            if opcode.adds_to == "reads":
+                entry += self._read(instruction, values[1])
+        except InvalidInput as error:
+            self.errors.append(f"{where} {opcode.name}: {error}")
+            return
+        if not opcode.adds_to:
+            return
+        effect = tuple(values) if len(values) > 1 else values[0]
+        gathered = getattr(self.effects, opcode.adds_to)
+        gathered.append(effect)
+        self.log.append(entry[:_LOG_CHARACTERS])
+
+    def _read(self, instruction: Instruction, operand: str) -> str:
+        """Read the memory; return what the log says of it.
+
+        Raises:
+            InvalidInput: There is no such node.
+        """
+        if self.memory is None:
+            return ""
+        value = self.memory.read(instruction.opcode, operand)
+        self.accumulator = value
+        read = MemoryRead(instruction.line, instruction.opcode.name, operand, value)
+        self.memory_reads.append(read)
+        return f" -> {one_line(value, _LOG_CHARACTERS)}"
 
 
 def _values(

@@ -13,6 +13,7 @@ from theorex_lab.designs.dreams.trajectories import TEXTS, CapturedAction, Traje
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.evolution.failure_signs import RunStep, failure_quote, says_failed
 from theorex_lab.memory.briefing.step_words import step_in_words
+from theorex_lab.memory.briefing.tool_failures import cut_commands
 from theorex_lab.text.line import one_line
 
 MOST_STEPS = 40
@@ -91,8 +92,14 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
         actions: The actions of a trajectory.
         goal: What they were for.
     """
-    sound = [index for index, action in enumerate(actions) if not went_wrong(action)]
-    telling = [index for index in sound if not _is_passing(actions[index])]
+    sound = []
+    telling = []
+    for index, action in enumerate(actions):
+        if went_wrong(action):
+            continue
+        sound.append(index)
+        if not _is_passing(action):
+            telling.append(index)
     sound = telling or sound
     sound.reverse()
     order = _changes_and_lookups(actions, sound, goal)
@@ -108,10 +115,10 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
 
 
 def _is_passing(action: CapturedAction) -> bool:
-    """Return whether an action is a shell line that only looks, echoes or tries."""
-    if not _is_shell_line(action):
+    """Return whether an action of a tool only looks, echoes or tries, or tells nothing."""
+    if not action.changed or not action.tool:
         return False
-    return action.changed and not step_in_words(action.action)
+    return not step_in_words(action.action)
 
 
 def _is_shell_line(action: CapturedAction) -> bool:
@@ -139,7 +146,8 @@ def _changes_and_lookups(
         name, values = call_of(action.action)
         call_ids = {value for value in values.values() if patterns.ID.fullmatch(value)}
         if action.changed:
-            needed_ids |= call_ids - _ids(goal)
+            new_ids = call_ids - _ids(goal)
+            needed_ids |= new_ids
             order.insert(0, index)
         elif name:
             shown_ids = call_ids | _ids(action.result)
@@ -290,6 +298,10 @@ def _contrast(
     remedy_values: Values = {}
     if remedy is not None:
         _, remedy_values = call_of(remedy.action)
+    program = _failed_program(failed)
+    failed = _with_one_command(failed, program)
+    if remedy is not None:
+        remedy = _with_one_command(remedy, program)
     failed_values = _apart(values, remedy_values) or values
     shown = _shown(name, failed_values, failed)
     worked_values = _apart(remedy_values, values)
@@ -304,8 +316,30 @@ def _contrast(
     return _Contrast(shown, worked)
 
 
+def _failed_program(failed: CapturedAction) -> str:
+    """Return the program of a shell line that says the error; '' where none does."""
+    if not _is_shell_line(failed):
+        return ""
+    speaker = patterns.SPEAKER.match(_quote(failed))
+    if speaker is None:
+        return ""
+    return speaker[1]
+
+
+def _with_one_command(action: CapturedAction, program: str) -> CapturedAction:
+    """Return a shell line with nothing but its command of a program, where it has one."""
+    if not program:
+        return action
+    for simple in cut_commands(action.action):
+        if simple.words and simple.words[0] == program:
+            return action._replace(action=simple.text)
+    return action
+
+
 def _lesson_form(failed: CapturedAction, remedy: CapturedAction | None) -> str:
     """Return the section of `TEXTS` that a lesson is written by."""
+    if patterns.REFUSED.match(failed.result):
+        return "refused"
     if remedy is None:
         return "repeat"
     is_same = remedy.action == failed.action
@@ -325,7 +359,8 @@ def _remedy_index(actions: Sequence[CapturedAction], failure: int) -> int | None
 
 def _is_mended(actions: Iterable[CapturedAction]) -> bool:
     """Return whether one of the actions changed something and did its work."""
-    return any(action.changed and not went_wrong(action) for action in actions)
+    changes = [action for action in actions if action.changed]
+    return not all(map(went_wrong, changes))
 
 
 def _fault_of(quote: str) -> str:
@@ -345,8 +380,10 @@ def _replaces(action: CapturedAction, failed: CapturedAction) -> bool:
         return False
     words = _words(action)
     failed_words = _words(failed)
-    n_shared = len(words & failed_words)
-    n_all = len(words | failed_words)
+    shared = words & failed_words
+    either = words | failed_words
+    n_shared = len(shared)
+    n_all = len(either)
     if n_shared < _ALIKE * n_all:
         return False
     return not went_wrong(action)
@@ -372,6 +409,7 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     label = _label(action, trajectory.agent)
     name, values = call_of(action.action)
     shown = _shown(name, values, action)
+
     # What an action says may be copied from a tool's answer.
     source = "tool"
     if error:
@@ -407,8 +445,13 @@ def _run_steps(actions: Iterable[CapturedAction]) -> list[RunStep]:
         deed = RunStep(index, "agent", text[:_READ_CHARACTERS])
         steps.append(deed)
         result = action.result[:_READ_CHARACTERS]
-        tool = action.tool or "tool"
-        answer = RunStep(index, "tool", result, tool, is_error=False)
+        answer = RunStep(
+            index,
+            "tool",
+            result,
+            action.tool or "tool",
+            is_error=False,
+        )
         steps.append(answer)
     return steps
 
@@ -517,5 +560,8 @@ def _named(labels: Iterable[str]) -> str:
     n_more = len(distinct) - _MOST_NAMED
     if n_more > 0:
         names.append(f"{n_more} more")
-    leading = ", ".join(names[:-1])
-    return " and ".join(filter(None, [leading, names[-1]]))
+    *leading, last = names
+    if not leading:
+        return last
+    listing = ", ".join(leading)
+    return f"{listing} and {last}"

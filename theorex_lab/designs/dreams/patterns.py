@@ -12,6 +12,8 @@ MESSAGE = re.compile(
     """,
     re.VERBOSE,
 )
+# How an error begins with the program that says it.
+SPEAKER = re.compile(r"(?:\(eval\):\d+: )?([\w.+-]+): ")
 # What every error has.
 FURNITURE = re.compile(r"</?\w+>|^\s*error:\s*", re.I)
 # How a tool is used, which is nobody's task.
@@ -31,7 +33,8 @@ FRICTION = re.compile(
 EMPTY = re.compile(
     r"""
       sibling[ ]tool[ ]call[ ]errored
-    | error
+    | errors?
+    | exit[ ]status[ ]\d+
     | failed
     | unknown
     """,
@@ -65,6 +68,7 @@ TELLING = re.compile(
     | already
     | rejected
     | panic
+    | accepts[ ](?:at|exactly|between|no|\d)
     """,
     re.I | re.VERBOSE,
 )
@@ -77,6 +81,7 @@ MISUSE = re.compile(
     | unknown[ ](?:flag|option|command|shorthand)
     | unrecogni
     | usage:
+    | accepts[ ](?:at|exactly|between|no|\d)
     | denied
     | cannot[ ]find
     """,

@@ -2,8 +2,17 @@
 
 from dataclasses import dataclass
 
-from theorex_lab.core.settings import SettingsRecord, part_of, setting
+from theorex_lab.core.settings import SettingRule, SettingsRecord, part_of, setting
 from theorex_lab.memory.contract import Home
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AdapterSettings(SettingsRecord):
+    """Hold what a domain adds to what a dreaming model is asked."""
+
+    role: str = setting("", "the role of the model")
+    look_for: str = setting("", "what it is to look for")
+    faults: str = setting("unknown_failure", "the classes of failures there")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -67,6 +76,11 @@ class DreamSettings(SettingsRecord):
     )
     dreaming_model: str = setting(
         "", "the model that dreams, of `models`; '' for rules without a model"
+    )
+    domain_adapters: dict[str, AdapterSettings] = setting(
+        {},
+        "what a domain adds to what the dreaming model is asked, by domain",
+        each=SettingRule(AdapterSettings),
     )
     night_tokens: int = setting(
         0,

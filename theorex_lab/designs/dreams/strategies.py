@@ -34,7 +34,7 @@ from theorex_lab.designs.dreams.verdicts import EVIDENCE_IN_WORDS
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.contract import Home
+from theorex_lab.memory.contract import MAINTAIN, Holding, Home
 from theorex_lab.search.embed import Embedder
 from theorex_lab.search.fuse import best_first
 from theorex_lab.search.vectors import VectorCache, text_key
@@ -353,7 +353,12 @@ class Strategies(View):
 
     def _strategy_linked(self, event: Event) -> None:
         body = event.body
-        edge = _edge(body["from_id"], body["to_id"], body["type"], body["weight"])
+        edge = _edge(
+            body["from_id"],
+            body["to_id"],
+            body["type"],
+            body["weight"],
+        )
         source = self.ids.find(edge.source)
         target = self.ids.find(edge.target)
         if source is None or target is None:
@@ -410,8 +415,9 @@ class Strategies(View):
         absorbed = cells["absorbed_by"]
         absorbed_by = self.ids[absorbed - 1] if absorbed else ""
         is_of_strategy = self.constraints["row"] == row
+        numbers = np.flatnonzero(is_of_strategy)
         constraints = []
-        for number in np.flatnonzero(is_of_strategy).tolist():
+        for number in numbers.tolist():
             members = json.loads(self.told[number])
             constraints.append(Constraint(*members))
         state = json.loads(self.states[cells["state"]])
@@ -531,8 +537,9 @@ def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
         row = view.ids.find(strategy_id)
         leads_out = view.links["source"] == row
         leads_in = view.links["target"] == row
+        numbers = np.flatnonzero(leads_out | leads_in)
         edges = []
-        for number in np.flatnonzero(leads_out | leads_in).tolist():
+        for number in numbers.tolist():
             members = json.loads(view.edges[number])
             edges.append(EdgeRow(*members))
         return edges
@@ -623,7 +630,11 @@ class StrategyVectors:
             self._domains = view.rows["domain"][rows].astype(np.int64)
         texts = []
         for state in states:
-            text = strategy_text(state["goal"], state["summary"], state["source"])
+            text = strategy_text(
+                state["goal"],
+                state["summary"],
+                state["source"],
+            )
             texts.append(text)
         self.of(texts)
         keys = [text_key(text) for text in texts]
@@ -690,6 +701,17 @@ def status(home: Home, _agent: str | None) -> dict[str, Any]:
             "cycles": len(view.cycles),
         }
     }
+
+
+def procedure_holdings(home: Home, agent: str | None) -> list[Holding]:
+    """Return how many procedures there are, and how many tasks wait to become some."""
+    status_members = status(home, agent)
+    counts = status_members["dreams"]
+    n_waiting = counts["trajectories"] - counts["dreamt"]
+    return [
+        Holding("procedures", counts["strategies"]),
+        Holding("tasks not yet read for procedures", n_waiting, MAINTAIN),
+    ]
 
 
 def agents_of(home: Home) -> list[str]:
@@ -827,13 +849,13 @@ def recall(
     threshold = dream_settings(home).recall_threshold
     floor = floor_of(home)
     if not results:
-        return RecallResult("zero_shot", "nothing was dreamt yet")
+        return RecallResult("zero_shot", "there are no strategies yet")
     alike = [result for result in results if (result.similarity or 0.0) >= floor]
     if not alike:
         nearest = max(result.similarity or 0.0 for result in results)
         return RecallResult(
             "zero_shot",
-            f"nothing is alike: the nearest has {nearest:.2f}, the floor is"
+            f"no strategy is similar: the nearest has {nearest:.2f}, the least is"
             f" {floor:.2f}",
         )
     best = alike[0]
@@ -898,7 +920,9 @@ def _weighed_result(
     success = f"worked {strategy.worked}" if strategy.worked else "no success known"
     return RecallResult(
         path="memory_traversal",
-        reasoning=f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {success}",
+        reasoning=(
+            f"similarity {similarity:.2f}, confidence {strategy.confidence:.0%}, {success}"
+        ),
         confidence=round(confidence, 6),
         entry_point=strategy,
         similarity=round(similarity, 6),

@@ -111,8 +111,13 @@ _AMOUNT = re.compile(r"(?:\s+to)?\s+[vV]?\d[\d.,/+x-]*(?=\s|$)")
 _MAKE_SURE = re.compile(r"make sure\b(?: that\b)?", re.I)
 _THIS = re.compile(r"\b(?:this|that|these|those)\b(?= [\w`-])", re.I)
 _TIME_WORDS = re.compile(
-    r"\b(?:again|now|here|too|as well|please|first|for me|yourself|ourselves)\b", re.I
+    r"\b(?:again|now|here|too|as well|please|first|for me|yourself|ourselves|everywhere)\b",
+    re.I,
 )
+# A path of several folders that is long, or names a day.
+_LONG_PATH = re.compile(r"[\w.@-]+(?:/[\w.@-]+){2,}")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_LONGEST_PATH = 40
 # Where what is to be done ends, and how or why begins.
 _CLAUSE = re.compile(
     r"""
@@ -146,7 +151,9 @@ _NO_WORK = frozenset(
     don't dont didn't doesn't can't what's that's it's i'm i'll i've we're we'll you're
     there's never always only actually maybe also phase line option step part task issue
     yes no both none all some many seems looks call suggest figure turn provide
-    what why how when where which who whose and or but with from into about
+    what why how when where which who whose and or but with from into about since
+    after before because once unless while though ran went got saw did made took had
+    was were tried found looked
     """.split()
 )
 # An order as English has it: a verb in its plain form, and what it is done to.
@@ -158,8 +165,13 @@ _THIN = frozenset("new existing current proper first following a an the".split()
 _TAIL = re.compile(
     r"(?:\s+(?:to|in|on|of|for|from|with|by|at|into|via|per|and|or|the|a|an|see|is|are"
     r"|our|my|this|that|these|those|about|as|such|it|then|accordingly|thus far|so far"
-    r"|just|all|detailed|though)|[\s,.:;'\"/-]+)+$",
+    r"|just|all|detailed|though|completely|entirely|fully|properly)|[\s,.:;'\"/-]+)+$",
     re.I,
+)
+# A second verb whose object is no part of the clause.
+_BARE_VERB_AT_END = re.compile(
+    r"(?<=\w) and (?:use|pass|return|show|give|see|resume|make|put|let|call|apply)"
+    r"(?: (?:the|a|an|it))?$"
 )
 _WORK_ON = re.compile(r"(?:working|work)(?: \w+ly)? on\b|(?:working|work)$", re.I)
 _WORK_ON_TRACKED = re.compile(
@@ -258,12 +270,19 @@ def _without_references(text: str) -> str:
     text = _TRACKED.sub(_tracked_kind, text)
     text = _ADDRESS.sub("", text)
     text = _FAR_PATH.sub("", text)
+    text = _LONG_PATH.sub(_short_path, text)
     text = _NUMBERED.sub("", text)
     text = _QUOTED.sub("", text)
     text = _TIME_WORDS.sub("", text)
     text = _MAKE_SURE.sub("ensure", text)
     text = _AMOUNT.sub("", text)
     return " ".join(text.split())
+
+
+def _short_path(path: re.Match[str]) -> str:
+    """Return a path as it is; for one that is long or of one day "file"."""
+    is_of_once = len(path[0]) > _LONGEST_PATH or _DAY.search(path[0])
+    return "file" if is_of_once else path[0]
 
 
 def _mentions_named(text: str) -> str:
@@ -329,7 +348,7 @@ def _clause(text: str) -> str:
     clause = one_line(" ".join(words_left), _TASK_CHARACTERS)
     if clause.count("`") % 2:
         clause, _, _ = clause.rpartition("`")
-    return _TAIL.sub("", clause)
+    return _TAIL.sub("", _BARE_VERB_AT_END.sub("", clause))
 
 
 def _goes_on(text: str, match: re.Match[str]) -> bool:

@@ -1,8 +1,9 @@
 """Say how the work for a prompt came out, by what followed it in its session.
 
-Four things tell it: a check that was run after the last edit, a commit, the user's next
-words, and the same request again. The user's words count more than a check, and a check
-more than a commit. What nothing tells stays unknown. English: the words stand here.
+Five things tell it: a check that was run after the last edit, a commit, the user's next
+words, the same request again, and that the user went on to another task. The user's words
+count more than a check, and a check more than a commit; that the user went on counts
+where nothing else tells. What nothing tells stays unknown. English: the words stand here.
 """
 
 import re
@@ -10,8 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from theorex_lab.designs.dreams import Ended
-from theorex_lab.designs.dreams.tasks import SAME_WORDS, task_in_words, task_likeness
-from theorex_lab.journal.event import Event
+from theorex_lab.designs.dreams.tasks import (
+    SAME_WORDS,
+    task_in_words,
+    task_likeness,
+    verb_kind,
+)
+from theorex_lab.journal.event import Event, tool_key
 from theorex_lab.memory.briefing.command_roles import BUILD, LINT, TEST, role_of
 from theorex_lab.memory.briefing.tool_failures import cut_commands
 from theorex_lab.memory.checks import has_failed
@@ -23,12 +29,14 @@ COMMIT = "commit"
 ACCEPTED = "accepted"
 CORRECTED = "corrected"
 ASKED_AGAIN = "asked again"
+WENT_ON = "went on"
 _CONFIDENCE = {
     ACCEPTED: 0.9,
     CORRECTED: 0.8,
     ASKED_AGAIN: 0.8,
     TESTS: 0.8,
     COMMIT: 0.7,
+    WENT_ON: 0.6,
 }
 # What tells outcomes, as a listing counts it.
 EVIDENCE_IN_WORDS = {
@@ -37,7 +45,14 @@ EVIDENCE_IN_WORDS = {
     ACCEPTED: "accepted by the user",
     CORRECTED: "corrected by the user",
     ASKED_AGAIN: "asked for again",
+    WENT_ON: "the user went on to another task",
 }
+# What a user asks for who is not content with what was done.
+_DOUBTING_KINDS = frozenset(("fix", "check", "find"))
+# Tools that edit, their names folded as `tool_key` does; some tell no path.
+_EDITING = re.compile(
+    r"(?:multi|notebook)?edit|write|searchreplace|strreplace|applypatch|createfile"
+)
 _CHECKS = (TEST, LINT, BUILD)
 # A long prompt that begins like an earlier one is likely sent by a program.
 SHORTEST_STANDING = 60
@@ -181,10 +196,13 @@ def end_of(request: str, events: Iterable[Event]) -> InferredEnd:
     verdict: str = ""
     said_at = -1
     traces = _Traces()
+    has_gone_on = False
     for position, event in enumerate(events):
         if event.kind == "tool_used":
             traces = _with_call(traces, event, position)
+            has_gone_on = False
         elif event.kind == "prompt":
+            has_gone_on = _goes_on(event.body["text"])
             verdict_now = _said_of_work(event.body["text"], request)
             if verdict_now:
                 verdict = verdict_now
@@ -192,13 +210,40 @@ def end_of(request: str, events: Iterable[Event]) -> InferredEnd:
     if verdict == ACCEPTED:
         return _ended(ACCEPTED, Ended.SUCCESS)
     by_traces = _end_by_traces(traces, said_at)
-    if not verdict:
-        return by_traces
+    if verdict:
+        return _end_after_verdict(verdict, by_traces, traces.changed > said_at)
+    is_open = by_traces.outcome is Ended.UNKNOWN and traces.changed >= 0
+    if is_open and has_gone_on:
+        return _ended(WENT_ON, Ended.SUCCESS)
+    return by_traces
+
+
+def _end_after_verdict(
+    verdict: str, by_traces: InferredEnd, has_changed: bool
+) -> InferredEnd:
+    """Return how work came out that the user did not accept.
+
+    Args:
+        verdict: What the user said.
+        by_traces: How it came out by checks and commits after it.
+        has_changed: Whether anything was changed after it.
+    """
     if by_traces.outcome in (Ended.SUCCESS, Ended.FAILURE):
         return by_traces
-    if traces.changed > said_at:
+    if has_changed:
         return _ended(verdict, Ended.PARTIAL)
     return _ended(verdict, Ended.FAILURE)
+
+
+def _goes_on(text: str) -> bool:
+    """Return whether a prompt sets another task that doubts nothing of the one before.
+
+    A question is none, nor is a task to mend, check or find something.
+    """
+    task = task_in_words(text)
+    if not task or text.rstrip().endswith("?"):
+        return False
+    return verb_kind(task) not in _DOUBTING_KINDS
 
 
 def _said_of_work(text: str, request: str) -> str:
@@ -254,10 +299,13 @@ def _with_call(traces: _Traces, event: Event, position: int) -> _Traces:
 
 def _with_edits(traces: _Traces, event: Event, position: int) -> _Traces:
     """Return the traces with the edits of a call."""
-    edited = list((event.body.get("paths") or {}).get("edited") or ())
-    if not edited:
+    paths = event.body.get("paths") or {}
+    edited = list(paths.get("edited") or ())
+    if not edited and not _EDITING.match(tool_key(event.body["tool"])):
         return traces
     traces = traces._replace(changed=position)
+    if not edited:
+        return traces
     only_prose = all(map(_PROSE_FILE.search, edited))
     return traces if only_prose else traces._replace(edited=position)
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ContextLine,
         ContextRequest,
         DesignApi,
+        Holding,
         Home,
         Item,
     )
@@ -73,6 +74,12 @@ def _extract_new(home: Home, agent: str, session: str) -> object:
     from theorex_lab.designs.facts.heartbeat import extract_new
 
     return extract_new(home, agent, session)
+
+
+def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
+    from theorex_lab.designs.facts.heartbeat import fact_holdings
+
+    return fact_holdings(home, agent)
 
 
 def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
@@ -129,11 +136,13 @@ DESIGN = Design(
     retrieve=_retrieve_facts,
     flush=_extract_new,
     steps=(MaintenanceStep("heartbeat", _maintenance_step),),
+    active_by_default=False,
     results={"fact": "facts"},
     audit=AuditPart(
         READ_FROM, audit_telling("facts", "by", "why", "entity", "to", "note_id")
     ),
     status=_status,
+    holdings=_holdings,
     agents=_agents_of,
     silos=_silos,
 )

@@ -69,7 +69,7 @@ _TOLD_BY_US = re.compile(
     (?:we|i|our[ ]team|the[ ]team) (?:['’]ve|[ ]have)?[ ]
     (?:just[ ]|finally[ ]|now[ ]|both[ ]|all[ ])?
     (?:decided|chose|agreed|settled|picked|opted|launched|released|shipped|deployed
-      |published|finished|completed|graduated|won)\b
+      |published|finished|completed|graduat\w+|won)\b
     | (?:мы[ ]|я[ ])?(?:решил|договорил|выбрал|запустил|выпустил|закончил|защитил)
     """,
     re.I | re.VERBOSE,

@@ -18,12 +18,13 @@ from theorex_lab.designs.facts import signals, writing
 from theorex_lab.designs.facts.extraction import TEXT_OF, facts_stated
 from theorex_lab.designs.facts.facts import Facts, check_home, facts_of
 from theorex_lab.designs.facts.notes import alerts as note_alerts
+from theorex_lab.designs.facts.notes import notes_of
 from theorex_lab.designs.facts.settings import fact_settings
-from theorex_lab.designs.facts.summaries import local_day, summary
+from theorex_lab.designs.facts.summaries import local_day, status, summary
 from theorex_lab.evolution.lease import LeaseHolder, leased
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.contract import Home
+from theorex_lab.memory.contract import MAINTAIN, Holding, Home
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.index import SPEAKER
 from theorex_lab.text.line import count_tokens, one_line
@@ -325,6 +326,23 @@ def keep_watermark(home: Home, report: ExtractionReport) -> bool:
         )
         append(event)
     return True
+
+
+def fact_holdings(home: Home, agent: str | None) -> list[Holding]:
+    """Return how many facts hold, and what waits to be read for some or reviewed."""
+    counts = status(home, agent)["facts"]
+    n_unread = 0
+    for event in home.journal.tail(
+        watermark(home), kinds=list(TEXT_OF), projects=home.projects
+    ):
+        if agent in (None, event.agent):
+            n_unread += 1
+    notes = notes_of(home, "pending")
+    return [
+        Holding("facts", counts["active"]),
+        Holding("messages not yet read for facts", n_unread, MAINTAIN),
+        Holding("notes without a review", len(notes), "theorex facts notes"),
+    ]
 
 
 def extract_facts(home: Home, upto: int | None = None) -> ExtractionReport:

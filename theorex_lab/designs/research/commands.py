@@ -233,14 +233,16 @@ def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Output:
 
 
 def _closure(
-    home: Home, relation: str, domain: str | None, dataset: str | None
+    home: Home, relation: str | None, domain: str | None, dataset: str | None
 ) -> Output:
     """It counts the pairs of theorems that the relation connects, directly or in steps.
 
-    Each theorem also counts as a pair with itself (the reflexive and transitive
-    closure). --dataset reads a folder of $THEOREX_DATA instead of the memory.
+    Without --relation it is the one that most links here have: `uses` for what was
+    imported of LaTeX and Metamath, `generalizes` for implications. Each theorem also
+    counts as a pair with itself (the reflexive and transitive closure). --dataset reads
+    a folder of $THEOREX_DATA instead of the memory.
 
-    JSON: {nodes, edges, pairs, seconds}
+    JSON: {relation, nodes, edges, pairs, seconds}
     """
     from theorex_lab.designs.research.readers import closure_of_theories
     from theorex_lab.designs.research.theorems import closure_of
@@ -252,6 +254,7 @@ def _closure(
             Path(os.environ.get("THEOREX_DATA", "")) / dataset
         )
     result = {
+        "relation": closure.relation,
         "nodes": closure.nodes,
         "edges": closure.edges,
         "pairs": closure.pairs,
@@ -259,7 +262,7 @@ def _closure(
     }
     text = (
         f"{closure.pairs:,} pairs of {closure.nodes:,} nodes and {closure.edges:,}"
-        f" links, in {closure.seconds:.2f} s"
+        f" links ({closure.relation}), in {closure.seconds:.2f} s"
     )
     return result, text
 
@@ -495,7 +498,7 @@ def _import(home: Home, paths: tuple[Path, ...], trusted: bool, agent: str) -> O
     Importing twice imports once, and damaged files are listed. The exit code is 1 where
     nothing could be read.
 
-    JSON: {files: [{file, imported, skipped, problems}], imported, skipped}
+    JSON: {files: [{file, imported, skipped, problems, unlinked}], imported, skipped}
     """
     from theorex_lab.designs.research.files import import_tiers
 
@@ -556,9 +559,7 @@ _RELATION = click.option(
 _PAIRS = click.option(
     "--relation",
     type=click.Choice(RELATIONS),
-    default="generalizes",
-    show_default=True,
-    help="The relation whose links are followed.",
+    help="The relation whose links are followed; default: the one of most links.",
 )
 _ENDS = [click.argument(name, metavar=name.upper()) for name in ("start", "end")]
 THEOREM = group(

@@ -42,7 +42,13 @@ if TYPE_CHECKING:
     from theorex_lab.files.formats.design_records import DesignRecords
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.journal.view import View
-    from theorex_lab.memory.contract import ContextLine, ContextRequest, DesignApi, Home
+    from theorex_lab.memory.contract import (
+        ContextLine,
+        ContextRequest,
+        DesignApi,
+        Holding,
+        Home,
+    )
 
 
 _BRIEFING = {
@@ -101,6 +107,12 @@ def _agents_of(home: Home) -> Iterable[str]:
     from theorex_lab.designs.research.insights import agents_of
 
     return agents_of(home)
+
+
+def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
+    from theorex_lab.designs.research.insights import research_holdings
+
+    return research_holdings(home, agent)
 
 
 def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
@@ -175,6 +187,7 @@ DESIGN = Design(
     sections=(Section(_insight_lines, _BRIEFING),),
     flush=_learn_of_session,
     steps=(MaintenanceStep("learn", _learn_in_maintenance),),
+    active_by_default=False,
     audit=AuditPart(
         READ_FROM,
         audit_telling(
@@ -183,4 +196,5 @@ DESIGN = Design(
     ),
     agents=_agents_of,
     status=_status,
+    holdings=_holdings,
 )

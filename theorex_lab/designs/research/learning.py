@@ -1071,6 +1071,18 @@ def learn_of_session(home: Home, agent: str, session: str) -> None:
         post_run(_where(home, agent, session), session, agent=agent)
 
 
+def unlearnt_sessions(home: Home, agent: str | None) -> list[str]:
+    """Return the sessions of an agent, or of all, that nothing was learnt from yet."""
+    sessions = []
+    with home.views.reading(SessionProgress) as view:
+        rows = np.flatnonzero(view.rows["first"] > 0)
+        for row in rows.tolist():
+            owner, _, session = view.sessions[row].partition("/")
+            if agent in (None, owner):
+                sessions.append(session)
+    return sessions
+
+
 def learn_in_maintenance(home: Home, agent: str | None) -> str:
     """Learn from the sessions without a capture for sessionIdleHours.
 

@@ -54,6 +54,7 @@ _ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(
     1, dtype=np.int64
 )  # bits of each byte
 # The relation whose links, turned round, say the same.
+IMPLIES = "generalizes"
 _OPPOSITES = {"generalizes": "specializes", "specializes": "generalizes"}
 
 
@@ -532,6 +533,7 @@ class Closure(NamedTuple):
     Attributes:
         nodes: How many theorems there are.
         edges: How many links between distinct theorems.
+        relation: The relation whose links were followed.
         pairs: How many pairs the reflexive and transitive closure has.
         seconds: How long computing it took.
         reached: (nodes, nodes / 8) bits, a row the theorems that follow from one
@@ -545,10 +547,11 @@ class Closure(NamedTuple):
     seconds: float
     reached: Bits
     names: Sequence[str]
+    relation: str = IMPLIES
 
 
 def closure_of(
-    home: Home, relation: str = "generalizes", domain: str | None = None
+    home: Home, relation: str | None = None, domain: str | None = None
 ) -> Closure:
     """Return the closure of a relation.
 
@@ -557,17 +560,20 @@ def closure_of(
 
     Args:
         home: Where the theorems are.
-        relation: One of RELATIONS.
+        relation: One of RELATIONS; default: the one that most of the links have.
         domain: Only of this domain; default: of any.
 
     Raises:
         InvalidInput: There is no such relation.
     """
-    checked_relation(relation)
+    if relation is not None:
+        checked_relation(relation)
     with home.views.reading(Theorems) as view:
         rows = view.chosen(home, domain)
         starts, ends, relations = _links(view, rows)
         nodes = [view.node(row) for row in rows.tolist()]
+    if relation is None:
+        relation = _commonest(relations)
     is_chosen = relations == RELATIONS.index(relation)
     is_turned = np.zeros(len(relations), bool)
     opposite = _OPPOSITES.get(relation)
@@ -582,12 +588,28 @@ def closure_of(
     to_rows = np.where(is_turned, starts, ends)[is_chosen]
     numbers = np.zeros(int(rows.max(initial=-1)) + 1, np.int64)
     numbers[rows] = np.arange(len(rows))
-    return closed(
+    closure = closed(
         [node.theorem_name for node in nodes],
         numbers[from_rows],
         numbers[to_rows],
         unconditional,
     )
+    return closure._replace(relation=relation)
+
+
+def _commonest(relations: Ints) -> str:
+    """Return the relation that most links have, and implication where there are none.
+
+    What specializes another is generalized by it, so both count as one.
+    """
+    counts = np.bincount(relations, minlength=len(RELATIONS))
+    implies = RELATIONS.index(IMPLIES)
+    is_implied = RELATIONS.index("specializes")
+    counts[implies] += counts[is_implied]
+    if not counts.any():
+        return IMPLIES
+    most = int(counts.argmax())
+    return RELATIONS[most]
 
 
 def closed(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from theorex_lab.files.formats.design_records import DesignRecords
     from theorex_lab.journal.view import View
-    from theorex_lab.memory.contract import DesignApi, Home, Item
+    from theorex_lab.memory.contract import DesignApi, Holding, Home, Item
 
 
 def _digest_idle(home: Home, agent: str | None) -> str:
@@ -44,6 +44,12 @@ def _retrieve(
     from theorex_lab.designs.sessions.retrieval import retrieve
 
     return retrieve(home, searcher, query, now=now, tokens=tokens)
+
+
+def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
+    from theorex_lab.designs.sessions.digests import session_holdings
+
+    return session_holdings(home, agent)
 
 
 def _agents_of(home: Home) -> Iterable[str]:
@@ -78,4 +84,5 @@ DESIGN = Design(
     retrieve=_retrieve,
     reads_sessions=True,
     agents=_agents_of,
+    holdings=_holdings,
 )

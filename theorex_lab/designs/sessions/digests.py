@@ -15,7 +15,7 @@ from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_o
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.checks import error_of, family_of, has_failed
-from theorex_lab.memory.contract import Home
+from theorex_lab.memory.contract import MAINTAIN, Holding, Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.paths import quoted_path
 
@@ -491,6 +491,25 @@ def _explanation(
         pair for pair in pairs[:_MOST_SENTENCES] if _ABOUT_FIX.search(pair[0].text)
     ]
     return max(about_fix, key=lambda pair: pair[0].worth, default=None)
+
+
+def session_holdings(home: Home, agent: str | None) -> list[Holding]:
+    """Return how many sessions there are, and how many wait to be put in short."""
+    n_sessions = 0
+    n_waiting = 0
+    with home.views.reading(SessionWords) as view:
+        ends = view.ends
+        is_counted = view.of_project(ends["project"], home.projects)
+        is_waiting = ends["last_seq"] > ends["digested"]
+        for row in is_counted.nonzero()[0].tolist():
+            owner, _, _ = view.sessions[row].partition("/")
+            if agent in (None, owner):
+                n_sessions += 1
+                n_waiting += bool(is_waiting[row])
+    return [
+        Holding("sessions", n_sessions),
+        Holding("sessions not yet in short", n_waiting, MAINTAIN),
+    ]
 
 
 def agents_of(home: Home) -> list[str]:

@@ -14,12 +14,20 @@ from numpy.typing import NDArray
 from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
 from theorex_lab.designs.theorex.declarations import READ_FROM
+from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT
 from theorex_lab.designs.theorex.stages import SharedConcept, SharedWeb, shared_concepts
 from theorex_lab.evolution.audit import cut, matches_in
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.contract import AuditMatch, AuditQuery, AuditRecord, Home
+from theorex_lab.memory.contract import (
+    MAINTAIN,
+    AuditMatch,
+    AuditQuery,
+    AuditRecord,
+    Holding,
+    Home,
+)
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.memory.rows import table_html
@@ -209,6 +217,21 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
         "agents": agents,
         "decay_law": home.settings.decay_law,
     }
+
+
+def concept_holdings(home: Home, agent: str | None) -> list[Holding]:
+    """Return how many concepts there are, and which sessions wait to be read for some."""
+    counts = status(home, agent)
+    flash = home.views.get(Flash)
+    names = list(flash.agents) if agent is None else [agent]
+    n_waiting = 0
+    for name in names:
+        n_waiting += len(flash.waiting(home, name))
+    return [
+        Holding("concepts", counts["concepts"]),
+        Holding("texts", counts["observations"]),
+        Holding("sessions not yet read for concepts", n_waiting, MAINTAIN),
+    ]
 
 
 def _agent_status(axon: Axon, current: scores.Scores, name: str) -> dict[str, Any]:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         DesignApi,
         Floats,
         FlushResult,
+        Holding,
         Home,
         Ints,
         Mask,
@@ -203,6 +204,12 @@ def _agents_of(home: Home) -> Iterable[str]:
     return agents_of(home)
 
 
+def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
+    from theorex_lab.designs.theorex.answers import concept_holdings
+
+    return concept_holdings(home, agent)
+
+
 def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
     from theorex_lab.designs.theorex.answers import status
 
@@ -285,13 +292,14 @@ DESIGN = Design(
     items=(OBSERVATION, CONCEPT, MOMENT),
     search=SearchPart(asleep=_asleep, visible=_shared_documents, related=_related),
     sections=(
-        Section(_sentence_lines, SENTENCES, always=True),
-        Section(_failure_lines, FAILED, always=True),
+        Section(_sentence_lines, SENTENCES),
+        Section(_failure_lines, FAILED),
     ),
     captures=CapturesPart(waiting=_waiting_sessions, check=_check_session),
     flush=_flush,
     agents=_agents_of,
     status=_status,
+    holdings=_holdings,
     files=(FILES,),
     steps=(
         MaintenanceStep("refine", _refine_all, before_policy_test=True),

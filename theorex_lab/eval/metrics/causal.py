@@ -24,13 +24,12 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.causal import SUCCESS
 from theorex_lab.designs.causal.advice import GeneAdvice, advice_from, records
 from theorex_lab.designs.causal.design import DESIGN
-from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.items import runs_of
+from theorex_lab.designs.causal.remedies import says_what_helped
 from theorex_lab.designs.causal.settings import CausalSettings
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.datasets.recorder import MINUTE
-from theorex_lab.eval.metrics.strategies import programs
 from theorex_lab.eval.replay.baselines import Bm25
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import EvidenceRun
@@ -187,16 +186,16 @@ def _offered(
 
     There is none where the attempt did not help, or where nothing is known.
     """
-    helpful_names = named(attempt.did)
-    if not attempt.success or not helpful_names or not past.tried:
+    helpful_acts = telling_acts(attempt.did)
+    if not attempt.success or not helpful_acts or not past.tried:
         return {}
     shares = {}
     for method, acts in _offers(attempt, past, advice).items():
-        with_names = filter(named, dict.fromkeys(acts))
-        first = islice(with_names, OFFERED)
-        offered_names = named(chain(*first))
-        n_hits = len(helpful_names & offered_names)
-        shares[method] = n_hits / len(helpful_names)
+        telling = filter(telling_acts, dict.fromkeys(acts))
+        first = islice(telling, OFFERED)
+        offered_acts = telling_acts(chain(*first))
+        n_hits = len(helpful_acts & offered_acts)
+        shares[method] = n_hits / len(helpful_acts)
     return shares
 
 
@@ -242,33 +241,15 @@ def _most_similar(
     return [successes[index].did for index in order]
 
 
-def named(acts: Iterable[str]) -> set[str]:
-    """Return the files, programs and other calls that acts name.
+def telling_acts(acts: Iterable[str]) -> set[str]:
+    """Return the acts that say what to do, by kind.
 
-    To make the same call again names nothing.
+    The same call again, or one on something else, says nothing.
 
-    >>> sorted(
-    ...     named(
-    ...         [
-    ...             "edit a.py, b.py",
-    ...             "run go test ./... | tail",
-    ...             "call cancel",
-    ...             "make the same call again",
-    ...         ]
-    ...     )
-    ... )
-    ['a.py', 'b.py', 'call cancel', 'go test', 'tail']
+    >>> sorted(telling_acts(["edit the test", "make the same call again"]))
+    ['edit the test']
     """
-    names = set[str]()
-    for act in set(acts) - {AGAIN, WITHOUT}:
-        kind, _, rest = act.partition(" ")
-        if kind == "edit":
-            names.update(rest.split(", "))
-        elif kind == "run":
-            names.update(programs(rest))
-        else:
-            names.add(act)
-    return names
+    return set(filter(says_what_helped, acts))
 
 
 class MethodScore(NamedTuple):
@@ -556,12 +537,12 @@ def _score_offers(figures: _Figures) -> list[str]:
     """Score how much of what then helped is among what is offered."""
     columns = figures.columns("offered")
     if not columns:
-        return ["Nothing that helped names a file or a command."]
+        return ["Nothing that helped says what was done."]
     part = "what then helped, among what is offered"
     comparison = figures.compare(part, "share", columns, 1)
     return [
-        f"Of what then helped, the {OFFERED} genes that it offers first name a share of"
-        f" {comparison}."
+        f"Of the kinds of acts that then helped, the {OFFERED} genes that it offers"
+        f" first hold a share of {comparison}."
     ]
 
 

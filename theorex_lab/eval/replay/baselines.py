@@ -504,7 +504,7 @@ class ReplayAdapter:
             tokens: The budget, in tokens.
         """
         self._clock.microseconds = now
-        for design in self.lab.home.shown:
+        for design in self.lab.home.designs:
             if design.retrieve is not None:
                 answers = design.retrieve(
                     self.lab.home,

@@ -14,7 +14,8 @@ from pathlib import Path
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.designs import installed
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.briefing.compose import as_text
+from theorex_lab.memory.briefing.candidates import Candidate
+from theorex_lab.memory.briefing.compose import as_text, compose
 from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.contract import Design
@@ -128,6 +129,39 @@ class DesignLines:
             whole_budget=True,
         )
         return as_text(at_prompt)
+
+    def close(self) -> None:
+        """Close the home and remove it."""
+        self._home.close()
+
+
+class BriefingWithDesigns:
+    """Gives the briefing of a home in which some designs are active.
+
+    What they learnt of the recorded sessions competes with the briefing's other lines,
+    at a session's start and at a prompt.
+    """
+
+    def __init__(self, *names: str) -> None:
+        """Make a home of its own.
+
+        Args:
+            names: The names of the designs.
+        """
+        self._home = LivedHome(
+            [design for design in installed() if design.name in names]
+        )
+        self._learnt: list[Candidate] = []
+
+    def __call__(
+        self, events: Sequence[Event], now: int, prompt: str, tokens: int
+    ) -> str:
+        """See `NeedsSystem`."""
+        if self._home.live(events, now):
+            self._home.maintain()
+            home = self._home.lab.home
+            self._learnt = design_candidates(home, now, automatic=True)
+        return compose(events, now, query=prompt, tokens=tokens, further=self._learnt)
 
     def close(self) -> None:
         """Close the home and remove it."""

@@ -34,9 +34,10 @@ from theorex_lab.eval.metrics.needs import (
     score_context,
 )
 from theorex_lab.eval.replay.needs_systems import (
-    BRIEFING_WITH_VECTORS,
-    BriefingWithVectors,
+    BRIEFING,
+    BRIEFING_WITH,
     NeedsSystem,
+    named_systems,
     needs_systems,
 )
 from theorex_lab.memory.rows import table_html, table_text
@@ -157,6 +158,43 @@ class NeedsScore:
             return mean_interval(groups[0], seed=self.seed)
         return mean_of_groups(groups, seed=self.seed)
 
+    def gain(
+        self, system: str, budget: int, figure: str, *, project: str = ""
+    ) -> SessionMean:
+        """Return what a system adds to the briefing's figure, with its interval.
+
+        It is the mean over sessions of the difference between the two, each session
+        compared with itself.
+
+        Args:
+            system: The name of the system; the system `briefing` is scored beside it.
+            budget: The budget, in tokens.
+            figure: As in `value`.
+            project: The project; '' for the mean of the projects' means.
+
+        Raises:
+            InvalidInput: The briefing was not scored.
+        """
+        if BRIEFING not in self.systems:
+            raise InvalidInput(
+                f"got the systems {', '.join(self.systems)}; a gain is compared with"
+                f" {BRIEFING}: score it too"
+            )
+        groups: list[list[float]] = []
+        for name in [project] if project else self.projects:
+            values = self._values(system, budget, figure, name)
+            without = self._values(BRIEFING, budget, figure, name)
+            pairs = zip(values, without, strict=True)
+            groups.append([value - other for value, other in pairs])
+        return mean_of_groups(groups, seed=self.seed)
+
+    @property
+    def further_designs(self) -> list[str]:
+        """Return the systems that are the briefing with a design beside it."""
+        if BRIEFING not in self.systems:
+            return []
+        return [name for name in self.systems if name.startswith(BRIEFING_WITH)]
+
     def columns(self, system: str, *, project: str = "") -> dict[str, SessionMean]:
         """Return what a comparison shows of a system, by NEEDS_COLUMNS.
 
@@ -226,9 +264,10 @@ class NeedsScore:
     def result(self) -> dict[str, Any]:
         """Return the figures as values for JSON.
 
-        They are n (sessions), budgets, projects (name → n, systems) and mean, that of
-        the projects. Systems are name → budget → figure → value, ci_low, ci_high and n,
-        with longest_wall, and start_kinds and all_kinds by kind.
+        They are n (sessions), budgets, projects (name → n, systems), mean, that of the
+        projects, and gains, what designs add to the briefing. Systems are name → budget
+        → figure → value, ci_low, ci_high and n, with longest_wall, and start_kinds and
+        all_kinds by kind.
         """
         projects = {}
         n_sessions = 0
@@ -244,7 +283,20 @@ class NeedsScore:
             "budgets": self.budgets,
             "projects": projects,
             "mean": self._systems_result(""),
+            "gains": self._gains_result(),
         }
+
+    def _gains_result(self) -> dict[str, Any]:
+        """Return what each design adds: system → budget → figure."""
+        gains: dict[str, Any] = {}
+        for system in self.further_designs:
+            by_budget = gains.setdefault(system, {})
+            for budget in self.budgets:
+                by_budget[str(budget)] = {
+                    figure: _for_json(self.gain(system, budget, figure))
+                    for figure in (START_COVERED, ALL_COVERED)
+                }
+        return gains
 
     def _systems_result(self, project: str) -> dict[str, Any]:
         """Return the figures of each system: system → budget → figure."""
@@ -352,7 +404,7 @@ def _makers(
     if isinstance(systems, Mapping):
         return systems
     default = needs_systems()
-    available = {**default, BRIEFING_WITH_VECTORS: BriefingWithVectors}
+    available = {**default, **named_systems()}
     unknown = [name for name in systems if name not in available]
     if unknown:
         raise InvalidInput(

@@ -33,6 +33,7 @@ from theorex_lab.eval.replay.baselines import text_of as event_text
 from theorex_lab.eval.replay.design_systems import (
     ALL_DESIGNS,
     PUBLISHED,
+    BriefingWithDesigns,
     DesignLines,
 )
 from theorex_lab.journal.event import Event
@@ -43,8 +44,9 @@ from theorex_lab.text.line import BYTES_PER_TOKEN
 
 BRIEFING = "briefing"
 BEST_LINES = "best_lines"
-# Scored where it is named: its model takes minutes.
+# Scored where they are named: a model, and the maintenance of designs, take minutes.
 BRIEFING_WITH_VECTORS = "briefing_with_vectors"
+BRIEFING_WITH = "briefing_with_"  # before the name of a design
 _SPOKEN_KINDS = ("prompt", "turn_ended")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 _LINE_MARKS = "#>< -*"
@@ -443,4 +445,15 @@ def needs_systems() -> dict[str, Callable[[], NeedsSystem]]:
     systems[ALL_DESIGNS] = partial(DesignLines, *PUBLISHED)
     systems[BRIEFING] = _function(composed_briefing)
     systems[BEST_LINES] = BestLines
+    return systems
+
+
+def named_systems() -> dict[str, Callable[[], NeedsSystem]]:
+    """Return what makes the systems that are scored only where they are named."""
+    systems: dict[str, Callable[[], NeedsSystem]] = {
+        BRIEFING_WITH_VECTORS: BriefingWithVectors
+    }
+    for name in PUBLISHED:
+        systems[f"{BRIEFING_WITH}{name}"] = partial(BriefingWithDesigns, name)
+    systems[f"{BRIEFING_WITH}{ALL_DESIGNS}"] = partial(BriefingWithDesigns, *PUBLISHED)
     return systems

@@ -168,6 +168,13 @@ _REVIEWER_HELP = (
     "Who reviews: a model of the setting reviewers, rules (heuristic), or auto: a"
     " model where one accepts a connection, else rules."
 )
+FURTHER_DESIGNS = click.option(
+    "--design",
+    "designs",
+    metavar="NAME",
+    multiple=True,
+    help="Run the steps of this design too, active or not; may be repeated.",
+)
 NO_VECTORS = click.option(
     "--no-vectors",
     is_flag=True,

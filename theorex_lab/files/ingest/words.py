@@ -4,7 +4,8 @@ What an agent's program put beside them is cut, and nothing else. A program hand
 to the model in elements of known names. Such an element is cut
 
 - where it is balanced and starts a line, or follows another one on its line; elements
-  of its own name in it are part of it, and one that closes itself is whole;
+  of its own name in it are part of it, and one that closes itself is whole; marks of
+  pasted texts do not count as words before it;
 - where it fills a block, from the first sign to the last: a file in a reminder may hold
   the reminder's end;
 - where it begins a block and is never closed, up to the block's end, since the
@@ -74,7 +75,6 @@ _INDENT_CHARACTERS = 200
 _IN_SENTENCE = tuple(" \t.,:;?!'\"`)")  # what follows a tag that is a word
 _FENCE = re.compile(r"(?m)^[ \t]{0,3}(`{3,}(?=[^`\n]*$)|~{3,})")
 _PASTED = re.compile(r"\[Pasted text #\d+(?: \+\d+ lines)?\]")
-_BETWEEN = re.compile(rf"(?:[ \t]|{_PASTED.pattern})*")
 _BLANK = re.compile(r"[ \t]*")
 _REQUEST = re.compile(r"(?m)^## My request for Codex:")
 _WRITTEN = re.compile("|".join(f"(?:{sentence})" for sentence in _SENTENCES))
@@ -97,6 +97,94 @@ class _Tag(NamedTuple):
     closes: bool
     is_whole: bool
     starts_line: bool
+
+
+class _Elements:
+    """The elements in a text.
+
+    A tag that a program's text only mentions takes no end away: where an element that
+    starts a line is left without one, it has the nearest end that a beginning within a
+    line had.
+    """
+
+    def __init__(self, tags: Sequence[_Tag]) -> None:
+        self._by_start: dict[int, _Element] = {}
+        # By where a beginning without an end stands, its name.
+        self._lacking: dict[int, str] = {}
+        # By name, the ends that beginnings within a line have, in their order.
+        self._spare_ends: dict[str, list[_Tag]] = {}
+        by_name: dict[str, list[_Tag]] = defaultdict(list)
+        for tag in tags:
+            by_name[tag.name].append(tag)
+        for name, same in by_name.items():
+            self._pair(name, same)
+
+    def at(self, start: int) -> _Element | None:
+        """Return the element that starts at a place."""
+        return self._by_start.get(start)
+
+    def completed(self, start: int) -> _Element | None:
+        """Return the element that starts at a place, with an end that was spare."""
+        name = self._lacking.get(start)
+        if name is None:
+            return None
+        ends = self._spare_ends[name]
+        index = bisect_left(ends, start, key=_start_of)
+        if index == len(ends):
+            return None
+        return _Element(start, ends[index].end, name)
+
+    def of_editors(self) -> list[int]:
+        """Return where the elements of editors start, in order."""
+        starts = []
+        for start, element in self._by_start.items():
+            if element.name.startswith(_EDITORS):
+                starts.append(start)
+        return sorted(starts)
+
+    def _pair(self, name: str, tags: Sequence[_Tag]) -> None:
+        """Give each beginning of elements of this name its end."""
+        for tag in tags:
+            if tag.is_whole:
+                self._add(tag, tag)
+        pairs, opened = _nested_pairs(tags)
+        # By the place of an end, the beginning within a line that has it.
+        mentioned = dict[int, _Tag]()
+        for beginning, end in pairs:
+            self._add(beginning, end)
+            if not beginning.starts_line:
+                mentioned[end.start] = beginning
+        for tag in opened:
+            self._lacking[tag.start] = name
+        self._spare_ends[name] = self._complete_lines(tags, opened, mentioned)
+
+    def _complete_lines(
+        self,
+        tags: Sequence[_Tag],
+        opened: Sequence[_Tag],
+        mentioned: Mapping[int, _Tag],
+    ) -> list[_Tag]:
+        """Give beginnings of lines that lack an end one, and return the ends left."""
+        lacking = {tag.start for tag in opened if tag.starts_line}
+        spare_ends: list[_Tag] = []
+        for tag in reversed(tags):
+            if tag.start in mentioned:
+                spare_ends.append(tag)
+            elif tag.start in lacking and spare_ends:
+                end = spare_ends.pop()
+                mention = mentioned[end.start]
+                del self._by_start[mention.start]
+                self._add(tag, end)
+        spare_ends.reverse()
+        return spare_ends
+
+    def _add(self, beginning: _Tag, end: _Tag) -> None:
+        element = _Element(beginning.start, end.end, beginning.name)
+        self._by_start[beginning.start] = element
+
+
+def _start_of(tag: _Tag) -> int:
+    return tag.start
 
 
 def own_words(blocks: Sequence[str]) -> str:
@@ -129,8 +217,10 @@ def _words_of(block: str, *, is_alone: bool) -> str:
         block: The text.
         is_alone: No other block of the prompt holds the program's part.
     """
-    text = _without_elements(block, is_alone=is_alone) if "<" in block else block
-    text = _PASTED.sub("", text).strip()
+    text = _PASTED.sub("", block)
+    if "<" in text:
+        text = _without_elements(text, is_alone=is_alone)
+    text = text.strip()
     if _WRITTEN.match(text):
         return ""
     if not text.startswith("# Context from my IDE setup"):
@@ -149,7 +239,7 @@ def _without_elements(text: str, *, is_alone: bool) -> str:
         return text
     if _is_filled(text, tags, is_alone=is_alone):
         return ""
-    elements = {element.start: element for element in _elements(tags)}
+    elements = _Elements(tags)
     if _is_cut_off(text, tags[0], elements):
         return ""
     pieces = list[str]()
@@ -164,11 +254,11 @@ def _without_elements(text: str, *, is_alone: bool) -> str:
 def _is_cut_off(
     text: str,
     opening: _Tag,
-    elements: Mapping[int, _Element],
+    elements: _Elements,
 ) -> bool:
     """Return whether a text begins with an element that is never closed."""
     first = len(text) - len(text.lstrip())
-    if opening.start != first or first in elements or opening.closes:
+    if opening.start != first or opening.closes or elements.at(first):
         return False
     is_word = text.startswith(_IN_SENTENCE, opening.end)
     return not is_word
@@ -240,47 +330,6 @@ def _has_more_ends(tags: Sequence[_Tag]) -> bool:
     return ends > len(tags) - ends
 
 
-def _elements(tags: Sequence[_Tag]) -> Iterator[_Element]:
-    """Yield the balanced elements.
-
-    A tag that a program's text only mentions takes no end away: where an element that
-    starts a line is left without one, it has the nearest end that a beginning within a
-    line had.
-    """
-    by_name: dict[str, list[_Tag]] = defaultdict(list)
-    for tag in tags:
-        by_name[tag.name].append(tag)
-    for same in by_name.values():
-        ends = _ends_of(same)
-        for tag in same:
-            if tag.is_whole:
-                yield _Element(tag.start, tag.end, tag.name)
-            elif tag.start in ends:
-                end = ends[tag.start]
-                yield _Element(tag.start, end.end, tag.name)
-
-
-def _ends_of(tags: Sequence[_Tag]) -> dict[int, _Tag]:
-    """Return the end of each beginning, by where that one stands."""
-    pairs, opened = _nested_pairs(tags)
-    # By the place of an end, the beginning within a line that has it.
-    mentioned = {
-        end.start: beginning for beginning, end in pairs if not beginning.starts_line
-    }
-    ends = {beginning.start: end for beginning, end in pairs}
-    lacking = {tag.start for tag in opened if tag.starts_line}
-    spare_ends: list[_Tag] = []
-    for tag in reversed(tags):
-        if tag.start in mentioned:
-            spare_ends.append(tag)
-        elif tag.start in lacking and spare_ends:
-            end = spare_ends.pop()
-            mention = mentioned[end.start]
-            del ends[mention.start]
-            ends[tag.start] = end
-    return ends
-
-
 def _nested_pairs(
     tags: Sequence[_Tag],
 ) -> tuple[list[tuple[_Tag, _Tag]], list[_Tag]]:
@@ -296,19 +345,15 @@ def _nested_pairs(
     return pairs, opened
 
 
-def _cut(text: str, elements: Mapping[int, _Element]) -> Iterator[_Element]:
+def _cut(text: str, elements: _Elements) -> Iterator[_Element]:
     """Yield the elements that a program wrote, in their order.
 
     They stand at the start of a line, outside of fenced code.
     """
-    of_editors = sorted(
-        start
-        for start, element in elements.items()
-        if element.name.startswith(_EDITORS)
-    )
+    of_editors = elements.of_editors()
     offset = 0
     while offset < len(text):
-        for element in _row_of(elements, text, offset, _BLANK):
+        for element in _row_of(elements, text, offset, starts_line=True):
             yield element
             offset = element.end
         fence = _FENCE.match(text, offset)
@@ -330,29 +375,33 @@ def _cut(text: str, elements: Mapping[int, _Element]) -> Iterator[_Element]:
 
 
 def _row_of(
-    elements: Mapping[int, _Element],
-    text: str,
-    offset: int,
-    between: re.Pattern[str],
+    elements: _Elements, text: str, offset: int, *, starts_line: bool
 ) -> list[_Element]:
     """Return the elements that follow each other from a place on.
 
-    Nothing but `between` stands before each.
+    Nothing but blanks stand before each. Where the row starts a line, each of its
+    elements would start it once those before are cut.
     """
     row = list[_Element]()
     while True:
-        blank = between.match(text, offset)
-        start = blank.end() if blank else offset
-        if start not in elements:
+        start = _after_blanks(text, offset)
+        element = elements.at(start)
+        if element is None and starts_line:
+            element = elements.completed(start)
+        if element is None:
             return row
-        element = elements[start]
         row.append(element)
         offset = element.end
 
 
+def _after_blanks(text: str, offset: int) -> int:
+    blank = _BLANK.match(text, offset)
+    return blank.end() if blank else offset
+
+
 def _attached(
     text: str,
-    elements: Mapping[int, _Element],
+    elements: _Elements,
     of_editors: Sequence[int],
     start: int,
     end: int,
@@ -363,10 +412,9 @@ def _attached(
     """
     index = bisect_left(of_editors, start)
     while index < len(of_editors) and of_editors[index] < end:
-        row = _row_of(elements, text, of_editors[index], _BETWEEN)
+        row = _row_of(elements, text, of_editors[index], starts_line=False)
         row_end = row[-1].end
-        trailing = _BETWEEN.match(text, row_end)
-        after = trailing.end() if trailing else row_end
+        after = _after_blanks(text, row_end)
         if after == len(text) or text[after] in "\r\n":
             return row
         index = bisect_left(of_editors, row_end)

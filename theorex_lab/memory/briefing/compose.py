@@ -69,10 +69,21 @@ def kept_start_candidates(sessions: Sequence[Session], now: int) -> list[Candida
 
 
 def start_lines(
-    sessions: Sequence[Session], now: int, *, tokens: int
+    sessions: Sequence[Session],
+    now: int,
+    *,
+    tokens: int,
+    further: Sequence[Candidate] = (),
 ) -> list[Candidate]:
-    """Return what a session starts with, within a budget."""
-    return choose(start_candidates(sessions, now), tokens)
+    """Return what a session starts with, within a budget.
+
+    Args:
+        sessions: The earlier sessions of the project.
+        now: The time of the start (µs UTC).
+        tokens: The budget.
+        further: Further lines to choose from, such as those that designs offer.
+    """
+    return choose([*start_candidates(sessions, now), *further], tokens)
 
 
 def prompt_lines(
@@ -82,6 +93,7 @@ def prompt_lines(
     *,
     tokens: int,
     shown: Sequence[Candidate] = (),
+    further: Sequence[Candidate] = (),
     similarity: Similarity | None = None,
 ) -> list[PromptLine]:
     """Return what a prompt brings beside what the session started with.
@@ -92,12 +104,13 @@ def prompt_lines(
         now: The time of the prompt (µs UTC).
         tokens: The budget.
         shown: What the session started with.
+        further: Further lines to choose from, such as those that designs offer.
         similarity: Tells how like texts are to the prompt in meaning; None counts words
             alone.
     """
     words = [words_of_line(line.text) for line in shown]
     return lines_for_prompt(
-        kept_index_of(sessions),
+        kept_index_of(sessions, further),
         "",
         prompt,
         now,
@@ -118,6 +131,7 @@ def compose(
     *,
     query: str = "",
     tokens: int,
+    further: Sequence[Candidate] = (),
     similarity: Similarity | None = None,
 ) -> str:
     """Return the briefing that recorded events give.
@@ -128,15 +142,22 @@ def compose(
         query: What the user asks; '' at the start of a session. With a query only what
             the prompt brings beside the start is returned.
         tokens: The budget.
+        further: Further lines to choose from, such as those that designs offer.
         similarity: Tells how like texts are to the query in meaning; None counts words
             alone.
     """
     sessions = _kept_sessions(list(events))
-    at_start = start_lines(sessions, now, tokens=tokens)
+    at_start = start_lines(sessions, now, tokens=tokens, further=further)
     if not query:
         return as_text(at_start)
     lines = prompt_lines(
-        sessions, query, now, tokens=tokens, shown=at_start, similarity=similarity
+        sessions,
+        query,
+        now,
+        tokens=tokens,
+        shown=at_start,
+        further=further,
+        similarity=similarity,
     )
     return as_text(lines)
 

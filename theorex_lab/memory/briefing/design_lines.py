@@ -18,6 +18,7 @@ from theorex_lab.memory.contract import (
     BriefingPart,
     ContextLine,
     ContextRequest,
+    Design,
     Home,
     Section,
 )
@@ -58,16 +59,20 @@ def design_candidates(
         home: The home. One of a project gives what is of it or of none.
         now: The time of the briefing (µs UTC).
         query: What is asked; with one only what fits it is returned.
-        automatic: Whether lines are offered too that a design made of recorded sessions
-            by itself. A briefing has its own of these.
+        automatic: Whether every design offers also what it learnt of recorded sessions
+            by itself, and not only those that are active.
     """
     request = ContextRequest(now, _OFFERED_TOKENS, query)
     pinned = _pinned(home)
     candidates: list[Candidate] = []
-    for line, part in _by_success(home, list(_trusted_lines(home, request))):
+    designs = home.designs if automatic else home.active
+    offered: list[tuple[ContextLine, BriefingPart]] = []
+    for design, line, part in _trusted_lines(home, request):
         is_pinned = not pinned.isdisjoint(line.items)
-        if line.automatic and not (automatic or is_pinned):
-            continue
+        if not line.automatic or is_pinned or design in designs:
+            offered.append((line, part))
+    for line, part in _by_success(home, offered):
+        is_pinned = not pinned.isdisjoint(line.items)
         candidate = _candidate(line, part, now, is_pinned=is_pinned)
         if fits_a_line(candidate.text):
             candidates.append(candidate)
@@ -78,15 +83,18 @@ def design_candidates(
 
 def _trusted_lines(
     home: Home, request: ContextRequest
-) -> Iterator[tuple[ContextLine, BriefingPart]]:
-    """Yield the trusted statements, as a person marked them, and where each stands."""
-    for section in _sections(home):
+) -> Iterator[tuple[Design | None, ContextLine, BriefingPart]]:
+    """Yield the trusted statements, as a person marked them, and where each stands.
+
+    With each stands the design that offers it, None for what no design does.
+    """
+    for design, section in _sections(home):
         lines = section.lines(home, request)
         statements = [line for line in lines if line.statement]
         for line in as_marked(home, statements):
             part = section.briefing.get(line.kind)
             if part is not None and line.trusted:
-                yield line, part
+                yield design, line, part
 
 
 def _by_success(
@@ -110,15 +118,29 @@ def _by_success(
         yield line, part._replace(weight=weight)
 
 
-def _sections(home: Home) -> Iterator[Section]:
-    """Yield the sections that offer a briefing something."""
-    yield SUMMARY
-    yield DOCUMENTS
-    shown = home.shown
+def _sections(home: Home) -> Iterator[tuple[Design | None, Section]]:
+    """Yield the sections that offer a briefing something, and whose each is.
+
+    A design that is not active is asked only where something was recorded of it.
+    """
+    yield None, SUMMARY
+    yield None, DOCUMENTS
+    active = home.active
     for design in home.designs:
-        for section in design.sections:
-            if section.always or design in shown:
-                yield section
+        if design in active or _has_records(home, design):
+            for section in design.sections:
+                yield design, section
+
+
+def _has_records(home: Home, design: Design) -> bool:
+    """Return whether there is any event of a design's own kinds.
+
+    One without kinds of its own may have some.
+    """
+    if not design.sections or not design.kinds:
+        return bool(design.sections)
+    events = home.journal.tail(0, kinds=list(design.kinds))
+    return next(events, None) is not None
 
 
 def _pinned(home: Home) -> frozenset[str]:

@@ -4,7 +4,9 @@ A shell line is read command by command, without what only looks or echoes, with
 here-documents and temporary paths. English: the words stand in this module.
 """
 
+import json
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from theorex_lab.memory.briefing.command_roles import (
@@ -15,6 +17,7 @@ from theorex_lab.memory.briefing.command_roles import (
     REVIEW,
     RUN,
     TEST,
+    asks_for_help,
     general_text,
     is_everyday,
     is_general,
@@ -38,6 +41,7 @@ _EDITS = re.compile(
 # Tools of agents that only look, plan or ask.
 _LOOKS = re.compile(
     r"read\w*|grep\w*|glob\w*|ls|list_?dir\w*|codebase_search|file_search|web_?search"
+    r"|(?!search_?replace)\w*(?:grep|search|lints|diagnostics)\w*"
     r"|web_?fetch|todo\w*|task\w*|exit_?plan\w*|enter_?plan\w*|ask_?user\w*|skill|agent"
     r"|bash_?output|kill_?(?:shell|bash)|fetch_rules|notebook_?read|tool_?search",
     re.I,
@@ -88,13 +92,23 @@ _WORDS_BY_FILE_COMMAND = {"rm": "Remove", "mv": "Move", "cp": "Copy"}
 # Subcommands of `gh pr` and of git that only look.
 _LOOKS_AT_VERSIONS = frozenset(
     "status log diff show branch blame remote rev-parse ls-files fetch add config"
-    " describe reflog shortlog cat-file view list checks".split()
+    " describe reflog shortlog cat-file view list checks grep ls-tree merge-base"
+    " rev-list check-ignore".split()
 )
 _SHELL_WORDS = frozenset("if for while then do done fi else { } ( ) ! function".split())
 _PROSE = re.compile(r"[A-Z][^`$|&;]*[.!?:]\s*$", re.S)
 _WORDS_OF_PROSE = 8
 # Programs that run a text that was written for the moment.
 _INTERPRETERS = re.compile(r"(?:python[\d.]*|node|bun|ruby|perl|bash|sh|zsh|deno|php)$")
+# What a call of a tool was given: the line of a shell, or the file that it edits.
+_COMMAND_OF_CALL = re.compile(r'\{"(?:command|cmd)":\s?"((?:[^"\\]|\\.)*)')
+_FILE_OF_CALL = re.compile(r"\b(?:file|path)[\"':\s]+([\w@+./-]*\w\.\w{1,5})\b", re.I)
+# Ids of one time, such as "task#012" and "order007".
+_ID_OF_ONE_TIME = re.compile(r"(?<=[A-Za-z]#)\d+\b|(?<=[A-Za-z])0\d+\b")
+_HASH = re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
+_ASSIGNMENTS = re.compile(r"^(?:[A-Za-z_]\w*=\S*\s+)+")
+_GAP = re.compile(r"(?<!\S)(?:\"\"|'')(?!\S)")
+_FEWEST_CHARACTERS = 2
 # A number that names a folder or begins a file's name, such as that of a task.
 _NUMBERED_PART = re.compile(r"(?<![\w.-])\d{2,}(?=[/_-]|$)")
 _INLINE = frozenset(("-c", "-e", "-", "--eval", "-p"))
@@ -113,16 +127,42 @@ def step_in_words(action: str) -> str:
     >>> step_in_words("echo '=== here ==='")
     ''
     """
-    text = action.strip()
+    return _joined(step_phrases(action))
+
+
+@lru_cache(1 << 13)
+def step_phrases(action: str) -> tuple[str, ...]:
+    """Return what a recorded action does, each thing in words, in order.
+
+    >>> step_phrases("go build . && go test ./...")
+    ('Build (`go build .`)', 'Run the tests (`go test ./...`)')
+    """
+    text = _line_of_call(action.strip())
     words = _call_in_words(text)
     if words is not None:
-        return one_line(words, _STEP_CHARACTERS)
-    phrases = []
+        phrase = one_line(words, _STEP_CHARACTERS)
+        return (phrase,) if phrase else ()
+    phrases: dict[str, None] = {}
     for command in cut_commands(text):
         phrase = _command_in_words(command)
         if phrase:
-            phrases.append(phrase)
-    return _joined(list(dict.fromkeys(phrases)))
+            phrases[phrase] = None
+    return tuple(phrases)
+
+
+def _line_of_call(text: str) -> str:
+    """Return the line that a call gives to a shell; any other action as it is."""
+    call = _CALL.match(text)
+    if call is None:
+        return text
+    command = _COMMAND_OF_CALL.match(text, call.end())
+    if command is None:
+        return text
+    try:
+        line = json.loads(f'"{command[1]}"', strict=False)
+    except ValueError:  # cut within a sign
+        return command[1]
+    return str(line)
 
 
 def _call_in_words(text: str) -> str | None:
@@ -131,14 +171,27 @@ def _call_in_words(text: str) -> str | None:
     if _is_look(text, call):
         return ""
     if call:
-        is_unnamed_edit = bool(_EDITS.fullmatch(call[1])) and "{" in text
-        return "" if is_unnamed_edit else text
+        return _edit_in_words(text, call[1])
     tool = _TOOL_AND_FILES.match(text)
     if tool and _EDITS.fullmatch(tool[1]):
         return f"Edit {_in_code(tool[2])}"
     if tool and _DELETES.fullmatch(tool[1]):
         return f"Remove {_in_code(tool[2])}"
     return text if _is_prose(text) else None
+
+
+def _edit_in_words(text: str, tool: str) -> str:
+    """Return a call of a tool in words; '' for a change that names no file."""
+    if "{" not in text:
+        return text
+    if _DELETES.fullmatch(tool):
+        return ""
+    if not _EDITS.fullmatch(tool):
+        return text
+    file = _FILE_OF_CALL.search(text)
+    if file is None:
+        return ""
+    return f"Edit {_in_code(file[1])}"
 
 
 def _is_look(text: str, call: re.Match[str] | None) -> bool:
@@ -165,21 +218,25 @@ def _in_code(files: str) -> str:
     return ", ".join(names)
 
 
-def _joined(phrases: list[str]) -> str:
+def _joined(phrases: Sequence[str]) -> str:
     """Return what is done one after the other as one sentence."""
     if not phrases:
         return ""
     first, *others = phrases[:_MOST_COMMANDS]
-    parts = [first]
-    parts += [f"then {phrase[:1].lower()}{phrase[1:]}" for phrase in others]
-    return one_line(", ".join(parts), _STEP_CHARACTERS)
+    sentence = one_line(first, _STEP_CHARACTERS)
+    for phrase in others:
+        longer = f"{sentence}, then {phrase[:1].lower()}{phrase[1:]}"
+        if len(longer) > _STEP_CHARACTERS:
+            break
+        sentence = longer
+    return sentence
 
 
 def _command_in_words(command: SimpleCommand) -> str:
     """Return a command in words; '' for one that looks, or is of one time only."""
     work = launched(command.words)
     is_shell = not work or command.words[0] in _SHELL_WORDS
-    if is_shell or _TEMPORARY.search(command.text):
+    if is_shell or _TEMPORARY.search(command.text) or asks_for_help(command.words):
         return ""
     if work[0] in ("git", "gh", "gh pr"):
         return _versions_in_words(command, work)
@@ -201,11 +258,11 @@ def _program_in_words(command: SimpleCommand) -> str:
     """Return a command of a project's program in words."""
     role = role_of(command.words)
     shown = program_of(command.words)
-    if role == RUN and not command.is_whole:
+    if not command.is_whole and (role == RUN or not role):
         return ""
     if command.is_whole:
-        shown = one_line(general_text(command), _COMMAND_CHARACTERS)
-    if "\n" in shown or not shown:
+        shown = _without_ids(general_text(command))
+    if not _is_command(shown):
         return ""
     if role == INSTALL and not is_general(command.words):
         return f"Install a package (`{shown}`)"
@@ -213,6 +270,21 @@ def _program_in_words(command: SimpleCommand) -> str:
     if words:
         return f"{words} (`{shown}`)"
     return f"Run `{shown}`"
+
+
+def _without_ids(text: str) -> str:
+    """Return a command without what is of one time: ids, hashes, assignments."""
+    text = _ASSIGNMENTS.sub("", text, count=1)
+    text = _HASH.sub("<hash>", text)
+    text = _ID_OF_ONE_TIME.sub("<number>", text)
+    return one_line(text, _COMMAND_CHARACTERS)
+
+
+def _is_command(text: str) -> bool:
+    """Return whether a text is a command on one line, without a gap."""
+    if "\n" in text or len(text) < _FEWEST_CHARACTERS:
+        return False
+    return not text.startswith("-") and _GAP.search(text) is None
 
 
 def _versions_in_words(command: SimpleCommand, work: tuple[str, ...]) -> str:
@@ -243,7 +315,8 @@ def _first_operand(work: tuple[str, ...]) -> str:
 def _files_in_words(work: tuple[str, ...]) -> str:
     """Return a command that moves or removes files in words."""
     operands = [f"`{word}`" for word in work[1:] if not word.startswith("-")]
-    if not operands:
+    fewest = 1 if work[0] == "rm" else 2
+    if len(operands) < fewest or any("$" in word for word in operands):
         return ""
     words = _WORDS_BY_FILE_COMMAND[work[0]]
     if work[0] == "rm":
@@ -252,18 +325,20 @@ def _files_in_words(work: tuple[str, ...]) -> str:
 
 
 @lru_cache(1 << 13)
-def step_kind(action: str) -> str:
-    """Return what a step is in kind: what it does, without the one file it is about.
+def step_kinds(action: str) -> frozenset[str]:
+    """Return what a step does in kind, without the one file it is about.
 
-    >>> step_kind("Edit src/git.ts") == step_kind("Edit src/domain/task.ts")
+    >>> step_kinds("Edit src/git.ts") == step_kinds("Edit src/domain/task.ts")
     True
-    >>> step_kind("bun test a.test.ts"), step_kind("git commit -m x")
-    ('Run the tests', 'Commit')
+    >>> sorted(step_kinds("bun test a.test.ts && git commit -m x"))
+    ['Commit', 'Run the tests']
     """
-    words = step_in_words(action)
-    if words.startswith("Edit "):
-        _, _, ending = words.rstrip("`").rpartition(".")
+    return frozenset(map(_kind_of_phrase, step_phrases(action)))
+
+
+def _kind_of_phrase(phrase: str) -> str:
+    if phrase.startswith("Edit "):
+        _, _, ending = phrase.rstrip("`").rpartition(".")
         return f"Edit .{ending}"
-    words, _, _ = words.partition(", then ")
-    kind, _, _ = words.partition(" (`")
+    kind, _, _ = phrase.partition(" (`")
     return kind

@@ -1,0 +1,1 @@
+"""Show the document's three demos: an agent without and with what it dreamt."""

@@ -1,0 +1,143 @@
+"""What maintenance has seen of a journal, and what waits for it.
+
+A maintenance has seen what was there when it ran. One of the past has seen what had
+happened until its evening, of what was captured when the replay began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.journal.event import RAW_KINDS, Event
+from theorex_lab.memory.contract import MAINTAIN, Holding, Home
+from theorex_lab.memory.projects import projects_view
+
+MAINTENANCE_KIND = "nightly"
+REPLAY_LEASE = "replay"
+REPLAY = f"{MAINTAIN} --replay"
+# Captures that are older when maintenance first sees them are a past to be replayed.
+_PAST_DAYS = 2
+
+
+class MaintainedPart:
+    """What maintenance has seen, as its reports say.
+
+    Attributes:
+        upto: The seq of the last report of a maintenance in its own time; 0 for none.
+        upto_by_day: Of the past, by the UTC day since 1970 of an evening, the seq up to
+            which its maintenance has seen what had happened by then.
+    """
+
+    def __init__(self, reports: Iterable[Event]) -> None:
+        self.upto = 0
+        self.upto_by_day: dict[int, int] = {}
+        for report in reports:
+            self._read(report)
+
+    def holds(self, event: Event) -> bool:
+        """Return whether maintenance has seen an event."""
+        if event.seq <= self.upto:
+            return True
+        day = event.at // MICROSECONDS_PER_DAY
+        upto = self.upto_of(day)
+        return event.seq <= upto
+
+    def upto_of(self, day: int) -> int:
+        """Return the seq up to which what had happened by the end of a day was seen."""
+        uptos = [self.upto]
+        for evening, upto in self.upto_by_day.items():
+            if day <= evening:
+                uptos.append(upto)
+        return max(uptos)
+
+    def _read(self, report: Event) -> None:
+        replayed = report.body.get("replayed")
+        if replayed is None:
+            self.upto = report.seq
+            return
+        day = replayed["day"]
+        earlier = self.upto_by_day.get(day, 0)
+        self.upto_by_day[day] = max(earlier, replayed["upto"])
+
+
+class LastMaintenance(NamedTuple):
+    """The last maintenance of a home.
+
+    Attributes:
+        seq: The seq of its report.
+        at: When it ran (µs UTC).
+        replayed_to: The end of the last day that it replayed (µs UTC); None where it ran
+            in its own time.
+        failed: The names of the steps that failed.
+    """
+
+    seq: int
+    at: int
+    replayed_to: int | None
+    failed: list[str]
+
+
+def last_maintenance(home: Home) -> LastMaintenance | None:
+    """Return the last maintenance of a home, None where none has run."""
+    report = None
+    for event in home.journal.tail(0, kinds=[MAINTENANCE_KIND]):
+        report = event
+    if report is None:
+        return None
+    failed = []
+    for step in report.body["steps"]:
+        if not step["ok"]:
+            failed.append(step["name"])
+    if report.body.get("replayed") is None:
+        return LastMaintenance(report.seq, report.at, None, failed)
+    ran_at = _replayed_at(home, report)
+    return LastMaintenance(report.seq, ran_at, report.at, failed)
+
+
+def _replayed_at(home: Home, report: Event) -> int:
+    """Return when a replay ran, which its lease tells; its report has another day."""
+    ran_at = report.at
+    for lease in home.journal.tail(0, kinds=["lease"]):
+        if lease.body["owner"].startswith(f"{REPLAY_LEASE}/"):
+            ran_at = lease.at
+    return ran_at
+
+
+def waiting_for_maintenance(home: Home, agent: str | None = None) -> Holding:
+    """Return how many captures no maintenance has seen, and the command that helps.
+
+    Where the oldest are of a past, they are replayed day by day.
+
+    Args:
+        home: The home, in whose project they were captured.
+        agent: Whose captures they are; None for all.
+    """
+    n_waiting = 0
+    now = home.clock.now()
+    oldest = now
+    for event in _unseen(home):
+        if agent in (None, event.agent):
+            n_waiting += 1
+            oldest = min(oldest, event.at)
+    days = (now - oldest) / MICROSECONDS_PER_DAY
+    is_past = days > _PAST_DAYS
+    command = REPLAY if is_past else MAINTAIN
+    return Holding("events that no maintenance has read", n_waiting, command)
+
+
+def _unseen(home: Home) -> Iterator[Event]:
+    """Yield the captures that no maintenance has seen."""
+    reports = home.journal.tail(0, kinds=[MAINTENANCE_KIND])
+    maintained = MaintainedPart(reports)
+    with home.views.reading(projects_view(home)) as projects:
+        times = projects.rows["last_at"]
+        last_at = int(times.max(initial=0))
+    last_day = last_at // MICROSECONDS_PER_DAY
+    captures = home.journal.tail(
+        maintained.upto_of(last_day), kinds=RAW_KINDS, projects=home.projects
+    )
+    for event in captures:
+        if not maintained.holds(event):
+            yield event
