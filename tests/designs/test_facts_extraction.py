@@ -10,7 +10,6 @@ import pytest
 from theorex_lab import FixedClock, HashedNgramEmbedder, Lab, new_event
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.facts.facts import Fact
-from theorex_lab.designs.facts.standing_facts import standing_fact
 from theorex_lab.designs.facts.subjects import Subject, subject_named
 
 DAY = MICROSECONDS_PER_DAY
@@ -24,9 +23,9 @@ KEPT = [
     ("The default port of the till is 8080.", "till", ""),
     ("The till's timeout is 30 seconds in `till.toml`.", "till", ""),
     (
-        "`POST /orders/{id}` - Create an order",
+        "`POST /orders/{id}` - Create an order with its lines",
         "orders",
-        "`POST /orders/{id}` creates an order",
+        "`POST /orders/{id}` creates an order with its lines",
     ),
     (
         "`stock.go`: reads the stock from `stock.db`",
@@ -74,6 +73,25 @@ KEPT = [
         "`serve` no longer has the `port` parameter",
     ),
     ("`serve` no longer binds to `0.0.0.0`.", "serve", ""),
+    (
+        "`till.toml` - Changed the rounding mode from `half` to `even`.",
+        "till-toml",
+        "The rounding mode in `till.toml` was changed from `half` to `even`",
+    ),
+    (
+        "Database name: `stock2` (was `stock`)",
+        "database-name",
+        "The database name was changed from `stock` to `stock2`",
+    ),
+    ("Readers without a card get `Refused`.", "reader", ""),
+    ("The till no longer writes `till.log`.", "till", ""),
+    ("The shop's testing convention prefers `pytest`.", "shop", ""),
+    ("The receipt CLI prints `total` last.", "receipt-cli", ""),
+    (
+        "`Till` - has a special case for refunds over 50 euros",
+        "till",
+        "`Till` has a special case for refunds over 50 euros",
+    ),
     ("The Postgres schema has `orders` and `lines`.", "postgres-schema", ""),
     (
         "`Till.close` writes the total to `till.log` (`till.py:40-52`).",
@@ -113,6 +131,20 @@ REFUSED = [
     "`TestTill_Rounds` checks the total of two lines.",
     "`till.py:40` is where the total is lost, but nobody reads it.",
     "Phase 2 stores receipts in `data/`.",
+    "Inline keyboard buttons for navigation in `till.py`",
+    "Database tables created (`orders`, `lines`).",
+    "`shelves`: file patterns to which the rules apply",
+    "`till.py`: call site passes `&url`.",
+    "`POST /orders` - Create a new order",
+    "`update_order` modifies existing orders.",
+    "`get` gets an order by its ID.",
+    "Empty receipts return `Nothing`.",
+    "The rounding fix is in `till.py`.",
+    "`parse_price` was removed.",
+    "Moved `till.py` to prevent a circle with `shop.py`.",
+    "Replaced all `print()` calls with `log.info()`.",
+    "The till cannot tell customers the hour.",
+    "Model decides when to call `remember`.",
 ]
 
 WISHES = [
@@ -139,6 +171,7 @@ NO_WISHES = [
     "think about how you can update the rule to make sure you always do this",
     "always do that first",
     "i asked you to create a task, not to start with it.",
+    "change the import to never wait for the stock",
 ]
 
 
@@ -284,6 +317,46 @@ def test_what_was_believed_on_a_day_of_the_year_is_still_known(lab: Lab) -> None
     assert before == {"The till listens on port 8080"}
 
 
+# What is said first, what is said later, and whether that takes the first one's place.
+TAKEN_BACK = [
+    (
+        "`stock.py` sets `shelf_size` on each import.",
+        "`shelf_size` is no longer written on the import.",
+        True,
+    ),
+    (
+        "`stock.py` sets `shelf_size` on each import.",
+        "`shelf_name` is no longer written on the import.",
+        False,
+    ),
+    (
+        "`GET /runs/{id}` polls for the state of an import.",
+        "The polling endpoint is now `GET /imports/{id}` instead of `GET /runs/{id}`.",
+        True,
+    ),
+    (
+        "`parse_price` accepts a comma or a dot.",
+        "The till calls `read_price` instead of `parse_price`.",
+        False,
+    ),
+    (
+        "The rounding mode in `till.toml` is `half`.",
+        "`till.toml` - Changed the rounding mode from `half` to `even`.",
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "later", "is_taken_back"), TAKEN_BACK)
+def test_what_is_no_longer_so_gives_way_whatever_words_say_it(
+    lab: Lab, first: str, later: str, is_taken_back: bool
+) -> None:
+    _say(lab, first, kind="turn_ended")
+    _say(lab, later, kind="turn_ended", day=7)
+    older, newer = sorted(lab.facts.list(active=None), key=lambda fact: fact.at)
+    assert older.superseded_by == (newer.id if is_taken_back else "")
+
+
 @pytest.mark.parametrize(
     ("phrase", "predicate", "subject"),
     [
@@ -306,7 +379,53 @@ def test_a_subject_is_what_its_phrase_names(
     assert subject_named(phrase, predicate) == subject
 
 
-def test_a_fact_has_an_attribute_and_a_value() -> None:
-    fact = standing_fact("The order service listens on port 9090.")
-    assert fact is not None
-    assert (fact.attribute, fact.value) == ("listen", "on port 9090")
+# What is said of what -> its attribute and its value.
+PARTS = [
+    ("The order service listens on port 9090.", "listens on", "port 9090"),
+    ("The default port of the till is 8080.", "default port", "8080"),
+    ("The till's timeout was raised to 30 seconds.", "timeout", "30 seconds"),
+    ("Renamed `stock.go` to `shelf.go`.", "renamed to", "`shelf.go`"),
+    ("Receipts are stored in `data/receipts/`.", "are stored in", "`data/receipts/`"),
+    ("`serve` calls `bind(host, port)`.", "calls", "`bind(host, port)`"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "attribute", "value"), PARTS)
+def test_a_fact_has_an_attribute_and_a_value(
+    lab: Lab, sentence: str, attribute: str, value: str
+) -> None:
+    _say(lab, sentence, kind="turn_ended")
+    (fact,) = _active(lab)
+    assert (fact.attribute, fact.value) == (attribute, value)
+    document = fact.to_dict()
+    assert (document["attribute"], document["value"]) == (attribute, value)
+
+
+def test_a_wish_is_what_its_person_wants(lab: Lab) -> None:
+    _say(lab, "Always run the linter before you commit.", kind="prompt")
+    (fact,) = _active(lab)
+    assert (fact.attribute, fact.value) == ("wants", fact.text)
+
+
+def test_another_value_of_a_property_replaces_the_last_however_it_is_worded(
+    lab: Lab,
+) -> None:
+    _say(lab, "The default port of the till is 8080.", kind="turn_ended")
+    _say(lab, "The maintainer of the till is Ann.", kind="turn_ended", day=1)
+    _say(lab, "The till's default port is 9090.", kind="turn_ended", day=2)
+    texts = [fact.text for fact in _active(lab)]
+    assert texts == [
+        "The maintainer of the till is Ann",
+        "The till's default port is 9090",
+    ]
+
+
+def test_a_fact_of_an_older_release_has_neither_attribute_nor_value(lab: Lab) -> None:
+    _say(lab, "The till listens on port 9090.", kind="turn_ended")
+    (written,) = lab.journal.tail(0, kinds=["fact"])
+    body = {**written.body, "fact_id": "till-007", "text": "The till is red"}
+    del body["attribute"], body["value"], body["v"]
+    lab.journal.append([new_event("fact", body, agent="main", at=START)])
+    fact = lab.facts.show("till-007")
+    assert (fact.attribute, fact.value) == ("", "")
+    assert fact.to_dict()["attribute"] is None

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from theorex_lab.designs.facts.heartbeat import (
     keep_watermark,
     watermark,
 )
+from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased
 
@@ -422,13 +423,23 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, sign: signal.Signals) -> None
 # Real daily notes
 
 
+def _append_meetings(lab: Lab, meetings: Iterable[EvalLog], at: int) -> int:
+    """Append the first 60 turns of meetings as notes of one moment; return how many."""
+    n_turns = 0
+    for meeting in meetings:
+        events = [event._replace(seq=0, at=at) for event in meeting.events[:60]]
+        lab.journal.append(events)
+        n_turns += len(events)
+    return n_turns
+
+
 @needs_fork
 @pytest.mark.skipif(
     not os.environ.get("THEOREX_DATA"), reason="needs the data sets of THEOREX_DATA"
 )
 def test_meetings_come_in_once_although_heartbeats_are_killed(tmp_path: Path) -> None:
-    """35 meetings as daily notes, the first 60 turns of each, five a heartbeat, of
-    which every second one is killed after extract.
+    """35 meetings as daily notes, five a day; the first heartbeat of each day is killed
+    after it has written its facts.
     """
     meetings = load_logs("qmsum")[:35]
     assert len(meetings) == 35
@@ -439,30 +450,30 @@ def test_meetings_come_in_once_although_heartbeats_are_killed(tmp_path: Path) ->
             heartbeat.keep_watermark = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
             lab.facts.beat()
 
-    at = NOW
-    captures = 0
-    for day in range(7):
-        at = NOW + day * DAY
-        with opened(folder, at=at) as lab:
-            for meeting in meetings[5 * day : 5 * day + 5]:
-                events = [event._replace(seq=0, at=at) for event in meeting.events[:60]]
-                captures += len(events)
-                lab.journal.append(events)
-        if day % 2:
+    n_turns = 0
+    with opened(tmp_path / "undisturbed", at=NOW) as undisturbed:
+        for day in range(7):
+            at = NOW + day * DAY
+            of_day = meetings[5 * day : 5 * day + 5]
+            with opened(folder, at=at) as lab:
+                n_turns += _append_meetings(lab, of_day, at)
             assert forked(dying) == -signal.SIGKILL
-            at += LENGTH
-        with opened(folder, at=at) as lab:
-            assert lab.facts.beat().ok
-    with opened(folder, at=at) as lab:
-        assert (
-            sum(event.body["captures"] for event in _events(lab, "extracted"))
-            == captures
-        )
+            with opened(folder, at=at + LENGTH) as lab:
+                n_facts = len(_events(lab, "fact"))
+                assert lab.facts.beat().ok
+                assert len(_events(lab, "fact")) == n_facts, "it was killed too early"
+            _clock(undisturbed).microseconds = at
+            _append_meetings(undisturbed, of_day, at)
+            assert undisturbed.facts.beat().ok
+        expected = _known(undisturbed)
+    with opened(folder, at=at + LENGTH) as lab:
+        assert _known(lab) == expected
+        n_read = sum(event.body["captures"] for event in _events(lab, "extracted"))
+        assert n_read == n_turns
         facts = _events(lab, "fact")
-        assert len(facts) == len({event.id for event in facts}) > 30
-        sources = [event.lineage[0] for event in facts]
-        assert set(sources) <= {
-            event.id for meeting in meetings for event in meeting.events
-        }
+        assert facts, "no heartbeat that was killed had written a fact"
+        assert len(facts) == len({event.id for event in facts})
+        turns = {event.id for meeting in meetings for event in meeting.events[:60]}
+        assert {event.lineage[0] for event in facts} <= turns
         assert lab.facts.beat().ok
         assert len(_events(lab, "fact")) == len(facts)

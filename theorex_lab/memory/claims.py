@@ -57,6 +57,7 @@ _FORMS_OF_BE = frozenset(
     "is are was were be been being am isn't aren't wasn't weren't".split()
 )
 _FORMS_OF_HAVE = frozenset("has have had hasn't haven't".split())
+_FORMS_OF_GET = frozenset("get gets got".split())
 _PAST_FORMS = frozenset({"was", "were", "wasn't", "weren't", "did", "didn't", "had"})
 _IRREGULAR_PASTS = frozenset(
     "took ran wrote found made went gave came saw got sent built broke led left kept"
@@ -318,11 +319,23 @@ def _is_plural_before_verb(tokens: Sequence[str], group: _VerbGroup) -> bool:
     if not is_single or group.end >= len(tokens):
         return False
     word = tokens[group.start].lower()
-    following = tokens[group.end].lower()
+    following = _next_after_adverbs(tokens, group.end)
+    if following in _AUXILIARIES:
+        # "The intermediate results are stored in …".
+        return _is_third_person(word)
     if kinds.get(word) not in (lexicon.WEAK_S, lexicon.MIDDLE_S):
         return False
     is_base = kinds.get(following) in _BASE_FORMS_OF_VERBS
     return is_base and not _is_third_person(following) and not _is_past(following)
+
+
+def _next_after_adverbs(tokens: Sequence[str], start: int) -> str:
+    """Return the first word from `start` on that is no adverb; '' for none."""
+    for token in tokens[start:]:
+        word = token.lower()
+        if word not in _EMPTY_ADVERBS:
+            return word
+    return ""
 
 
 def is_bound(text: str) -> bool:
@@ -502,10 +515,16 @@ def _group_from(tokens: Sequence[str], start: int) -> _VerbGroup:
         is_active_past = not auxiliaries and _is_past(verb)
         is_event = is_past or is_active_past
         return _VerbGroup(start, end + 1, _attribute(verb), is_event)
-    is_have = not _FORMS_OF_HAVE.isdisjoint(auxiliaries)
-    is_be = not _FORMS_OF_BE.isdisjoint(auxiliaries)
-    attribute = "have" if is_have and not is_be else BE
-    return _VerbGroup(start, end, attribute, is_past)
+    return _VerbGroup(start, end, _attribute_of_auxiliaries(auxiliaries), is_past)
+
+
+def _attribute_of_auxiliaries(auxiliaries: Sequence[str]) -> str:
+    """Return the name under which a group without a main verb is compared."""
+    if not _FORMS_OF_BE.isdisjoint(auxiliaries):
+        return BE
+    if auxiliaries and auxiliaries[-1] in _FORMS_OF_GET:
+        return "get"
+    return BE if _FORMS_OF_HAVE.isdisjoint(auxiliaries) else "have"
 
 
 def _may_stand_in_group(token: str) -> bool:
@@ -528,8 +547,8 @@ def _is_main_verb(token: str, auxiliaries: Sequence[str]) -> bool:
     is_be = not _FORMS_OF_BE.isdisjoint(auxiliaries)
     if is_be:
         return kind == lexicon.PARTICIPLE or word in _PLACE_VERBS | _NAME_VERBS
-    is_have = auxiliaries[-1] in _FORMS_OF_HAVE
-    if is_have:
+    if auxiliaries[-1] in _FORMS_OF_HAVE | _FORMS_OF_GET:
+        # "Gets merged" is passive; "gets a task" is not.
         return kind == lexicon.PARTICIPLE
     return True
 

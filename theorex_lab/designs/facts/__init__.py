@@ -49,6 +49,8 @@ KINDS = {
             "valid_from": (TIME, None),
             "valid_to": (TIME, None),
             "noted?": str,
+            "attribute?": str,
+            "value?": str,
             **_ABOUT,
         },
     ),

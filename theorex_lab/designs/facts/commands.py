@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from theorex_lab.core.clock import to_iso
 from theorex_lab.designs.facts import (
     ABSTRACTIONS,
     CATEGORIES,
@@ -562,7 +563,8 @@ def fact_list(entity: str | None, as_of: str | None, everything: bool) -> None:
     With --as-of it lists what was believed at that time: the facts written until then,
     without those that had ended by then.
 
-    JSON: {facts: [{id, entity, fact, category, confidence, status, …}]}
+    JSON: {facts: [{id, entity, fact, attribute, value, category, confidence, status,
+    …}]}
     """
     facts = open_lab().facts
     listed = facts.list(entity, as_of=as_of, active=None if everything else True)
@@ -583,9 +585,13 @@ def _row(fact: Fact) -> str:
 
 
 @command("show")
+@reads_project
 @click.argument("fact_id", metavar="ID")
 def fact_show(fact_id: str) -> None:
-    """It prints the chain of the fact from the oldest one to the newest.
+    """It prints the parts of the fact, then its chain from the oldest to the newest.
+
+    The parts are its subject, what it says of it (the attribute), the value, and the
+    date from which it was known.
 
     JSON: {fact, chain: [{id, fact, status, supersededBy, …}]}
     """
@@ -595,8 +601,19 @@ def fact_show(fact_id: str) -> None:
     document = {**fact.to_dict(), "tier": facts.tier(fact)}
     emit(
         {"fact": document, "chain": [link.to_dict() for link in chain]},
-        "\n".join(map(_row, chain)),
+        "\n".join([*_parts(fact), *map(_row, chain)]),
     )
+
+
+def _parts(fact: Fact) -> list[str]:
+    """Return lines with what a fact is about, what it says of it, and since when."""
+    parts = {
+        "subject": fact.entity,
+        "attribute": fact.attribute,
+        "value": one_row(fact.value),
+        "since": to_iso(fact.at)[:10],
+    }
+    return [f"{name:<16} {value}" for name, value in parts.items() if value]
 
 
 @command("supersede")

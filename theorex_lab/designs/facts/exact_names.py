@@ -21,6 +21,7 @@ _PLACEHOLDER = re.compile(
     """,
     re.VERBOSE,
 )
+_SPACED_PLACEHOLDER = re.compile(r"\s+[<\[].*")
 _METHOD = re.compile(r"^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+")
 _PATH_PARAMETER = re.compile(r"/?\{[^{}]*\}|/?:\w+|/?<[^<>]*>")
 _EXPRESSION = re.compile(r"[=|{}]|\(.")
@@ -66,8 +67,10 @@ def tells_which(name: str) -> bool:
 def _shortened(name: str) -> str:
     """Return a name without methods, parameters, placeholders and folders."""
     name = _METHOD.sub("", name)
-    if name.startswith("/"):
-        return _PATH_PARAMETER.sub("", name)
+    path = name.strip("\"'")
+    if path.startswith("/"):
+        path = _SPACED_PLACEHOLDER.sub("", path)
+        return _PATH_PARAMETER.sub("", path)
     if _EXPRESSION.search(name):
         identifier = _IDENTIFIER.search(name)
         return identifier[0] if identifier else ""

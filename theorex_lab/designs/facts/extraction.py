@@ -12,7 +12,12 @@ from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.facts import signals, writing
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.designs.facts.channels import Channels
-from theorex_lab.designs.facts.reported_changes import StandingFact
+from theorex_lab.designs.facts.facts import Facts
+from theorex_lab.designs.facts.reported_changes import (
+    GONE,
+    GONE_FROM_USE,
+    StandingFact,
+)
 from theorex_lab.designs.facts.standing_facts import standing_facts
 from theorex_lab.designs.facts.subjects import Subject
 from theorex_lab.designs.facts.wishes import (
@@ -51,6 +56,8 @@ _CHECKSUM = re.compile(r"-[0-9a-f]{8}$")  # of a project's name
 # Names a file, a command or a place: of its project.
 _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 _DERIVED = frozenset((FIX_TYPE, AVOID_TYPE, MOMENT_TYPE, "summary", "graduated"))
+_NOTED_SOUND = re.compile(r"\{[a-z]+\}")  # in a transcript: "{vocalsound}"
+_FEWEST_WORDS = 3
 _STATED = 0.8  # the confidence of a statement of a user
 _ANSWERED = 0.7  # and of an agent
 # What a user's sentence does where it may be a statement.
@@ -115,6 +122,8 @@ def facts_stated(home: Home, event: Event) -> Iterator[writing.NewFact]:
     capture = _capture_of(event)
     for number, fact in enumerate(_facts_in(capture, event.kind)):
         entity, project = _placed(home, body.get("project", ""), capture, fact)
+        if _is_end_of_nothing(home, entity, project, fact.text):
+            continue
         yield writing.NewFact(
             entity,
             fact.text,
@@ -130,6 +139,14 @@ def facts_stated(home: Home, event: Event) -> Iterator[writing.NewFact]:
             project=project,
             noted=event.id if event.kind == "observation" else "",
         )
+
+
+def _is_end_of_nothing(home: Home, entity: str, project: str, text: str) -> bool:
+    """Return whether a text says only that a thing is gone that nobody spoke of."""
+    if not GONE.fullmatch(text) or GONE_FROM_USE.fullmatch(text):
+        return False
+    with home.views.reading(Facts) as facts:
+        return not len(facts.active_in((entity, project)))
 
 
 def _capture_of(event: Event) -> Capture:
@@ -222,7 +239,7 @@ def _of_person(
     """Return what a person says of themself or wants, in words that stand alone."""
     text = stated.sentence
     is_worded = capture.speaker == "user" and _LATIN_ONLY.fullmatch(text) is not None
-    if not is_worded and POINTING_BACK.search(text):
+    if not is_worded and not _stands_alone(text):
         return None
     if is_worded and category == "instruction":
         text = standing_wish(text)
@@ -231,6 +248,13 @@ def _of_person(
     if not text:
         return None
     return KnownFact(text, category, stated.confidence)
+
+
+def _stands_alone(text: str) -> bool:
+    """Return whether what others than the user say is understood by itself."""
+    if POINTING_BACK.search(text) or _NOTED_SOUND.search(text):
+        return False
+    return len(text.split()) >= _FEWEST_WORDS
 
 
 def _placed(

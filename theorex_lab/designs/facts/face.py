@@ -35,6 +35,8 @@ class FactOptions(TypedDict, total=False):
     event_id: str | None
     noted: str
     agent: str
+    attribute: str
+    value: str
 
 
 class FactsMemory(DesignApi):

@@ -36,6 +36,8 @@ class Fact(NamedTuple):
         superseded_by: The id of the fact in its place, '' where it ended.
         valid_from: Since when it is true in the world.
         valid_to: Until when it is true in the world.
+        attribute: What it says of its entity: a property or a verb; '' where not read.
+        value: What it says the attribute is.
     """
 
     id: str
@@ -58,6 +60,8 @@ class Fact(NamedTuple):
     event_id: str
     project: str
     agent: str
+    attribute: str = ""
+    value: str = ""
 
     @property
     def active(self) -> bool:
@@ -79,6 +83,8 @@ class Fact(NamedTuple):
             "id": self.id,
             "entity": self.entity,
             "fact": self.text,
+            "attribute": self.attribute or None,
+            "value": self.value or None,
             "category": self.category,
             "confidence": self.confidence,
             "abstractionLevel": self.abstraction,
@@ -125,7 +131,7 @@ class Facts(View):
     """
 
     name = "facts"
-    code = 3
+    code = 4
     kinds = (
         "fact",
         "fact_superseded",
@@ -184,6 +190,8 @@ class Facts(View):
         )
         self.texts.append(body["text"])
         details = {name: body[name] for name in _DETAILS}
+        for name in _READ_PARTS:
+            details[name] = body.get(name, "")
         details["at"] = event.at
         details["event_id"] = event.id
         self.details.append(json.dumps(details))
@@ -275,6 +283,18 @@ class Facts(View):
         rows_in_project: Rows = rows[in_project]
         return rows_in_project
 
+    def active_of_project(self, project: str) -> Rows:
+        """Return the rows of the active facts of all entities in one project."""
+        number = self.projects.find(project)
+        if number is None:
+            return np.empty(0, np.int64)
+        in_project = self.facts["project"] == number
+        is_active = self.facts["superseded_at"] == 0
+        rows: Rows = np.flatnonzero(
+            in_project & is_active,
+        )
+        return rows
+
     def near(self, scope: Scope, text: str) -> list[tuple[str, str]]:
         """Return ids and texts of the active facts of a scope that share words with a text.
 
@@ -340,6 +360,11 @@ _DETAILS = (
     "valid_from",
     "valid_to",
 )
+# What is read from a fact's words; facts of older releases lack it.
+_READ_PARTS = (
+    "attribute",
+    "value",
+)
 _READ = (
     "entity",
     "project",
@@ -404,6 +429,11 @@ def fact_by_id(home: Home, fact_id: str) -> Fact:
         if fact is not None and is_open_to(home, fact):
             return fact
         near = get_close_matches(fact_id, list(view.ids)[-10_000:], 1)
+    if fact is not None:
+        raise InvalidInput(
+            f"got the fact {fact_id!r}, which is of another project; allowed is one of"
+            " this project or of none: call it from the folder of that project"
+        )
     hint = f": the nearest is {near[0]}" if near else ""
     raise InvalidInput(
         f"got the fact {fact_id!r}; allowed is the id of one{hint}; `theorex facts"

@@ -9,14 +9,21 @@ import re
 from collections.abc import Iterator
 
 from theorex_lab.designs.facts import statement_cues as cues
+from theorex_lab.designs.facts.labels import without_label
+from theorex_lab.designs.facts.phrases import is_definite, is_phrase
 from theorex_lab.designs.facts.reported_changes import (
     MOST_WORDS,
     StandingFact,
     reported_change,
 )
-from theorex_lab.designs.facts.subjects import Subject, subject_named
+from theorex_lab.designs.facts.subjects import (
+    Subject,
+    property_and_owner,
+    subject_named,
+)
+from theorex_lab.designs.facts.tautologies import is_tautology
 from theorex_lab.memory.briefing.rule_wording import without_shouting
-from theorex_lab.memory.claims import USE, Clause, clause_of
+from theorex_lab.memory.claims import USE, Clause, clause_of, denies
 from theorex_lab.text import lexicon
 from theorex_lab.text.spoken import Speaker, sentences_of
 from theorex_lab.text.statements import Statement, statements_in
@@ -27,18 +34,16 @@ _MOST_CHARACTERS = 240
 _SCANNED = 4_000  # characters; a longer message is a paste
 _CLOSING = re.compile(r"[.!]?$")
 _CODE = re.compile(r"`[^`]*`")
-_BASE_FORMS = (
-    lexicon.VERB,
-    lexicon.STRONG,
-    lexicon.MIDDLE,
-    lexicon.WEAK,
-)
 # A letter or an exact name.
 _OPENING = re.compile(r"[^\W\d_]|[`@.~/_-]")
 _LABEL = re.compile(r"[^`:]{1,60}:\s")
+# "`a`: the parser reads …", "A case — the parser reads …".
+_LABEL_IN_SUBJECT = re.compile(r":(?:\s|$)|\s[–—-](?:\s|$)")
+_QUOTED_SENTENCE = re.compile(r"`(?:[^`\s]+\s+){6}")
+_ASIDE = re.compile(r"\s[–—-]\s|\s\(")
 _OPEN_ENDS = ("?", ":", ",", ";", "…", "...")
 # Parts two statements, or is what is left of a name that was lost.
-_BROKEN = re.compile(r";\s|``")
+_BROKEN = re.compile(r";\s|``|[✅❌✓✔⇒]|/\[\w+\]|\d\d:\d\d:\d\d")
 _REFUSALS = (
     cues.POINTING,
     cues.PASSING,
@@ -94,23 +99,26 @@ def standing_fact(sentence: str) -> StandingFact | None:
     change = reported_change(text)
     if change is not None:
         return change
-    text = cues.LEFT_OUT.sub("", _without_label(text))
+    text = cues.LEFT_OUT.sub("", without_label(text))
     if not _is_plain(text):
         return None
     clause = clause_of(text)
     if clause is None or not _is_state(clause):
         return None
-    predicate = f"{clause.verb} {clause.rest}"
-    subject = subject_named(clause.subject, predicate)
+    subject = subject_named(
+        clause.subject,
+        f"{clause.verb} {clause.rest}",
+    )
     if subject is None:
         return None
-    if not _tells_something(clause, subject):
+    _, _, predicate = text.partition(clause.verb)
+    if is_tautology(clause, predicate):
+        return None
+    if not _tells_something(clause, subject, predicate):
         return None
     return StandingFact(
         text=_begun_with_capital(text),
         subject=subject,
-        attribute=clause.attribute,
-        value=clause.rest,
     )
 
 
@@ -125,36 +133,13 @@ def _bare(sentence: str) -> str:
     return text[lead_in.end() :]
 
 
-def _without_label(text: str) -> str:
-    """Return "`a`: prints b" as "`a` prints b"."""
-    match = cues.LABELLED.match(text)
-    if match is None:
-        return text
-    first_word, space, rest = match[2].partition(" ")
-    verb = _third_person(first_word.lower())
-    joined = f"{match[1]} {verb}{space}{rest}"
-    clause = clause_of(joined)
-    if clause is None or clause.subject != match[1]:
-        return text
-    return joined
-
-
-def _third_person(word: str) -> str:
-    """Return a verb in its base form in the third person; any other word as it is."""
-    kind = lexicon.word_kinds().get(word)
-    if kind not in _BASE_FORMS or lexicon.singular(word) != word:
-        return word
-    third, _, _ = lexicon.inflections(word)
-    return third
-
-
 def _is_plain(text: str) -> bool:
     """Return whether a text is one statement that points nowhere and will hold."""
     if not _FEWEST_WORDS <= len(text.split()) <= MOST_WORDS:
         return False
     if len(text) > _MOST_CHARACTERS or text.endswith(_OPEN_ENDS):
         return False
-    if _BROKEN.search(text) or _LABEL.match(text):
+    if _is_broken(text) or _LABEL.match(text):
         return False
     if not _OPENING.match(text) or without_shouting(text) != text:
         return False
@@ -162,9 +147,19 @@ def _is_plain(text: str) -> bool:
     return not any(refusal.search(without_code) for refusal in _REFUSALS)
 
 
+def _is_broken(text: str) -> bool:
+    """Return whether a text is two statements, a part of one, or a quotation."""
+    has_open_code = text.count("`") % 2 == 1
+    if has_open_code or _QUOTED_SENTENCE.match(text):
+        return True
+    return _BROKEN.search(text) is not None
+
+
 def _is_state(clause: Clause) -> bool:
     """Return whether a clause says how something is, and not what happened."""
-    if clause.is_order or clause.is_event:
+    if clause.is_order or clause.is_event or is_phrase(clause):
+        return False
+    if _LABEL_IN_SUBJECT.search(clause.subject):
         return False
     predicate = f"{clause.verb} {clause.rest}"
     if cues.OF_TEXTS.match(predicate):
@@ -174,18 +169,32 @@ def _is_state(clause: Clause) -> bool:
     return clause.subject.endswith("s") or not may_be_noun
 
 
-def _tells_something(clause: Clause, subject: Subject) -> bool:
+def _tells_something(clause: Clause, subject: Subject, predicate: str) -> bool:
     """Return whether what is said of a subject is worth a fact."""
-    if cues.EXACT_VALUE.search(clause.rest):
+    main_part, *_ = _ASIDE.split(predicate, maxsplit=1)
+    if cues.EXACT_VALUE.search(main_part):
+        return True
+    property_name, _ = property_and_owner(clause.subject)
+    if property_name and clause.rest[:1].isupper():
         return True
     if not content_words(clause.rest):
         return False
-    if subject.kind == "project":
+    if subject.kind == "project" and not property_name:
         return _uses_named(clause)
-    first_verb, *_ = clause.verb.lower().split()
-    if first_verb not in cues.WEAK_VERBS:
+    if subject.kind == "person" or cues.EXACT_NAME.search(clause.subject):
         return True
-    return cues.EXACT_NAME.search(clause.subject) is not None
+    return is_definite(clause.subject) and _tells_of_ordinary(clause)
+
+
+def _tells_of_ordinary(clause: Clause) -> bool:
+    """Return whether a verb tells much of a thing that ordinary words name.
+
+    What such a thing cannot do is mostly what is to be mended.
+    """
+    first_verb, *_ = clause.verb.lower().split()
+    if first_verb in cues.WEAK_VERBS or denies(clause.verb):
+        return False
+    return "specific" not in clause.rest
 
 
 def _uses_named(clause: Clause) -> bool:

@@ -15,6 +15,7 @@ LEAD_IN = re.compile(
          |right|note|important|currently|now|finally|instead|correction|update|fyi
          |in[ ]fact|in[ ]short|in[ ]summary|as[ ]a[ ]result|overall|essentially)
         \s*[,:]\s+
+      | note[ ](?=`)
       | (?:please[ ])?(?:note|remember|keep[ ]in[ ]mind|mind|mention)[ ]that\s+
       | the[ ](?:key|main)?[ ]?(?:insight|point|thing)[ ]is[ ]that\s+
     )+
@@ -33,7 +34,9 @@ NO_OPENING = frozenset(
     or so yes no not ok okay sure done great perfect good let let's lets please thanks
     do does did is are was were has have had can could should would will may might
     you your you're i i'm i've i'll my me only just even still yet currently perhaps
-    two three four five six maybe probably as to for in on at by with from without during per via
+    two three four five six seven eight nine ten maybe probably empty invalid valid
+    partial malformed unknown single multiple read substitute deep new
+    as to for in on at by with from without during per via
     """.split()
 )
 # Points at something that stands outside the statement.
@@ -42,7 +45,9 @@ POINTING = re.compile(
     \b(?: this(?![ ](?:project|repo|repository|codebase)\b) | these | those | here
       | above | below | aforementioned | the[ ]following | as[ ]follows | the[ ]former
       | the[ ]latter | the[ ]same | that['’]s | that[ ](?:is|was|one)\b | such[ ]as[ ]this
-      | like[ ]so | respective(?:ly)? | both | either | the[ ]other | another | again
+      | like[ ]so | like[ ]us | (?:it|them)(?=\W*$) | none[ ]of[ ]them
+      | that[ ](?:directory|file|folder|path|way|case) | respective(?:ly)? | both
+      | either | the[ ]other | another | again
       | anyway | mentioned | described | shown | listed | discussed | you | your | yours | me
       | my | mine | i | i['’](?:m|ve|ll|d) | please | let['’]?s | let[ ]me
       | the[ ]user(?:['’]s)?(?=[ ](?:want|ask|request|is[ ]asking|said|need|prefer))
@@ -66,11 +71,15 @@ PASSING = re.compile(
       | might | may | will | won['’]t | shall | going[ ]to | plan(?:s|ned)?[ ]to
       | probabl[ey] | likely | seems? | appears? | looks? | suggests? | indicates?
       | perhaps | maybe | assum(?:e|es|ing|ed) | was | were | wasn['’]t | weren['’]t
-      | had | did | didn['’]t | been | error(?:s|ed)? | bug(?:s|gy)? | issues? | problems?
+      | had | did | didn['’]t | been | error(?:s|ed)? | deadlocks? | bug(?:s|gy)?
+      | issues? | problems?
       | crash(?:es|ed)? | wrong(?:ly)? | incorrect(?:ly)? | unused | stale | outdated
       | duplicat(?:e|es|ed|ion) | we['’](?:re|ve|ll|d) | want | wants | let | suspect
       | but | being | (?:is|are)[ ](?!using\b|missing\b|existing\b)[a-z]{2,}ing
       | must[ ]be[ ](?:re\w+|changed|fixed|updated|moved|added|made)
+      | (?:is|are)[ ](?:removed|gone|closed[ ]out)(?=\W*$)
+      | (?:is|are)n['’]t[ ](?:[a-z]+ing|installed|there|set)
+      | tr(?:y|ies)[ ]to | said
       | proposed? | recommend(?:s|ed)? | consider | ideally | out[ ]of[ ]scope | estimated?
     )\b
     """,
@@ -81,18 +90,20 @@ JUDGING = re.compile(
     r"""
     \b(?: good | great | better | best | excellent | perfect(?:ly)? | correct(?:ly)?
       | proper(?:ly)? | clear(?:ly|er)? | important | critical(?:ly)? | crucial
-      | well[- ]\w+ | comprehensive | robust | consistent(?:ly)? | clean(?:er|ly)?
+      | well[- ]\w+ | comprehensive | robust | (?:in)?consistent(?:ly)? | clean(?:er|ly)?
       | appropriate(?:ly)? | useful | helpful | ideal | significant(?:ly)? | solid | nice
       | simple(?:r|st)? | reasonable | sufficient | sensible | accurate(?:ly)? | easy
       | easier | elegant | worth | overkill | acceptable | fine | straightforward
       | idiomatic | honest | genuine | redundant | defensive | unnecessary | unneeded
-      | violat\w+ | coupling | harmless | benign | trivial | subtle | tricky | ugly
+      | needed | the[ ](?:outer|inner) | violat\w+ | coupling | harmless | benign
+      | trivial | subtle | tricky | ugly
       | misleading | confusing | ambigu\w+ | unclear | surprising | prominent | plausible
       | different(?:ly)? | right | urgent | harder | hermetic
       | indirection | clarity | nothing | neither | narrowed | preserved | the[ ]old
       | old[ ]version | the[ ]later | the[ ]reader | fallback[ ]if | worst[ ]case
       | large | huge | small | tiny | fair | strong | weak | risky | tempting | odd
-      | identical | similar | equivalent | analogous | interesting | notable | intentional
+      | checks[ ]out | up-to-date | identical | similar | equivalent | analogous
+      | interesting | notable | intentional
       | safe | sound | minimal | concise | maintainab\w+ | production[- ]ready
     )\b
     """,
@@ -106,11 +117,12 @@ OF_ONE_RUN = re.compile(
     | \blines?[ ]~?\d | :\d+(?:-\d+)?`? | \bL\d+\b | (?<![\w&])\#\d+ | \b[0-9a-f]{7,40}\b
     | \bPRs?\b | \bpull[ ]requests? | \bdiff\b | \bcommits?\b
     | \b(?:phase|step|option|approach|part|round|stage|chunk)[ ](?:\d|[A-D]\b)
-    | \bat[ ]\d{2,}\b | ^/[a-z][\w-]*[ ] | \[\d+/\d+\] | →
+    | \b\d\d:\d\d:\d\d | \bat[ ]\d{2,}\b | ^/[a-z][\w-]*[ ] | \[\d+/\d+\] | →
     | [—–;,][ ](?:so[ ])?(?:inline|remove|use|add|move|keep|drop|rename|make|extract|consider
       |reuse|skip|avoid|replace|delete|check|see)\b
     | (?<![\w.])(?!S3\b)[A-Z]{1,2}\d{1,2}\b | \b[A-Z]-[A-Z]+\d+\b | §
-    | \bthe[ ]changes?\b | \bchanges\b | \brefactor\w* | \bconversation
+    | \bline[ ]count\b | \browid[ ]\d | \bthe[ ]changes?\b | \bchanges\b
+    | \brefactor\w* | \bconversation
     """,
     re.I | re.VERBOSE,
 )
@@ -124,7 +136,7 @@ PASSING_HEADING = re.compile(
       | errors? | failures? | root[ ]cause | cause | what[ ](?:happened|went|i)
       | missing | gaps? | remaining | open | verif\w+ | test[ ]results?
       | testing | status | progress | steps? | action | accomplished | completed
-      | concl\w+ | findings? | review | ideas? | possib\w+ | scenario | simulat\w+
+      | concl\w+ | findings? | review | ideas? | possib\w+ | scenario
       | requirements? | acceptance | context | goal | hypothes\w+ | observations?
     )\b
     """,
@@ -133,10 +145,11 @@ PASSING_HEADING = re.compile(
 # Names that say nothing without what was spoken of before.
 GENERIC_NOUNS = frozenset(
     """
-    ability action addition command advantage agent alternative analysis answer approach
+    ability action addition arg command count stat side param sheet advantage agent
+    alternative analysis answer approach
     argument array aspect assertion assumption author behavior behaviour benefit bit block body
     branch bug bullet call caller case cause challenge change changelog check checklist
-    choice class clause client code column comment commit comparison component concept
+    choice class clause client code column combination comment commit comparison component concept
     concern conclusion condition consequence constant content context copy correction
     count data decision definition description design detail diff difference directory
     doc docs document documentation edge effect element end entry error evidence example exception
@@ -151,7 +164,7 @@ GENERIC_NOUNS = frozenset(
     program project prompt proof property proposal purpose question reason
     reader recommendation record reference regression relationship report request
     requirement response rest result return risk root row rule run sample scenario
-    scope script section sentence sequence session set setting setup shape side
+    scope script section sentence sequence service session set setting setup shape side
     signature situation size snippet solution sort source spec specification
     stage start state statement status step strategy string structure style subject suggestion suite
     summary switch system table target task team template term test text thing time
@@ -165,14 +178,16 @@ CODE_HEADS = frozenset(
     function method struct field class test file command flag directory structure
     handler helper constant variable parameter type interface package endpoint script
     query call loop branch block check guard wrapper hook callback component comment
-    column key string import struct section rule doc
+    column key string import struct section rule doc fixture
     """.split()
 )
 # Verbs by which a text is told of, or one thing is compared with another.
 OF_TEXTS = re.compile(
     r"""
     (?:now[ ]|also[ ]|only[ ]|still[ ])?
-    (?: says? | tells? | claims? | reflects? | match(?:es)? | mentions? | notes? | repeats?
+    (?: says? | knows? | passes?(?=[ ]`(?:true|false|nil|null)`) | gains?
+      | tells? | claims? | reflects? | match(?:es)?
+      | mentions? | notes? | repeats?
       | recurs? | conflates? | pairs? | means? | states? | explains? | describes?
       | discuss(?:es)? | documents? | covers? | tests? | verif(?:y|ies) | asserts?
       | confirms? | proves? | shows? | reads?[ ] (?=["“]) | helps? | makes?[ ]it
@@ -182,7 +197,7 @@ OF_TEXTS = re.compile(
       | (?:do|does|is|are|has|have)[ ]?(?:not|n['’]t|no)[ ]
         (?:have|contain|include|exist|mention|specify|say|handle|cover|match|a|an|the)\b
       | (?:has|have)[ ](?:no|not|nothing|already)\b
-      | (?:is|are)[ ](?:caused|due|about|because|only|also|just|not|now|never|true|false
+      | (?:is|are)[ ](?:documented|caused|due|about|because|only|also|just|not|now|never|true|false
         |part|one|why|what|where|how|enough|there|gone|empty|in|on|at)\b
     )\b
     """,
@@ -252,10 +267,11 @@ REPORTED_CHANGE = re.compile(
     r"""
     (?: (?:i|we)(?:[ ]have|['’]ve)?[ ] )?
     (?P<verb> renamed | moved | switched | migrated | upgraded | downgraded | raised
-      | lowered | increased | reduced | bumped | relocated | replaced ) [ ]
+      | lowered | increased | reduced | bumped | relocated | replaced
+      | (?:changed|updated)(?=[ ].*[ ]from[ ]) ) [ ]
     (?P<subject> (?!from\b|to\b|it\b|this\b|that\b|them\b) \S.{0,60}? ) [ ]
     (?P<link> (?:from[ ]\S.{0,60}?[ ])?to | with | into ) [ ]
-    (?P<value> \S.{0,100} )
+    (?P<value> \S.{0,100} (?<!:) )
     """,
     re.I | re.VERBOSE,
 )
@@ -265,10 +281,16 @@ TOLD_CHANGE = re.compile(
     (?P<subject> \S.{0,60}? ) [ ]
     (?: (?:was|were|is|are|has|have|been|got|now) [ ] )*
     (?P<verb> renamed | moved | switched | migrated | upgraded | downgraded | raised
-      | lowered | increased | reduced | bumped | relocated ) [ ]
+      | lowered | increased | reduced | bumped | relocated
+      | (?:changed|updated)(?=[ ]from[ ]) ) [ ]
     (?: from[ ](?P<old>\S.{0,60}?)[ ] )? (?:to|into) [ ] (?P<value> \S.{0,100} )
     """,
     re.I | re.VERBOSE,
+)
+# A value and the one before it: "Database file: `b.db` (was `a.db`)".
+NOTED_CHANGE = re.compile(
+    r"(?P<subject>[A-Z][a-z]+(?:[ ][a-z]+){1,2}):\s+(?P<value>`[^`]+`)"
+    r"\s+\((?:was|previously|formerly)\s+(?P<old>`[^`]+`)\)"
 )
 # What a thing was given: "Added the `--all` flag to `tasks list`".
 REPORTED_ADDITION = re.compile(
@@ -311,10 +333,12 @@ EXACT_NAME = re.compile(
     """,
     re.VERBOSE,
 )
-# Where in a file something stood, which soon is no longer so.
+# Where in a file something stood, or how long it took, which soon is no longer so.
 POSITION = re.compile(
     r"\s*\((?:see\s+)?(?:`?[\w./-]+:\d[\d,:–-]*`?(?:[,;]\s*|\s+and\s+)?)+\)"
     r"|\s+(?:at|in)\s+`[\w./-]+:\d[\d,:–-]*`"
+    r"|\s*\(~?\d[\d.,–-]*\s*(?:ms|s|seconds|minutes)\)"
+    r"|\s*←.*$"
 )
 # A position within code that names a file: "`search.go:113`".
 POSITION_IN_NAME = re.compile(r"(?<=`)([\w./-]+\.\w+):\d[\d,:–-]*(?=`)")

@@ -11,10 +11,29 @@ from theorex_lab.text import lexicon
 _WORD = re.compile(r"`[^`]+`|[^\s,;:!?\"“”()]+")
 _POSSESSIVE = re.compile(r"(?P<owner>.+?)['’]s\s+(?P<property>.+)")
 _OF = re.compile(r"(?P<property>.+?)\s+(?:of|for|in)\s+(?P<owner>.+)")
-_RELATIVE = frozenset("that which who whose where when if and or to not".split())
-_DETERMINERS = frozenset("the a an our all".split())
+_ABBREVIATION = re.compile(r"[A-Z]{2,}s?")
+_NAMED_BY_MODIFIER = frozenset("endpoint command flag".split())
+_LIVES_IN_CODE = re.compile(
+    r"lives\b.*`",
+)
+# Things that are counted are those of one text: "the four events".
+_COUNTING = frozenset(
+    "one two three four five six seven eight nine ten both other others".split(),
+)
+_PLAIN_NAMES = frozenset("get set check success return find add delete create".split())
+_RELATIVE = frozenset(
+    "+ that which who whose where when if and or to not".split(),
+)
+_DETERMINERS = frozenset(
+    "the a an our all".split(),
+)
 _PRONOUNS = frozenset("it they them he she we you i what there here some any".split())
-_ADVERBS = frozenset("now also only always then still already explicitly not".split())
+_ADVERBS = frozenset(
+    "now also only always then still already explicitly not no longer never".split()
+)
+_PREPOSITIONS = frozenset(
+    "in on at with without for under of from to by per via".split()
+)
 _SHORT_LY = 4  # letters up to which a word in -ly is no adverb
 _VERB_KINDS = (
     lexicon.VERB,
@@ -78,14 +97,43 @@ def subject_named(phrase: str, predicate: str = "") -> Subject | None:
         return _PROJECT
     if not _may_name(words):
         return None
-    if _PERSON.fullmatch(phrase) and cues.OF_PERSONS.match(predicate):
+    if _is_person(phrase, predicate):
         return Subject(phrase, "person")
-    owner = _owner_in(phrase)
+    _, owner = property_and_owner(phrase)
     if owner:
         return subject_named(owner, predicate)
+    n_words = len(words)
+    words = _before_preposition(words)
+    phrase = " ".join(words)
+    lower = phrase.lower().split()
     if cues.EXACT_NAME.search(phrase):
         return _exact_subject(words)
-    return _common_subject(words) or _plural_subject(lower, predicate)
+    named = _common_subject(words)
+    if named is not None:
+        return named
+    return _plural_subject(lower, predicate, is_qualified=len(words) < n_words)
+
+
+def _is_person(phrase: str, predicate: str) -> bool:
+    """Return whether a phrase is a person's name, and no noun with a capital."""
+    if not _PERSON.fullmatch(phrase):
+        return False
+    if not cues.OF_PERSONS.match(predicate):
+        return False
+    if _LIVES_IN_CODE.match(predicate):
+        return False
+    for word in phrase.lower().split():
+        if word in cues.GENERIC_NOUNS or word in lexicon.word_kinds():
+            return False
+    return True
+
+
+def _before_preposition(words: Sequence[str]) -> list[str]:
+    """Return the words that name a thing, without where or of what kind it is."""
+    for index, word in enumerate(words):
+        if index and word.lower() in _PREPOSITIONS:
+            return list(words[:index])
+    return list(words)
 
 
 def _without_adverbs(words: Sequence[str]) -> list[str]:
@@ -131,8 +179,8 @@ def _may_name(words: Sequence[str]) -> bool:
         return False
     if lower[0] in cues.NO_OPENING:
         return False
-    counts_all = lower[0] == "all" and not cues.NO_OPENING.isdisjoint(lower[1:2])
-    if counts_all:
+    is_determined = lower[0] in _DETERMINERS
+    if is_determined and not _COUNTING.isdisjoint(lower[1:2]):
         return False
     return not _begins_with_verb(lower)
 
@@ -150,25 +198,57 @@ def _begins_with_verb(lower: Sequence[str]) -> bool:
     return kind in _BASE_KINDS and has_object
 
 
-def _owner_in(phrase: str) -> str:
-    """Return whose property a phrase names: of "the till's port" the till; else ''."""
-    match = _POSSESSIVE.fullmatch(phrase) or _OF.fullmatch(phrase)
+def property_and_owner(phrase: str) -> tuple[str, str]:
+    """Return a property and whose it is, each '' where a phrase names no property.
+
+    >>> property_and_owner("The till's port"), property_and_owner("The port of the till")
+    (('port', 'The till'), ('The port', 'the till'))
+    """
+    match = _POSSESSIVE.fullmatch(phrase)
+    if match is not None:
+        return match["property"], match["owner"]
+    match = _OF.fullmatch(phrase)
     if match is None:
-        return ""
+        return "", ""
     property_words = _WORD.findall(match["property"])
     last = lexicon.singular(property_words[-1].lower())
     if last in cues.PROPERTIES or last in cues.GENERIC_NOUNS:
-        return match["owner"]
-    return ""
+        return match["property"], match["owner"]
+    return "", ""
 
 
 def _exact_subject(words: Sequence[str]) -> Subject | None:
     """Return the subject that has an exact name: "the `shop list` command"."""
     bare = _without_determiners(words)
-    name = exact_name_in(bare) or " ".join(bare)
+    head = lexicon.singular(bare[-1].lower())
+    if head in cues.EMPTY_HEADS:
+        return None
+    if len(bare) > 1 and _has_only_abbreviations(bare):
+        named = _common_subject(words)
+        return named or Subject(" ".join(_nouns_among(bare)), "thing")
+    name = exact_name_in(bare)
     if not tells_which(name):
         return None
+    if len(bare) == 1 and _is_plain_word(name):
+        return None
     return Subject(name, "thing")
+
+
+def _has_only_abbreviations(words: Sequence[str]) -> bool:
+    """Return whether the only exact names are such as "CLI", "IDs": no name by itself."""
+    for word in words:
+        is_exact = cues.EXACT_NAME.search(word) is not None
+        if is_exact and not _ABBREVIATION.fullmatch(word):
+            return False
+    return True
+
+
+def _is_plain_word(name: str) -> bool:
+    """Return whether an exact name is a word of everyone: `get`, `list`, `type`."""
+    lower = name.lower()
+    if lower in cues.GENERIC_NOUNS:
+        return True
+    return lower in _PLAIN_NAMES
 
 
 def _common_subject(words: Sequence[str]) -> Subject | None:
@@ -178,10 +258,11 @@ def _common_subject(words: Sequence[str]) -> Subject | None:
         return None
     *modifiers, last_noun = nouns
     head = lexicon.singular(last_noun.lower())
-    if head in _NAMELESS_HEADS:
-        return None
     first_word = words[0].lower()
     is_definite = first_word in _DETERMINERS
+    is_modified = is_definite and bool(modifiers)
+    if _is_nameless(head, is_modified=is_modified):
+        return None
     if is_definite and head in cues.ROLES:
         role = " ".join(nouns)
         return Subject(role, "person")
@@ -191,6 +272,13 @@ def _common_subject(words: Sequence[str]) -> Subject | None:
     if not modifiers and _is_proper_name(last_noun):
         return Subject(last_noun, "thing")
     return None
+
+
+def _is_nameless(head: str, *, is_modified: bool) -> bool:
+    """Return whether a noun names nothing: "the fix", and "the endpoint" alone."""
+    if head not in _NAMELESS_HEADS:
+        return False
+    return not is_modified or head not in _NAMED_BY_MODIFIER
 
 
 def _nouns_among(words: Sequence[str]) -> list[str]:
@@ -222,10 +310,13 @@ def _is_proper_name(word: str) -> bool:
     return word[:1].isupper()
 
 
-def _plural_subject(lower: Sequence[str], predicate: str) -> Subject | None:
+def _plural_subject(
+    lower: Sequence[str], predicate: str, *, is_qualified: bool
+) -> Subject | None:
     """Return what a bare plural names where its predicate is exact.
 
-    "Tasks live in `tasks.md`" is understood by itself.
+    "Tasks live in `tasks.md`" is understood by itself, and so is a plural that is
+    qualified: "readers without a card get `Refused`".
     """
     bare = _without_determiners(lower)
     if len(bare) != 1:
@@ -237,6 +328,6 @@ def _plural_subject(lower: Sequence[str], predicate: str) -> Subject | None:
         return None
     if not cues.EXACT_VALUE.search(predicate):
         return None
-    if not _PLACED.match(predicate):
+    if not is_qualified and not _PLACED.match(predicate):
         return None
     return Subject(head, "thing")

@@ -25,6 +25,8 @@ POINTING_BACK = re.compile(
     re.I | re.VERBOSE,
 )
 _OF_THE_USER = re.compile(r"\b(?:me|my|I|i)\b")
+_IN_INFINITIVE = re.compile(r"\bto (?:always|never)\b", re.I)
+_OF_A_RULE = re.compile(r"\brule\b", re.I)
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
 _AFTER_EXPLETIVE = frozenset("seems is makes".split())
 _DEMONSTRATIVES = frozenset("those these that".split())
@@ -37,6 +39,7 @@ _PASSING = re.compile(
       | create[ ]a[ ](?:new[ ])?task | no[ ]code[ ]changes | one[ ]more | this[ ]time
       | the[ ]point | the[ ]latter | the[ ]former | hmm+ | lines?[ ]\d+ )\b
     | ^(?:first|second|third|finally|consider)\b
+    | ^[a-z]+ed\b | ^you[ ]are\b
     | ^ask[ ]questions
     """,
     re.I | re.VERBOSE,
@@ -84,6 +87,9 @@ def standing_wish(sentence: str) -> str:
     >>> standing_wish("never ask me before a test"), standing_wish("always do that")
     ('Never ask the user before a test', '')
     """
+    if _IN_INFINITIVE.search(sentence) and not _OF_A_RULE.search(sentence):
+        # "Change the import to never wait" asks for one piece of work.
+        return ""
     wording = standing_wording(sentence)
     wording = _OF_THE_USER.sub(_as_third_person, wording)
     if not _FEWEST_WORDS <= len(wording.split()) <= _MOST_WORDS:

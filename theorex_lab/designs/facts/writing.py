@@ -24,6 +24,12 @@ from theorex_lab.designs.facts.facts import (
     fact_by_id,
     form_number,
 )
+from theorex_lab.designs.facts.given_up import (
+    TAKING_BACK,
+    gives_up_value,
+    replaces_thing,
+    takes_back,
+)
 from theorex_lab.designs.facts.note_view import tension_event
 from theorex_lab.designs.facts.pairs import (
     CONTRADICTS,
@@ -32,6 +38,13 @@ from theorex_lab.designs.facts.pairs import (
     same_fact,
     signed_tokens,
 )
+from theorex_lab.designs.facts.parts import (
+    PART_CHARACTERS,
+    fact_parts,
+    gives_property_anew,
+    says_again,
+)
+from theorex_lab.designs.facts.reported_changes import GONE
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.assertions import as_statement
@@ -48,7 +61,6 @@ from theorex_lab.text.wording import specifics
 DESCRIPTION_CHARACTERS = 500
 # Kinds of the events that facts are read from.
 CAPTURED = ("prompt", "observation", "turn_ended")
-_GONE = re.compile(r"^\S[^.;]* was removed$")
 _FEWEST_SHARED = 2  # words of two values that tell the same attribute
 _RESTATED = 0.6  # share of the shorter value that both have
 _COMPARED = 64  # newest facts of an entity whose values a new one is compared with
@@ -81,6 +93,8 @@ class NewFact:
         at: When it was learnt; None is now.
         event_id: Of a fact that may be written again without being there twice.
         noted: The id of the note that says it in these words.
+        attribute: What it says of its entity; '' where its words are to be read for it.
+        value: What it says the attribute is.
     """
 
     entity: str
@@ -100,6 +114,8 @@ class NewFact:
     noted: str = ""
     agent: str = "main"
     project: str = ""
+    attribute: str = ""
+    value: str = ""
 
 
 class FactWriteResult(NamedTuple):
@@ -327,8 +343,10 @@ def _body(home: Home, new: NewFact) -> Body:
             f"got {to_iso(begins)} to {to_iso(ends)}; allowed is a beginning before"
             " the end"
         )
+    entity = check_entity(new.entity)
+    attribute, value = _attribute_and_value(entity, text, new)
     return {
-        "entity": check_entity(new.entity),
+        "entity": entity,
         "text": text,
         "category": new.category,
         "confidence": float(new.confidence),
@@ -340,7 +358,18 @@ def _body(home: Home, new: NewFact) -> Body:
         "valid_to": ends,
         "project": new.project,
         "noted": new.noted,
+        "attribute": attribute,
+        "value": value,
     }
+
+
+def _attribute_and_value(entity: str, text: str, new: NewFact) -> tuple[str, str]:
+    """Return what a fact says of its entity: as stated, or as its words are read."""
+    if new.attribute:
+        attribute = kept_text(new.attribute[:PART_CHARACTERS])
+        return attribute, kept_text(new.value[:PART_CHARACTERS])
+    parts = fact_parts(entity, text)
+    return parts.attribute, parts.value
 
 
 def _is_share(value: object) -> bool:
@@ -430,15 +459,41 @@ def _outdated_ids(view: Facts, scope: Scope, body: Body) -> list[str]:
     """
     text = body["text"]
     is_read = _is_read(body)
-    is_gone = is_read and _GONE.search(text) is not None
+    is_gone = is_read and GONE.fullmatch(text) is not None
+    entity, _ = scope
+    parts = fact_parts(entity, text)
     ids: list[str] = []
     for row in view.active_in(scope).tolist()[-_COMPARED:]:
         older = view.texts[row]
-        if (
-            is_gone
-            or gives_new_value(text, older)
-            or (is_read and _restates(text, older))
-        ):
+        if is_gone or _gives_value_anew(text, older):
+            ids.append(view.ids[row])
+            continue
+        older_parts = fact_parts(entity, older)
+        if gives_property_anew(parts, older_parts):
+            ids.append(view.ids[row])
+            continue
+        is_said_again = says_again(parts, older_parts) or _restates(text, older)
+        if is_read and is_said_again:
+            ids.append(view.ids[row])
+    if is_read:
+        ids += _taken_back_ids(view, scope, text)
+    return ids
+
+
+def _gives_value_anew(newer: str, older: str) -> bool:
+    """Return whether a statement gives another value, or names the old one as such."""
+    return gives_new_value(newer, older) or gives_up_value(newer, older)
+
+
+def _taken_back_ids(view: Facts, scope: Scope, text: str) -> list[str]:
+    """Return the facts of a project that are of what is no longer so, or replaced."""
+    if not TAKING_BACK.search(text):
+        return []
+    _, project = scope
+    ids: list[str] = []
+    for row in view.active_of_project(project).tolist():
+        older = view.texts[row]
+        if takes_back(text, older) or replaces_thing(text, older):
             ids.append(view.ids[row])
     return ids
 
