@@ -24,6 +24,7 @@ from theorex_lab.designs.facts import (
 )
 from theorex_lab.designs.facts.facts import Fact, check_home
 from theorex_lab.designs.facts.files import Document, self_documents, write_documents
+from theorex_lab.designs.facts.kept_files import with_last_line_ended
 from theorex_lab.designs.facts.note_view import Note
 from theorex_lab.files.command_line import (
     Command,
@@ -123,7 +124,8 @@ def _rendering(
 
         JSON: {files}
         """
-        files = write_documents(folder, documents(home)).files
+        ended = with_last_line_ended(documents(home))
+        files = write_documents(folder, ended).files
         lines = [f"{count:8d}  {name}" for name, count in files.items()]
         return {"files": files}, "\n".join(lines) or "nothing yet"
 

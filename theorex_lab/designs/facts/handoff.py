@@ -1,0 +1,214 @@
+"""Read and write what a phase of the heartbeat hands over: a block of lines.
+
+A model may have written it, so it is read strictly, and no part of it is ever run:
+
+    === HB-EXTRACT HANDOFF ===
+    Status: ok
+    Summary: extracted 3 facts from 2026-02-24.md (L47->L89)
+    Stats: {"facts_written": 3, "new_watermark": "L89"}
+    Alerts: []
+    === END ===
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.sections import read_sections
+from theorex_lab.files.formats.flat_files import parse_object
+from theorex_lab.text.line import one_line
+
+HANDOFF_PHASES = ("extract", "synthesis", "domains")
+# What is read of a text; a block that begins later is none.
+MOST_HANDOFF_CHARACTERS = 262_144
+_MOST_ITEMS = 50
+_ITEM_CHARACTERS = 500
+_STATS_CHARACTERS = 10_000
+_MOST_VALUE = 2_000  # characters of a value that fills a template
+_LISTS = ("observations", "tensions", "alerts")
+_BEGIN = re.compile(r"^=== HB-([A-Z]{1,32}) HANDOFF ===[ \t]*$", re.M)
+_END = re.compile(r"^=== (?:END|HB-[A-Z]{1,32} HANDOFF) ===[ \t]*$", re.M)
+_FIELD = re.compile(
+    r"^[ \t]*(status|summary|stats|observations|flags|tensions|alerts):", re.M | re.I
+)
+_SLOT = re.compile(r"\{([A-Z]+)\}")
+_NOTHING = ("", "none", "-", "[]")
+_WATERMARK = re.compile(r"L?([0-9]{1,18})")
+
+
+class Handoff(NamedTuple):
+    """What a phase hands over.
+
+    Attributes:
+        status: ok or error.
+        problem: Why it counts as an error although it may say otherwise; '' where it is
+            sound.
+    """
+
+    phase: str = ""
+    status: str = "error"
+    summary: str = ""
+    stats: Mapping[str, Any] = {}
+    observations: Sequence[str] = ()
+    tensions: Sequence[str] = ()
+    alerts: Sequence[str] = ()
+    problem: str = ""
+
+    def to_block(self) -> str:
+        """Return the block, as the document prints it."""
+        lines = [
+            f"=== HB-{self.phase.upper()} HANDOFF ===",
+            f"Status: {self.status}",
+            f"Summary: {self.summary}",
+            f"Stats: {json.dumps(self.stats, ensure_ascii=False)}",
+        ]
+        for name in ("observations", "tensions"):
+            items = getattr(self, name)
+            if items:
+                lines.append(f"{name.title()}:")
+                lines += [f"- {item}" for item in items]
+        lines.append("Alerts:" if self.alerts else "Alerts: []")
+        lines += [f"- {alert}" for alert in self.alerts]
+        return "\n".join([*lines, "=== END ==="])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the block as JSON holds it."""
+        members = self._asdict()
+        for name in _LISTS:
+            members[name] = list(members[name])
+        return members
+
+
+def read_handoff(text: str) -> Handoff | None:
+    r"""Return the first block of a text, None where there is none.
+
+    What cannot be read makes it an error, and never an empty success.
+
+    >>> broken = '=== HB-EXTRACT HANDOFF ===\nStatus: ok\nStats: {"facts_written": 2'
+    >>> read_handoff(f"{broken}\n=== END ===").status
+    'error'
+    """
+    text = text[:MOST_HANDOFF_CHARACTERS]
+    begin = _BEGIN.search(text)
+    if begin is None:
+        return None
+    end = _END.search(text, begin.end())
+    phase = begin[1].lower()
+    if end is None or "END" not in end[0]:
+        return Handoff(
+            phase, problem="got a block without its line === END ===; it was cut off"
+        )
+    return _read_block(phase, text[begin.end() : end.start()])
+
+
+def _read_block(phase: str, block: str) -> Handoff:
+    """Return what the lines of a block say."""
+    _, *parts = _FIELD.split(block)
+    names = [name.lower().replace("flags", "observations") for name in parts[::2]]
+    values = [value.strip() for value in parts[1::2]]
+    fields = dict(zip(names, values, strict=True))
+    problems = [
+        f"got {name} twice; allowed is once" for name in fields if names.count(name) > 1
+    ]
+    status = fields.get("status", "").lower()
+    if status not in ("ok", "error"):
+        shown = one_line(status, 40)
+        problems.append(f"got the status {shown!r}; allowed are ok and error")
+    stats = _stats(fields.get("stats", ""))
+    if stats is None and (status == "ok" or "stats" in fields):
+        shown = one_line(fields.get("stats", ""), 80)
+        problems.append(
+            f"got the stats {shown!r}; allowed is a JSON object on one line"
+        )
+    lists = {name: _items(fields.get(name, "")) for name in _LISTS}
+    return Handoff(
+        phase,
+        "error" if problems else status,
+        one_line(fields.get("summary", ""), _ITEM_CHARACTERS),
+        stats or {},
+        problem="; ".join(problems),
+        **lists,
+    )
+
+
+def _stats(line: str) -> dict[str, Any] | None:
+    """Return the JSON object on a line; None where there is none."""
+    if len(line) > _STATS_CHARACTERS or "\n" in line:
+        return None
+    try:
+        return parse_object(line.encode(errors="replace"))
+    except InvalidInput:
+        return None
+
+
+def _items(text: str) -> tuple[str, ...]:
+    """Return the items of a list: lines, or a JSON list of texts on one line."""
+    lines = _json_texts(text)
+    if lines is None:
+        lines = [line.strip().removeprefix("-") for line in text.splitlines()]
+    items = [one_line(line, _ITEM_CHARACTERS) for line in lines]
+    filled = [item for item in items if item.lower() not in _NOTHING]
+    return tuple(filled[:_MOST_ITEMS])
+
+
+def _json_texts(text: str) -> list[str] | None:
+    """Return the texts of a JSON list; None where it is no such list."""
+    if not text.startswith("[") or len(text) > _STATS_CHARACTERS:
+        return None
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return [str(value) for value in values]
+
+
+def watermark_of(handoff: Handoff) -> int:
+    """Return the watermark of a block, `L89` as the document prints it or 89.
+
+    Raises:
+        InvalidInput: It has none.
+
+    >>> watermark_of(Handoff(stats={"new_watermark": "L89"}))
+    89
+    """
+    stated = handoff.stats.get("new_watermark")
+    match = _WATERMARK.fullmatch(str(stated))
+    if match is None or isinstance(stated, bool):
+        raise InvalidInput(
+            f"got new_watermark {stated!r:.40}; allowed is a number, such as 89 or L89"
+        )
+    return int(match[1])
+
+
+def template_names() -> dict[str, str]:
+    """Return the file of each phase's template, as the document names it."""
+    return {phase: f"HB-{phase.upper()}.md" for phase in HANDOFF_PHASES}
+
+
+def template(phase: str) -> str:
+    """Return what an agent is told that does a phase, with its slots in braces."""
+    texts = read_sections(__file__, "templates.txt")
+    block = texts["handoff"].replace("{PHASE}", phase.upper())
+    stats = dict(line.split(": ", 1) for line in texts["stats"].splitlines())
+    block = block.replace("{STATS}", stats[phase])
+    return f"{texts[phase]}\n\n{block}\n"
+
+
+def filled_template(text: str, values: Mapping[str, str]) -> str:
+    """Return a template with the values in its slots, each on one line.
+
+    A slot that no value is for stays.
+
+    >>> filled_template("Read from {WATERMARK}.", {"WATERMARK": "47"})
+    'Read from 47.'
+    """
+
+    def value_of(slot: re.Match[str]) -> str:
+        value = values.get(slot[1])
+        if value is None:
+            return slot[0]
+        return one_line(value, _MOST_VALUE)
+
+    return _SLOT.sub(value_of, text)

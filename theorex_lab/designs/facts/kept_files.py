@@ -1,0 +1,308 @@
+"""Keep the files of a folder as they were read, and write them back.
+
+An import makes facts and notes of what a file says. What it says beside that (unknown
+members, the order of members, headings, records that could not be read) has no place
+in the memory. So the text of each file is kept too, and an export writes it again with
+what has changed since. The text is derived from the facts that were read from it: where
+one of these is erased, the text goes with it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.designs.facts.folder_json import (
+    FactsDocument,
+    facts_document,
+    in_json,
+    parsed,
+)
+from theorex_lab.memory.contract import Home
+
+# The pattern of its path, its path in the folder, its text.
+FolderFile = tuple[str, str, str]
+_SEGMENT = r"[^/\\\x00-\x1f:]{1,120}"
+_KEPT_PATH = re.compile(
+    rf"(?:life/{_SEGMENT}/{_SEGMENT}|memory(?:/{_SEGMENT}){{0,4}}"
+    rf"|ops/(?:observations|tensions))/{_SEGMENT}\.(?:json|md)|(?:MEMORY|SOUL)\.md"
+)
+# The end of the name of a file that could not be read, where another stands at its path.
+UNREAD = ".unread"
+# What may change of a fact, or of a note, after it was written.
+_FACT_STORY = (
+    "status",
+    "supersededBy",
+    "supersededAt",
+    "supersedes",
+    "accessCount",
+    "lastAccessed",
+)
+_NOTE_STORY = ("status", "fact", "updatedAt")
+
+
+class KeptFile(NamedTuple):
+    """A file as it was read.
+
+    Attributes:
+        path: Its path in the folder, with slashes.
+        ours: The path at which the toolkit itself would write what it says.
+        text: The whole text.
+        digest: The digest of what the toolkit would have written there, '' for nothing.
+        ids: The ids that its records have here, by those that they have in it.
+        lines: The lines that its notes are here, of the page of a day.
+        is_read: Whether it could be read.
+    """
+
+    path: str
+    ours: str
+    text: str
+    digest: str
+    ids: Mapping[str, str]
+    lines: tuple[str, ...]
+    is_read: bool
+
+
+def digest_of(text: str) -> str:
+    """Return the digest of a text, whether its last line is ended or not."""
+    content = text.rstrip("\n").encode("utf-8", "surrogatepass")
+    return sha256(content).hexdigest()
+
+
+def with_last_line_ended(files: Iterable[FolderFile]) -> Iterator[FolderFile]:
+    """Yield files, each with a line break at its end."""
+    for pattern, path, text in files:
+        ended = text.removesuffix("\n")
+        yield pattern, path, f"{ended}\n"
+
+
+def check_kept_path(path: str) -> str:
+    """Return a path that stays inside of an Engram folder.
+
+    Raises:
+        InvalidInput: It does not.
+
+    >>> check_kept_path("life/people/ann/items.json")
+    'life/people/ann/items.json'
+    """
+    parts = path.split("/")
+    if _KEPT_PATH.fullmatch(path) is None or "." in parts or ".." in parts:
+        raise InvalidInput(
+            f"got the path {path!r:.100}; allowed are files below life/, memory/ and"
+            " ops/, MEMORY.md and SOUL.md"
+        )
+    return path
+
+
+def kept_files(home: Home) -> dict[str, KeptFile]:
+    """Return the files that were read, each as it was read last, by their paths."""
+    files: dict[str, KeptFile] = {}
+    for event in home.journal.tail(0, kinds=["file_kept"], projects=home.projects):
+        body = event.body
+        files[body["path"]] = KeptFile(
+            body["path"],
+            body["ours"],
+            body["text"],
+            body["digest"],
+            body["ids"],
+            tuple(body["lines"]),
+            body["is_read"],
+        )
+    return files
+
+
+def with_kept(home: Home, files: Iterable[FolderFile]) -> Iterator[FolderFile]:
+    """Yield the files of an export, each as it was read where it still says the same.
+
+    A file that holds nothing for the memory comes last, as it stood.
+    """
+    by_ours: dict[str, list[KeptFile]] = {}
+    for kept in kept_files(home).values():
+        by_ours.setdefault(kept.ours, []).append(kept)
+    for pattern, path, text in with_last_line_ended(files):
+        originals = by_ours.pop(path, [])
+        if not originals:
+            yield pattern, path, text
+        for number, kept in enumerate(originals):
+            if kept.is_read:
+                restored = _restored(kept, text, is_first=number == 0)
+                yield pattern, kept.path, restored
+            else:
+                yield pattern, path, text
+                yield pattern, f"{kept.path}{UNREAD}", kept.text
+    for originals in by_ours.values():
+        for kept in originals:
+            # An entity that had facts, and has none any more, was archived.
+            if not kept.digest or _is_day(kept.path):
+                yield _pattern_of(kept.path), kept.path, kept.text
+
+
+def _pattern_of(path: str) -> str:
+    """Return how a report names the files of a folder."""
+    folder, _, name = path.rpartition("/")
+    suffix = name.rpartition(".")[2]
+    return f"{folder}/*.{suffix}" if folder else path
+
+
+def _restored(kept: KeptFile, text: str, *, is_first: bool) -> str:
+    """Return the text of a file that was read, with what has changed since."""
+    name = kept.path.rpartition("/")[2]
+    if name == "items.json":
+        return _with_story(kept, text, _facts_now)
+    if kept.path.startswith("ops/") and name != "index.json":
+        return _with_story(kept, text, _note_now)
+    if name == "registry.json":
+        return _with_story(kept, text, _domains_now)
+    if kept.lines or _is_day(kept.path):
+        return _day_now(kept, text, is_first=is_first)
+    return kept.text if kept.digest == digest_of(text) else text
+
+
+def _is_day(path: str) -> bool:
+    return path.startswith("memory/") and not path.startswith("memory/domains/")
+
+
+def _with_story(
+    kept: KeptFile, text: str, now: Callable[[KeptFile, Any, Any], Any]
+) -> str:
+    """Return a JSON file as it was read, where it says what is true now; else renewed."""
+    original = parsed(kept.text)
+    document = now(kept, original, parsed(text))
+    if document == original:
+        return kept.text
+    return f"{in_json(document)}\n"
+
+
+def _facts_now(kept: KeptFile, original: Any, computed: Any) -> Any:
+    """Return an items.json with what became of its facts, and those that are new."""
+    document: FactsDocument = facts_document(original)
+    facts = {fact["id"]: fact for fact in computed["facts"]}
+    records: list[Any] = []
+    written = set[str]()
+    for record in document.records:
+        fact_id = _id_here(kept, record)
+        if fact_id in facts:
+            written.add(fact_id)
+            record = _fact_now(kept, record, facts[fact_id])
+        records.append(record)
+    records += [fact for fact_id, fact in facts.items() if fact_id not in written]
+    return document.with_records(records)
+
+
+def _id_here(kept: KeptFile, record: Any) -> str:
+    """Return the id that a record has here; '' for one that was not read."""
+    if not isinstance(record, dict):
+        return ""
+    return kept.ids.get(str(record.get("id")), "")
+
+
+def _fact_now(
+    kept: KeptFile, record: dict[str, Any], fact: Mapping[str, Any]
+) -> dict[str, Any]:
+    members = _told_on(record, fact, _FACT_STORY)
+    if members["id"] != fact["id"]:
+        members["id"] = fact["id"]
+    for name in ("supersededBy", "supersedes"):
+        members |= {name: _ids_now(kept, members[name])} if name in members else {}
+    return members
+
+
+def _ids_now(kept: KeptFile, stated: Any) -> Any:
+    """Return the ids that stated ones have here."""
+    if isinstance(stated, list):
+        return [kept.ids.get(str(fact_id), fact_id) for fact_id in stated]
+    return kept.ids.get(str(stated), stated)
+
+
+def _told_on(
+    record: Mapping[str, Any], now: Mapping[str, Any], story: Iterable[str]
+) -> dict[str, Any]:
+    """Return a record with what may have changed of it, where its status did.
+
+    A count of uses only grows.
+    """
+    members = dict(record)
+    was = record.get("status") or "active"
+    if record.get("accessCount", 0) != now.get("accessCount", 0):
+        _count_uses(members, now)
+    if was == now["status"]:
+        return members
+    for name in story:
+        value = now.get(name)
+        if value or name in members:
+            members[name] = value
+    return members
+
+
+def _count_uses(members: dict[str, Any], now: Mapping[str, Any]) -> None:
+    """Take over the count of uses where it is higher."""
+    stated = members.get("accessCount")
+    before = stated if isinstance(stated, int) else 0
+    if now.get("accessCount", 0) > before:
+        members["accessCount"] = now["accessCount"]
+        members["lastAccessed"] = now["lastAccessed"]
+
+
+def _note_now(_kept: KeptFile, original: Any, computed: Any) -> Any:
+    """Return a note with what became of it."""
+    if not isinstance(original, dict):
+        return computed
+    was = original.get("status") or "pending"
+    if was == computed["status"]:
+        return original
+    return _told_on(original, computed, _NOTE_STORY)
+
+
+def _domains_now(_kept: KeptFile, original: Any, computed: Any) -> Any:
+    """Return a registry with what the domains are said to be now."""
+    listed = original.get("domains") if isinstance(original, dict) else None
+    if not isinstance(listed, dict):
+        return computed
+    domains = dict(listed)
+    for name, members in computed["domains"].items():
+        stated = listed.get(name)
+        if not isinstance(stated, dict):
+            domains[name] = members
+            continue
+        changed = {}
+        for member, value in members.items():
+            if member in stated or (value and member != "project"):
+                changed[member] = value
+        domains[name] = {**stated, **changed}
+    return {**original, "domains": domains}
+
+
+def _day_now(kept: KeptFile, text: str, *, is_first: bool) -> str:
+    """Return the page of a day with the lines that came to it since."""
+    if not is_first:
+        return kept.text
+    known = Counter(kept.lines)
+    section = ""
+    page = kept.text.removesuffix("\n").split("\n")
+    for line in text.split("\n"):
+        if line.startswith("## "):
+            section = line
+        elif line.startswith("- ") and known[line] > 0:
+            known[line] -= 1
+        elif line.startswith("- "):
+            _add_line(page, section, line)
+    restored = "\n".join(page)
+    return f"{restored}\n" if kept.text.endswith("\n") else restored
+
+
+def _add_line(page: list[str], section: str, line: str) -> None:
+    """Put a line at the end of its section, which is made where it is not there."""
+    if section not in page:
+        page += ["", section, "", line]
+        return
+    end = page.index(section) + 1
+    while end < len(page) and not page[end].startswith("## "):
+        end += 1
+    while not page[end - 1].strip():
+        end -= 1
+    if page[end - 1] == section:
+        page.insert(end, "")
+        end += 1
+    page.insert(end, line)
