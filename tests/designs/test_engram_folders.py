@@ -311,6 +311,8 @@ def test_an_export_carries_the_files_as_they_were_read(tmp_path: Path) -> None:
         with opened(tmp_path / "three") as third:
             told = problems_of(third.import_files(tmp_path / "a", trusted=True))
     written = files_in(tmp_path / "b")
+    # Its one line is a prompt, and an export holds no prompts.
+    del files["memory/agent-main/telegram-77/2026-02-25.md"]
     assert {name: written.get(name) for name in files} == files
     assert "allowed are files below life/" in told
 
