@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.designs.facts.channels import open_projects
 from theorex_lab.designs.facts.writing import (
     DESCRIPTION_CHARACTERS,
     NewFact,
@@ -37,7 +38,7 @@ DOMAIN_TYPES = ("cron-task", "dev-project")
 WRITERS = ("main", "subagent")
 ABOUT = "domain"  # of an event: it says what the domain is
 MANY_DOMAINS = 20  # above which a domain that is added gets a warning
-_MADE_WITH = ("decisions", "status", "changelog")
+NEEDED_FILES = ("decisions", "status", "changelog")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
 _PROPOSAL = re.compile(r"\bPROPOSAL:\s*(\S.*\S|\S)")
 _STALE_DAYS = 7
@@ -141,7 +142,7 @@ class Domain:
         known = {name: body[name] for name in DomainFacts._fields if name in body}
         self.about = self.about._replace(**known)
         if body.get("made"):
-            for file in _MADE_WITH:
+            for file in NEEDED_FILES:
                 self.files.setdefault(file, first_text(self.name, file))
 
     def _write(self, file: str, event: Event) -> None:
@@ -186,7 +187,7 @@ def domains_of(home: Home, *, everywhere: bool = False) -> dict[str, Domain]:
         home: Whose they are.
         everywhere: Return those of all projects.
     """
-    projects = None if everywhere else home.projects
+    projects = None if everywhere else open_projects(home)
     domains: dict[str, Domain] = {}
     for event in home.journal.tail(0, kinds=["domain_written"], projects=projects):
         name = event.body.get("domain", "")

@@ -4,7 +4,13 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
@@ -124,3 +130,30 @@ class FolderNote(_Record):
         Engram's code calls `pattern` what its document calls quality.
         """
         return self.category if self.category in NOTE_CATEGORIES else "quality"
+
+
+def member_problems(
+    model: type[schema.FileRecord], record: dict[str, Any]
+) -> dict[str, str]:
+    """Return what is wrong with each member of a record, by its name.
+
+    >>> member_problems(FolderNote, {"id": "obs-0001", "status": "open"})
+    {'status': "status is 'open'; allowed is one of pending, promoted, archived, resolved"}
+    """
+    try:
+        model.model_validate(record)
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+    else:
+        return {}
+    allowed = {}
+    for key, member in model.model_fields.items():
+        allowed[member.alias or key] = member.description
+    problems: dict[str, str] = {}
+    for fault in faults:
+        name = str(fault["loc"][0])
+        value = record.get(name)
+        problems.setdefault(
+            name, f"{name} is {value!r:.80}; allowed is {allowed[name]}"
+        )
+    return problems

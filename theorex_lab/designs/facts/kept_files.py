@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.designs.facts.channels import open_projects
 from theorex_lab.designs.facts.folder_json import (
     FactsDocument,
     facts_document,
@@ -99,7 +100,9 @@ def check_kept_path(path: str) -> str:
 def kept_files(home: Home) -> dict[str, KeptFile]:
     """Return the files that were read, each as it was read last, by their paths."""
     files: dict[str, KeptFile] = {}
-    for event in home.journal.tail(0, kinds=["file_kept"], projects=home.projects):
+    for event in home.journal.tail(
+        0, kinds=["file_kept"], projects=open_projects(home)
+    ):
         body = event.body
         files[body["path"]] = KeptFile(
             body["path"],
