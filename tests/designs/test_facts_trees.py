@@ -132,4 +132,5 @@ def test_in_a_project_no_files_are_written_since_they_hold_what_is_of_all(
 
 def test_the_command_that_checks(run: Run) -> None:
     run("facts", "write", "--entity", "people/ann", "--fact", "Lives in Bath")
-    assert run("facts", "validate", "--json").json == {"facts": 1, "problems": []}
+    checked = run("facts", "validate", "--json").json
+    assert (checked["facts"], checked["problems"]) == (1, [])

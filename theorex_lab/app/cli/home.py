@@ -383,10 +383,11 @@ def import_(
     it. The memory is then as if it had been there from the first day.
 
     Importing twice imports once. Imported runs of models do not decide where `theorex
-    route` sends a query, unless --trusted is given. An
-    Engram folder (life, memory, ops, MEMORY.md, SOUL.md) is read too, where no
-    facts.jsonl is in it, which holds more; what of it cannot be read is reported, and
-    `export` writes it back as it stood.
+    route` sends a query, unless --trusted is given.
+
+    An Engram folder (life, memory, ops, MEMORY.md, SOUL.md) is read too, unless
+    facts.jsonl is in it, which holds more. What cannot be read is reported, and
+    `export` writes it back as it stood. Domains come in with --trusted alone.
 
     The exit code is 1 where nothing could be read, and with --strict where anything
     could not.

@@ -93,11 +93,13 @@ def _list(home: Home) -> _Output:
 def _show(home: Home, name: str) -> _Output:
     """It prints decisions, workflow, status and changelog.
 
-    JSON: {name, type, description, entity, interval, paused, files: {FILE: text}}
+    JSON: {name, type, description, entity, interval, paused, files: {decisions,
+    workflow, status, changelog}}
     """
     domain = domains.domain_called(home, name)
     parts = [f"[{file}.md]\n{text}" for file, text in domain.files.items()]
-    result = {"name": name, **domain.about._asdict(), "files": dict(domain.files)}
+    texts = {file: domain.files.get(file, "") for file in domains.DOMAIN_FILES}
+    result = {"name": name, **domain.about._asdict(), "files": texts}
     return result, "\n\n".join(parts) or "nothing is written"
 
 
