@@ -109,6 +109,7 @@ def open_projects(home: Home) -> tuple[str, ...] | None:
 
     None stands for all projects.
     """
-    if home.projects is None:
-        return None
-    return ("", *home.projects)
+    project = home.project
+    if project:
+        return ("", project)
+    return None

@@ -139,8 +139,8 @@ class Domain:
             self._write(file, event)
 
     def _describe(self, body: Body) -> None:
-        known = {name: body[name] for name in DomainFacts._fields if name in body}
-        self.about = self.about._replace(**known)
+        members = {name: body[name] for name in DomainFacts._fields if name in body}
+        self.about = self.about._replace(**members)
         if body.get("made"):
             for file in NEEDED_FILES:
                 self.files.setdefault(file, first_text(self.name, file))
@@ -226,11 +226,11 @@ def check_domain(name: str, stated: Mapping[str, Any]) -> DomainFacts:
             f"got the domain {name!r:.100}; allowed are 1 to 64 of a-z 0-9 -, a letter"
             " first"
         )
-    known = {}
+    members = {}
     for member in DomainFacts._fields:
         if stated.get(member) is not None:
-            known[member] = stated[member]
-    about = DomainFacts(**known)
+            members[member] = stated[member]
+    about = DomainFacts(**members)
     check_word("type", about.type, DOMAIN_TYPES)
     if about.entity and about.type != "dev-project":
         raise InvalidInput(

@@ -55,6 +55,7 @@ FOLDERS = (
 _SELF_FILES = ("MEMORY.md", "SOUL.md")
 _INDEXED = {"observations": "obs", "tensions": "tension"}
 _DECODER = json.JSONDecoder()
+_SHOWN_IDS = 20
 _ADVICE = "allow writing there, or work on a copy of the folder"
 
 
@@ -152,18 +153,18 @@ def init_folder(folder: Path) -> dict[str, list[str]]:
         StorageError: Something cannot be made.
     """
     made: list[str] = []
-    kept: list[str] = []
+    old: list[str] = []
     for name in FOLDERS:
         is_there = (folder / name).is_dir()
-        (kept if is_there else made).append(name)
+        (old if is_there else made).append(name)
         _make_folder(folder, name)
     for name, text in _first_files().items():
         is_there = (folder / name).exists()
-        (kept if is_there else made).append(name)
+        (old if is_there else made).append(name)
         if not is_there:
             with writing(folder / name, "choose another folder"):
                 write_atomically(folder / name, text.encode())
-    return {"made": made, "kept": kept}
+    return {"made": made, "kept": old}
 
 
 def _first_files() -> dict[str, str]:
@@ -327,24 +328,44 @@ class _FactsFile:
         if not isinstance(record, dict):
             self._report(where, "it is no object")
             return record
-        members = upgraded(renamed_members(record) if self.mends else record)
-        lacking = [name for name in members if record.get(name) is None]
-        lacking = [name for name in lacking if members[name] is not None]
-        if lacking:
-            self.changes.append(f"{where}: it lacks {', '.join(lacking)}")
-        for name, problem in member_problems(
-            FolderFact, without_nulls(members)
-        ).items():
-            if name in self.mends:
-                self.changes.append(f"{where}: {problem}")
-                members[name] = self.mends[name](members[name])
-            elif name == "id" and self.mends:
-                members["id"] = free_id(f"{slug}-001", taken, self.links)
+        if self.mends:
+            record = renamed_members(record)
+        members = upgraded(record)
+        self._note_lacking(where, record, members)
+        problems = member_problems(FolderFact, without_nulls(members))
+        for name, problem in problems.items():
+            if not self._mend(members, name, slug, taken):
+                self._report(where, problem)
+            elif name == "id":
                 self.changes.append(f"{where}: {problem}; it gets {members['id']}")
             else:
-                self._report(where, problem)
+                self.changes.append(f"{where}: {problem}")
         self._check_id(where, members, taken)
         return members
+
+    def _note_lacking(
+        self, where: str, record: Mapping[str, Any], members: Mapping[str, Any]
+    ) -> None:
+        """Note which members a record lacked."""
+        lacking = []
+        for name, value in members.items():
+            if record.get(name) is None and value is not None:
+                lacking.append(name)
+        if lacking:
+            self.changes.append(f"{where}: it lacks {', '.join(lacking)}")
+
+    def _mend(
+        self, members: dict[str, Any], name: str, slug: str, taken: set[str]
+    ) -> bool:
+        """Mend a member of a record; return whether that can be done."""
+        if name in self.mends:
+            mend = self.mends[name]
+            members[name] = mend(members[name])
+            return True
+        if name == "id" and self.mends:
+            members["id"] = free_id(f"{slug}-001", taken, self.links)
+            return True
+        return False
 
     def _check_id(self, where: str, members: dict[str, Any], taken: set[str]) -> None:
         """Give a record another id where another fact has its own."""
@@ -384,7 +405,7 @@ def _rewrite(file: Path, document: Any) -> None:
     """Replace a file as a whole; what it held first is kept beside it."""
     before = file.with_name(f"{file.name}{BEFORE}")
     with writing(file, _ADVICE):
-        if not before.exists():
+        if file.exists() and not before.exists():
             write_atomically(before, file.read_bytes())
         write_atomically(file, f"{in_json(document)}\n".encode())
 
@@ -395,51 +416,62 @@ def _rewrite(file: Path, document: Any) -> None:
 def _check_notes(folder: Path, check: FolderCheck, *, fix: bool) -> None:
     """Check each note, and whether the indexes list them all."""
     for name, prefix in _INDEXED.items():
-        ids = []
+        note_ids = []
         for file in sorted((folder / "ops" / name).glob(f"{prefix}-*.json")):
-            place = file.relative_to(folder).as_posix()
+            file_name = file.relative_to(folder).as_posix()
             try:
                 raw = without_nulls(parsed(decoded(read_bounded(folder, file))))
                 problems = member_problems(FolderNote, raw)
-                ids.append(str(raw.get("id")))
+                note_ids.append(str(raw.get("id")))
             except InvalidInput as error:
                 problems = {"": str(error)}
             check.files += 1
-            check.problems += [f"{place}: {text}" for text in problems.values()]
-        if ids:
-            _check_index(folder, name, ids, check, fix=fix)
+            for problem in problems.values():
+                check.problems.append(f"{file_name}: {problem}")
+        if note_ids:
+            _check_index(folder, name, note_ids, check, fix=fix)
 
 
 def _check_index(
-    folder: Path, name: str, ids: list[str], check: FolderCheck, *, fix: bool
+    folder: Path, name: str, note_ids: list[str], check: FolderCheck, *, fix: bool
 ) -> None:
     """Check that the index of notes lists these."""
     file = folder / "ops" / name / "index.json"
-    place = file.relative_to(folder).as_posix()
-    index: Any = None
-    if file.is_file():
-        try:
-            index = parsed(decoded(read_bounded(folder, file)))
-        except InvalidInput as error:
-            _note(check, f"{place}: {error}", fix=fix)
-    listed = index.get(name) if isinstance(index, dict) else None
-    known = {str(note_id) for note_id in listed} if isinstance(listed, list) else set()
-    missing = [note_id for note_id in ids if note_id not in known]
+    file_name = file.relative_to(folder).as_posix()
+    try:
+        index = _read_index(folder, file)
+    except InvalidInput as error:
+        index = {}
+        _note(check, f"{file_name}: {error}", fix=fix)
+    listed_ids = _listed_ids(index, name)
+    missing = [note_id for note_id in note_ids if note_id not in listed_ids]
     if not missing:
         return
-    _note(check, f"{place}: it lacks {', '.join(missing[:20])}", fix=fix)
+    shown = ", ".join(missing[:_SHOWN_IDS])
+    _note(check, f"{file_name}: it lacks {shown}", fix=fix)
     if not fix:
         return
-    head = index if isinstance(index, dict) else {}
-    last = max(split_id(note_id)[1] for note_id in ids)
-    document = {**head, name: sorted({*known, *ids}), "lastId": last}
+    last = max(split_id(note_id)[1] for note_id in note_ids)
+    all_ids = sorted({*listed_ids, *note_ids})
     _check_target(folder, file)
-    if file.is_file():
-        _rewrite(file, document)
-    else:
-        with writing(file, _ADVICE):
-            write_atomically(file, f"{in_json(document)}\n".encode())
-    check.written.append(place)
+    _rewrite(file, {**index, name: all_ids, "lastId": last})
+    check.written.append(file_name)
+
+
+def _read_index(folder: Path, file: Path) -> dict[str, Any]:
+    """Return the index of notes; {} where there is none."""
+    if not file.is_file():
+        return {}
+    index = parsed(decoded(read_bounded(folder, file)))
+    return index if isinstance(index, dict) else {}
+
+
+def _listed_ids(index: Mapping[str, Any], name: str) -> set[str]:
+    """Return the ids that an index lists."""
+    note_ids = index.get(name)
+    if not isinstance(note_ids, list):
+        return set()
+    return {str(note_id) for note_id in note_ids}
 
 
 def _check_domains(folder: Path, check: FolderCheck, *, fix: bool) -> None:
@@ -455,11 +487,11 @@ def _check_domains(folder: Path, check: FolderCheck, *, fix: bool) -> None:
             if target.exists():
                 continue
             _check_target(folder, target)
-            place = f"memory/domains/{path.name}/{file}.md"
-            _note(check, f"{place} is missing", fix=fix)
+            file_name = f"memory/domains/{path.name}/{file}.md"
+            _note(check, f"{file_name} is missing", fix=fix)
             if fix:
                 with writing(target, _ADVICE):
                     write_atomically(
                         target, domains.first_text(path.name, file).encode()
                     )
-                check.written.append(place)
+                check.written.append(file_name)

@@ -115,8 +115,8 @@ def _dedup(
     if seeds is not None or text is None or entity is None:
         raise click.UsageError("Give --seed alone, or both --entity and --fact.")
     result = duplicate_of(home, entity, text)
-    known = f"{result['id']} says the same" if result["id"] else "no fact says the same"
-    return result, known
+    says = result["id"] or "no fact"
+    return result, f"{says} says the same"
 
 
 def _seeded(result: dict[str, Any], seeds: str | None) -> _Output:

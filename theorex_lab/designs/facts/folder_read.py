@@ -264,11 +264,11 @@ class _FolderReading:
     def days_here(self) -> dict[tuple[str, str], Counter[str]]:
         """The lines that are here already, by channel and day."""
         days = {}
-        for place, sections in lines_by_day(self.home).items():
+        for channel_and_day, sections in lines_by_day(self.home).items():
             lines = Counter[str]()
             for section in sections.values():
                 lines.update(section)
-            days[place] = lines
+            days[channel_and_day] = lines
         return days
 
     @cached_property
@@ -518,9 +518,8 @@ class _FolderReading:
     ) -> Events:
         """Yield a note, and what became of it."""
         kind, event_id = named
-        known = list(self.home.journal.read(ids=[event_id], erased=True))
-        if known:
-            yield known[0], 1
+        for event in self.home.journal.read(ids=[event_id], erased=True):
+            yield event, 1
             return
         body: Body = {
             "note_id": entry.ids[record.id],
@@ -550,11 +549,11 @@ class _FolderReading:
     # Days
 
     def _day(self, entry: _ReadFile, problems: list[str]) -> Events:
-        place = self._day_place(entry.path.split("/"))
-        day = place.day
-        channel = channel_folder(place.project or self.home.project)
+        day_place = self._day_place(entry.path.split("/"))
+        day = day_place.day
+        channel = channel_folder(day_place.project or self.home.project)
         entry.ours = f"{DAYS}/{channel}/{day}.md"
-        entry.channel = place.project
+        entry.channel = day_place.project
         here = Counter(self.days_here.get((channel, day), {}))
         repeated = Counter[str]()
         for number, section, line in _day_lines(entry.text):
@@ -563,7 +562,7 @@ class _FolderReading:
                 continue
             repeated[line] += 1
             noted = each_noted(
-                problems, [(number, line)], self._said_event, section, place
+                problems, [(number, line)], self._said_event, section, day_place
             )
             for _, event in noted:
                 event_id = derived_event_id(
@@ -664,28 +663,37 @@ class _FolderReading:
             event_id = derived_event_id("engram-domain", name)
             yield self._event("domain_written", body, None, event_id), 1
         text = self._domain_text(entry, name, file)
+        change = self._domain_body(domain, file, text, problems)
+        if change is None:
+            return
+        last_event = domain.last_event if domain else ""
+        event_id = derived_event_id("engram-domain", name, file, last_event, text)
+        written = {"domain": name, "file": file, **change, **source}
+        yield self._event("domain_written", written, None, event_id), 1
+
+    def _domain_body(
+        self,
+        domain: domains.Domain | None,
+        file: str,
+        text: str,
+        problems: list[str],
+    ) -> Body | None:
+        """Return what is written of a domain's file; None where nothing is."""
         here = ""
         if domain is not None:
             here = domain.files.get(file, "").rstrip("\n")
-            if here == text.rstrip("\n"):
-                return
-        adds = bool(here) and text.startswith(f"{here}\n")
-        if here and not adds and not self.replaces:
+        if domain is not None and here == text.rstrip("\n"):
+            return None
+        if here and text.startswith(f"{here}\n"):
+            added = text.removeprefix(here).removeprefix("\n")
+            return {"text": added, "append": True}
+        if here and not self.replaces:
             problems.append(
                 ": it differs from what is here, which stays; `theorex facts domain"
                 " import` lets it take that place"
             )
-            return
-        last_event = domain.last_event if domain else ""
-        event_id = derived_event_id("engram-domain", name, file, last_event, text)
-        body = {
-            "domain": name,
-            "file": file,
-            "text": text.removeprefix(here).removeprefix("\n") if adds else text,
-            "append": adds,
-            **source,
-        }
-        yield self._event("domain_written", body, None, event_id), 1
+            return None
+        return {"text": text, "append": False}
 
     def _domain_text(self, entry: _ReadFile, name: str, file: str) -> str:
         """Return the text of a domain's file, with what our own archives hold of it."""
@@ -724,11 +732,11 @@ class _FolderReading:
     def keep_files(self) -> None:
         """Keep the text of each file that the memory does not hold as it stands."""
         computed = {path: text for _, path, text in documents(self.home)}
-        kept = kept_files(self.home)
+        earlier = kept_files(self.home)
         events: list[tuple[Event, int]] = []
         for file in self.files:
-            known = kept.get(file.path)
-            is_known = known is not None and known.text == file.text
+            before = earlier.get(file.path)
+            is_known = before is not None and before.text == file.text
             text = computed.get(file.ours)
             if not is_known and self._is_worth_keeping(file, text):
                 events.append((self._kept_event(file, text), 0))
@@ -748,6 +756,10 @@ class _FolderReading:
             return True
         if computed.rstrip("\n") == file.text.rstrip("\n"):
             return False
+        return self._stands_for_all(file, computed)
+
+    def _stands_for_all(self, file: _ReadFile, computed: str) -> bool:
+        """Return whether all that the memory says at a file's place is from the file."""
         reader = _reader_of(file.path.split("/"))
         if reader == "note":
             return file.ours == file.path
@@ -755,10 +767,10 @@ class _FolderReading:
             name = file.path.removesuffix(".md")
             lines = {line.rstrip() for line in notes.self_lines(self.home, name)}
             return lines == set(_self_lines(name, file.text))
-        if is_summary:
+        if file.path.endswith("/summary.md"):
             facts = facts_of(self.home, self._entity_of(file), active=None)
-            ids = set(self.ids.values())
-            return all(fact.id in ids for fact in facts)
+            fact_ids = {fact.id for fact in facts}
+            return fact_ids <= set(self.ids.values())
         if file.path.endswith("/index.json"):
             return _registered_ids(file.text) == _registered_ids(computed)
         return True
@@ -796,10 +808,10 @@ class _FolderReading:
 
     def keep_channels(self) -> None:
         """Make a channel of each chat whose days were read, so that it is isolated."""
-        known = channels.silos(self.home)
+        silos = channels.silos(self.home)
         for name in dict.fromkeys(file.channel for file in self.files):
             match = _CHAT.fullmatch(name)
-            if match and name not in known:
+            if match and name not in silos:
                 channels.add_channel(self.home, match[1], match[2], group=True)
 
     def _lineage(self, file: _ReadFile) -> list[str]:
@@ -820,13 +832,16 @@ class _FolderReading:
         by_id: Mapping[str, Event] = {
             event.id: event for event in self.home.journal.read(ids=file.event_ids)
         }
-        own = [day_line(by_id[key], settings) for key in file.event_ids if key in by_id]
-        lines = [line for line in own if line]
+        lines = []
+        for event_id in file.event_ids:
+            line = day_line(by_id[event_id], settings) if event_id in by_id else None
+            if line:
+                lines.append(line)
         _, channel, day = file.ours.rsplit("/", 2)
         here = self.days_here.get((channel, day.removesuffix(".md")), Counter())
-        for _, _, line in _day_lines(file.text):
-            if line in here:
-                lines.append(line)
+        for _, _, stated in _day_lines(file.text):
+            if stated in here:
+                lines.append(stated)
         return lines
 
 
@@ -879,5 +894,8 @@ def _registered_ids(text: str) -> list[str]:
         return []
     if not isinstance(document, dict):
         return []
-    lists = [value for value in document.values() if isinstance(value, list)]
-    return [str(note_id) for note_ids in lists for note_id in note_ids]
+    all_ids: list[str] = []
+    for note_ids in document.values():
+        if isinstance(note_ids, list):
+            all_ids += map(str, note_ids)
+    return all_ids

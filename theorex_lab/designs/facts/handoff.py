@@ -26,6 +26,7 @@ MOST_HANDOFF_CHARACTERS = 262_144
 _MOST_ITEMS = 50
 _ITEM_CHARACTERS = 500
 _STATS_CHARACTERS = 10_000
+_SHOWN = 80
 _MOST_VALUE = 2_000  # characters of a value that fills a template
 _LISTS = ("observations", "tensions", "alerts")
 _BEGIN = re.compile(r"^=== HB-([A-Z]{1,32}) HANDOFF ===[ \t]*$", re.M)
@@ -109,28 +110,42 @@ def _read_block(phase: str, block: str) -> Handoff:
     names = [name.lower().replace("flags", "observations") for name in parts[::2]]
     values = [value.strip() for value in parts[1::2]]
     fields = dict(zip(names, values, strict=True))
-    problems = [
-        f"got {name} twice; allowed is once" for name in fields if names.count(name) > 1
-    ]
-    status = fields.get("status", "").lower()
-    if status not in ("ok", "error"):
-        shown = one_line(status, 40)
-        problems.append(f"got the status {shown!r}; allowed are ok and error")
-    stats = _stats(fields.get("stats", ""))
-    if stats is None and (status == "ok" or "stats" in fields):
-        shown = one_line(fields.get("stats", ""), 80)
-        problems.append(
-            f"got the stats {shown!r}; allowed is a JSON object on one line"
-        )
+    problems = _problems_of(names, fields)
     lists = {name: _items(fields.get(name, "")) for name in _LISTS}
+    status = fields.get("status", "").lower()
     return Handoff(
         phase,
         "error" if problems else status,
         one_line(fields.get("summary", ""), _ITEM_CHARACTERS),
-        stats or {},
+        _stats(fields.get("stats", "")) or {},
         problem="; ".join(problems),
         **lists,
     )
+
+
+def _problems_of(names: Sequence[str], fields: Mapping[str, str]) -> list[str]:
+    """Return what is wrong with the fields of a block.
+
+    Args:
+        names: The names of the fields, as they stand there.
+        fields: The values by name.
+    """
+    problems = []
+    for name in fields:
+        if names.count(name) > 1:
+            problems.append(f"got {name} twice; allowed is once")
+    status = fields.get("status", "").lower()
+    if status not in ("ok", "error"):
+        shown = one_line(status, _SHOWN)
+        problems.append(f"got the status {shown!r}; allowed are ok and error")
+    stats = fields.get("stats", "")
+    needs_stats = status == "ok" or "stats" in fields
+    if needs_stats and _stats(stats) is None:
+        shown = one_line(stats, _SHOWN)
+        problems.append(
+            f"got the stats {shown!r}; allowed is a JSON object on one line"
+        )
+    return problems
 
 
 def _stats(line: str) -> dict[str, Any] | None:

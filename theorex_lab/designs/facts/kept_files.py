@@ -122,24 +122,37 @@ def with_kept(home: Home, files: Iterable[FolderFile]) -> Iterator[FolderFile]:
     A file that holds nothing for the memory comes last, as it stood.
     """
     by_ours: dict[str, list[KeptFile]] = {}
-    for kept in kept_files(home).values():
-        by_ours.setdefault(kept.ours, []).append(kept)
+    for original in kept_files(home).values():
+        by_ours.setdefault(original.ours, []).append(original)
     for pattern, path, text in with_last_line_ended(files):
         originals = by_ours.pop(path, [])
         if not originals:
             yield pattern, path, text
-        for number, kept in enumerate(originals):
-            if kept.is_read:
-                restored = _restored(kept, text, is_first=number == 0)
-                yield pattern, kept.path, restored
-            else:
-                yield pattern, path, text
-                yield pattern, f"{kept.path}{UNREAD}", kept.text
+        for number, original in enumerate(originals):
+            computed = (pattern, path, text)
+            yield from _with_original(original, computed, is_first=number == 0)
     for originals in by_ours.values():
-        for kept in originals:
-            # An entity that had facts, and has none any more, was archived.
-            if not kept.digest or _is_day(kept.path):
-                yield _pattern_of(kept.path), kept.path, kept.text
+        yield from _left_alone(originals)
+
+
+def _with_original(
+    original: KeptFile, computed: FolderFile, *, is_first: bool
+) -> Iterator[FolderFile]:
+    """Yield a file as it was read, or beside it where it could not be."""
+    pattern, _, text = computed
+    if original.is_read:
+        yield pattern, original.path, _restored(original, text, is_first=is_first)
+        return
+    yield computed
+    yield pattern, f"{original.path}{UNREAD}", original.text
+
+
+def _left_alone(originals: Iterable[KeptFile]) -> Iterator[FolderFile]:
+    """Yield the files at whose places the memory has nothing to say."""
+    for original in originals:
+        # An entity that had facts, and has none any more, was archived.
+        if not original.digest or _is_day(original.path):
+            yield _pattern_of(original.path), original.path, original.text
 
 
 def _pattern_of(path: str) -> str:
@@ -149,18 +162,18 @@ def _pattern_of(path: str) -> str:
     return f"{folder}/*.{suffix}" if folder else path
 
 
-def _restored(kept: KeptFile, text: str, *, is_first: bool) -> str:
+def _restored(file: KeptFile, text: str, *, is_first: bool) -> str:
     """Return the text of a file that was read, with what has changed since."""
-    name = kept.path.rpartition("/")[2]
+    name = file.path.rpartition("/")[2]
     if name == "items.json":
-        return _with_story(kept, text, _facts_now)
-    if kept.path.startswith("ops/") and name != "index.json":
-        return _with_story(kept, text, _note_now)
+        return _with_story(file, text, _facts_now)
+    if file.path.startswith("ops/") and name != "index.json":
+        return _with_story(file, text, _note_now)
     if name == "registry.json":
-        return _with_story(kept, text, _domains_now)
-    if kept.lines or _is_day(kept.path):
-        return _day_now(kept, text, is_first=is_first)
-    return kept.text if kept.digest == digest_of(text) else text
+        return _with_story(file, text, _domains_now)
+    if file.lines or _is_day(file.path):
+        return _day_now(file, text, is_first=is_first)
+    return file.text if file.digest == digest_of(text) else text
 
 
 def _is_day(path: str) -> bool:
@@ -168,55 +181,55 @@ def _is_day(path: str) -> bool:
 
 
 def _with_story(
-    kept: KeptFile, text: str, now: Callable[[KeptFile, Any, Any], Any]
+    file: KeptFile, text: str, now: Callable[[KeptFile, Any, Any], Any]
 ) -> str:
     """Return a JSON file as it was read, where it says what is true now; else renewed."""
-    original = parsed(kept.text)
-    document = now(kept, original, parsed(text))
+    original = parsed(file.text)
+    document = now(file, original, parsed(text))
     if document == original:
-        return kept.text
+        return file.text
     return f"{in_json(document)}\n"
 
 
-def _facts_now(kept: KeptFile, original: Any, computed: Any) -> Any:
+def _facts_now(file: KeptFile, original: Any, computed: Any) -> Any:
     """Return an items.json with what became of its facts, and those that are new."""
     document: FactsDocument = facts_document(original)
     facts = {fact["id"]: fact for fact in computed["facts"]}
     records: list[Any] = []
     written = set[str]()
     for record in document.records:
-        fact_id = _id_here(kept, record)
+        fact_id = _id_here(file, record)
         if fact_id in facts:
             written.add(fact_id)
-            record = _fact_now(kept, record, facts[fact_id])
+            record = _fact_now(file, record, facts[fact_id])
         records.append(record)
     records += [fact for fact_id, fact in facts.items() if fact_id not in written]
     return document.with_records(records)
 
 
-def _id_here(kept: KeptFile, record: Any) -> str:
+def _id_here(file: KeptFile, record: Any) -> str:
     """Return the id that a record has here; '' for one that was not read."""
     if not isinstance(record, dict):
         return ""
-    return kept.ids.get(str(record.get("id")), "")
+    return file.ids.get(str(record.get("id")), "")
 
 
 def _fact_now(
-    kept: KeptFile, record: dict[str, Any], fact: Mapping[str, Any]
+    file: KeptFile, record: dict[str, Any], fact: Mapping[str, Any]
 ) -> dict[str, Any]:
     members = _told_on(record, fact, _FACT_STORY)
     if members["id"] != fact["id"]:
         members["id"] = fact["id"]
     for name in ("supersededBy", "supersedes"):
-        members |= {name: _ids_now(kept, members[name])} if name in members else {}
+        members |= {name: _ids_now(file, members[name])} if name in members else {}
     return members
 
 
-def _ids_now(kept: KeptFile, stated: Any) -> Any:
+def _ids_now(file: KeptFile, stated: Any) -> Any:
     """Return the ids that stated ones have here."""
     if isinstance(stated, list):
-        return [kept.ids.get(str(fact_id), fact_id) for fact_id in stated]
-    return kept.ids.get(str(stated), stated)
+        return [file.ids.get(str(fact_id), fact_id) for fact_id in stated]
+    return file.ids.get(str(stated), stated)
 
 
 def _told_on(
@@ -248,7 +261,7 @@ def _count_uses(members: dict[str, Any], now: Mapping[str, Any]) -> None:
         members["lastAccessed"] = now["lastAccessed"]
 
 
-def _note_now(_kept: KeptFile, original: Any, computed: Any) -> Any:
+def _note_now(_file: KeptFile, original: Any, computed: Any) -> Any:
     """Return a note with what became of it."""
     if not isinstance(original, dict):
         return computed
@@ -258,7 +271,7 @@ def _note_now(_kept: KeptFile, original: Any, computed: Any) -> Any:
     return _told_on(original, computed, _NOTE_STORY)
 
 
-def _domains_now(_kept: KeptFile, original: Any, computed: Any) -> Any:
+def _domains_now(_file: KeptFile, original: Any, computed: Any) -> Any:
     """Return a registry with what the domains are said to be now."""
     listed = original.get("domains") if isinstance(original, dict) else None
     if not isinstance(listed, dict):
@@ -277,22 +290,22 @@ def _domains_now(_kept: KeptFile, original: Any, computed: Any) -> Any:
     return {**original, "domains": domains}
 
 
-def _day_now(kept: KeptFile, text: str, *, is_first: bool) -> str:
+def _day_now(file: KeptFile, text: str, *, is_first: bool) -> str:
     """Return the page of a day with the lines that came to it since."""
     if not is_first:
-        return kept.text
-    known = Counter(kept.lines)
+        return file.text
+    lines_of_page = Counter(file.lines)
     section = ""
-    page = kept.text.removesuffix("\n").split("\n")
+    page = file.text.removesuffix("\n").split("\n")
     for line in text.split("\n"):
         if line.startswith("## "):
             section = line
-        elif line.startswith("- ") and known[line] > 0:
-            known[line] -= 1
+        elif line.startswith("- ") and lines_of_page[line] > 0:
+            lines_of_page[line] -= 1
         elif line.startswith("- "):
             _add_line(page, section, line)
     restored = "\n".join(page)
-    return f"{restored}\n" if kept.text.endswith("\n") else restored
+    return f"{restored}\n" if file.text.endswith("\n") else restored
 
 
 def _add_line(page: list[str], section: str, line: str) -> None:
