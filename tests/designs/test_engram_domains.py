@@ -349,8 +349,10 @@ def test_the_weekly_page_is_kept_as_text_and_goes_with_what_it_shows(
     first = run(*home, *summary, "--week", "2026-03-05").json
     assert (first["week"], last["week"]) == ("2026-03-02", "2026-03-09")
     assert first["text"].startswith("# ann\n\nLives in Bath.\n\n## Current (Hot)")
+    assert "- New: Lives in Bath (2026-03-01, ann-001)" in first["text"]
     assert "tea" not in first["text"]
-    assert "tea" in last["text"]
+    new = "## This Week\n\n- New: Prefers tea over coffee (2026-03-04, ann-002)\n"
+    assert new in last["text"]
     missing = run(*home, *summary, "--week", "2026-01-01")
     assert "the weeks of people/ann are 2026-03-02, 2026-03-09" in missing.err
     assert "allowed is a day" in run(*home, *summary, "--week", "soon").err
@@ -358,6 +360,27 @@ def test_the_weekly_page_is_kept_as_text_and_goes_with_what_it_shows(
     run(*home, "erase", facts["fact"]["event"])
     gone = run(*home, *summary, "--week")
     assert (gone.code, "Bath" in gone.out + gone.err) == (1, False)
+
+
+def test_the_weekly_page_tells_what_was_replaced_and_what_lies_idle(
+    tmp_path: Path, run: Run
+) -> None:
+    home = ("--home", str(tmp_path / "home"))
+    write = ("facts", "write", "--entity", "people/ann", "--fact")
+    run(*home, "--now", "2026-03-03T09:00:00Z", *write, "Lives in Bath")
+    moved = ("Ann moved to York", "--supersedes", "ann-001")
+    run(*home, "--now", "2026-03-04T09:00:00Z", *write, *moved)
+    pages = []
+    for day in ("2026-03-09", "2026-03-16", "2026-05-04"):
+        run(*home, "--now", f"{day}T09:00:00Z", "facts", "heartbeat", "--once")
+        page = run(*home, "facts", "summary", "people/ann", "--week", day)
+        pages.append(page.out)
+    changed = (
+        "- Changed: Ann moved to York (2026-03-04, ann-002); before: Lives in Bath"
+    )
+    assert changed in pages[0]
+    assert "Nothing was learnt of it this week" in pages[1]
+    assert "Nothing of it was used since 2026-03-04" in pages[2]
 
 
 # The three options

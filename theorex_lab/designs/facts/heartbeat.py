@@ -21,7 +21,8 @@ from theorex_lab.designs.facts.facts import Facts, check_home, facts_of
 from theorex_lab.designs.facts.handoff import Handoff
 from theorex_lab.designs.facts.notes import alerts as note_alerts
 from theorex_lab.designs.facts.settings import fact_settings
-from theorex_lab.designs.facts.summaries import local_day, summary
+from theorex_lab.designs.facts.summaries import local_day
+from theorex_lab.designs.facts.weekly import weekly_text
 from theorex_lab.evolution.lease import LeaseHolder, leased
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
@@ -251,8 +252,9 @@ def _unsummed(home: Home) -> Iterator[Event]:
         event_id = derived_event_id("summarized", entity, week)
         if home.journal.read(ids=[event_id], erased=True):
             continue
-        facts = facts_of(home, entity)
-        page = summary(entity, facts, now, settings)
+        all_facts = facts_of(home, entity, active=None)
+        facts = [fact for fact in all_facts if fact.active]
+        page = weekly_text(home, entity, all_facts)
         body = {
             "entity": entity,
             "week": week,
@@ -261,7 +263,7 @@ def _unsummed(home: Home) -> Iterator[Event]:
             "text": page,
         }
         # Where a fact is erased, the page that shows it goes too.
-        lineage = [fact.event_id for fact in facts]
+        lineage = [fact.event_id for fact in all_facts]
         yield new_event(
             "summarized",
             body,

@@ -1,12 +1,25 @@
-"""Show the page of an entity as the heartbeat wrote it in a week."""
+"""Write the page of an entity for a week, and show it again.
 
+It is the entity's page, with what was learnt and what was replaced in the week.
+"""
+
+from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import NamedTuple
 
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.facts.channels import open_projects
+from theorex_lab.designs.facts.facts import Fact
+from theorex_lab.designs.facts.settings import fact_settings
+from theorex_lab.designs.facts.summaries import summary
 from theorex_lab.designs.facts.writing import check_entity
 from theorex_lab.memory.contract import Home
+from theorex_lab.text.line import one_line
+
+_DAYS = 7
+_MOST_LINES = 50  # of what was learnt in a week
+_LINE_CHARACTERS = 240
 
 
 class WeeklyPage(NamedTuple):
@@ -66,3 +79,51 @@ def _monday(day: str) -> str:
             f"got the week {day!r:.40}; allowed is a day such as 2026-03-02"
         ) from error
     return (stated - timedelta(days=stated.weekday())).isoformat()
+
+
+def weekly_text(home: Home, entity: str, facts: Iterable[Fact]) -> str:
+    """Return the page of an entity with what happened in the last seven days.
+
+    Args:
+        home: Whose entity it is.
+        entity: The entity.
+        facts: All its facts, those that were replaced too.
+    """
+    all_facts = list(facts)
+    now = home.clock.now()
+    active = [fact for fact in all_facts if fact.active]
+    page = summary(entity, active, now, fact_settings(home))
+    lines = _week_lines(all_facts, now - _DAYS * MICROSECONDS_PER_DAY)
+    if not lines:
+        lines = ["Nothing was learnt of it this week, and nothing was replaced."]
+    n_more = len(lines) - _MOST_LINES
+    if n_more > 0:
+        lines[_MOST_LINES:] = [f"- {n_more} more"]
+    head, _, footer = page.rstrip("\n").rpartition("\n")
+    parts = [head.rstrip("\n"), "", "## This Week", "", *lines, "", footer, ""]
+    return "\n".join(parts)
+
+
+def _week_lines(facts: list[Fact], since: int) -> list[str]:
+    """Return what was learnt, and what was replaced or ended, since a time (µs)."""
+    by_id = {fact.id: fact for fact in facts}
+    lines = []
+    for fact in facts:
+        if fact.active and fact.at >= since and not fact.supersedes:
+            lines.append(f"- New: {_shown(fact)}")
+    for fact in facts:
+        if fact.superseded_at is None or fact.superseded_at < since:
+            continue
+        successor = by_id.get(fact.superseded_by)
+        if successor is None:
+            lines.append(f"- No longer: {_shown(fact)}")
+        else:
+            lines.append(f"- Changed: {_shown(successor)}; before: {_shown(fact)}")
+    return lines
+
+
+def _shown(fact: Fact) -> str:
+    """Return a fact on one line, with its day."""
+    text = one_line(fact.text, _LINE_CHARACTERS)
+    day = to_iso(fact.at)[:10]
+    return f"{text} ({day}, {fact.id})"
