@@ -45,7 +45,11 @@ from theorex_lab.designs.facts.folder_json import (
     upgraded,
 )
 from theorex_lab.designs.facts.folder_records import FolderFact, FolderNote
-from theorex_lab.designs.facts.kept_files import check_kept_path, digest_of, kept_files
+from theorex_lab.designs.facts.kept_files import (
+    check_kept_path,
+    page_digest,
+    kept_files,
+)
 from theorex_lab.designs.facts.note_view import Notes
 from theorex_lab.designs.facts.pairs import fact_hash, same_fact
 from theorex_lab.designs.facts.settings import fact_settings
@@ -776,7 +780,7 @@ class _FolderReading:
         return True
 
     def _erased_folders(self) -> set[str]:
-        """Return the folders of entities of which something was erased here."""
+        """Return the folders of entities that lost something by an erasure here."""
         return {
             file.path.rpartition("/")[0]
             for file in self.files
@@ -792,7 +796,7 @@ class _FolderReading:
             "path": check_kept_path(file.path),
             "ours": file.ours,
             "text": file.text,
-            "digest": "" if computed is None else digest_of(computed),
+            "digest": "" if computed is None else page_digest(computed),
             "ids": file.ids,
             "lines": self._lines_of(file),
             "is_read": file.is_read,
@@ -800,7 +804,7 @@ class _FolderReading:
         event_id = derived_event_id(
             "engram-file",
             file.path,
-            digest_of(file.text),
+            page_digest(file.text),
             self.home.journal.last_seq(),
         )
         lineage = self._lineage(file)

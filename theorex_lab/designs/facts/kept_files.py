@@ -66,7 +66,7 @@ class KeptFile(NamedTuple):
     is_read: bool
 
 
-def digest_of(text: str) -> str:
+def page_digest(text: str) -> str:
     """Return the digest of a text, whether its last line is ended or not."""
     content = text.rstrip("\n").encode("utf-8", "surrogatepass")
     return sha256(content).hexdigest()
@@ -173,7 +173,7 @@ def _restored(file: KeptFile, text: str, *, is_first: bool) -> str:
         return _with_story(file, text, _domains_now)
     if file.lines or _is_day(file.path):
         return _day_now(file, text, is_first=is_first)
-    return file.text if file.digest == digest_of(text) else text
+    return file.text if file.digest == page_digest(text) else text
 
 
 def _is_day(path: str) -> bool:
