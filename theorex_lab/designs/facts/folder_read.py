@@ -47,8 +47,8 @@ from theorex_lab.designs.facts.folder_json import (
 from theorex_lab.designs.facts.folder_records import FolderFact, FolderNote
 from theorex_lab.designs.facts.kept_files import (
     check_kept_path,
-    page_digest,
     kept_files,
+    page_digest,
 )
 from theorex_lab.designs.facts.note_view import Notes
 from theorex_lab.designs.facts.pairs import fact_hash, same_fact

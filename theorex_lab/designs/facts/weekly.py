@@ -20,6 +20,7 @@ from theorex_lab.text.line import one_line
 _DAYS = 7
 _MOST_LINES = 50  # of what was learnt in a week
 _LINE_CHARACTERS = 240
+_NAMED_IDS = 3
 
 
 class WeeklyPage(NamedTuple):
@@ -95,7 +96,7 @@ def weekly_text(home: Home, entity: str, facts: Iterable[Fact]) -> str:
     page = summary(entity, active, now, fact_settings(home))
     lines = _week_lines(all_facts, now - _DAYS * MICROSECONDS_PER_DAY)
     if not lines:
-        lines = ["Nothing was learnt of it this week, and nothing was replaced."]
+        lines = ["Nothing is new, and nothing was replaced."]
     n_more = len(lines) - _MOST_LINES
     if n_more > 0:
         lines[_MOST_LINES:] = [f"- {n_more} more"]
@@ -105,12 +106,18 @@ def weekly_text(home: Home, entity: str, facts: Iterable[Fact]) -> str:
 
 
 def _week_lines(facts: list[Fact], since: int) -> list[str]:
-    """Return what was learnt, and what was replaced or ended, since a time (µs)."""
+    """Return which facts came, and what was replaced or ended, since a time (µs).
+
+    What came is hot, so that the page has its text already.
+    """
     by_id = {fact.id: fact for fact in facts}
-    lines = []
+    new_ids = []
     for fact in facts:
         if fact.active and fact.at >= since and not fact.supersedes:
-            lines.append(f"- New: {_shown(fact)}")
+            new_ids.append(fact.id)
+    lines = []
+    if new_ids:
+        lines.append(f"- New: {_listed_ids(new_ids)}")
     for fact in facts:
         if fact.superseded_at is None or fact.superseded_at < since:
             continue
@@ -127,3 +134,14 @@ def _shown(fact: Fact) -> str:
     text = one_line(fact.text, _LINE_CHARACTERS)
     day = to_iso(fact.at)[:10]
     return f"{text} ({day}, {fact.id})"
+
+
+def _listed_ids(ids: list[str]) -> str:
+    """Return ids in a sentence; of many the first and the last.
+
+    >>> _listed_ids(["ann-001", "ann-002"]), _listed_ids(["a-1", "a-2", "a-3", "a-4"])
+    ('ann-001, ann-002', '4 facts, from a-1 to a-4')
+    """
+    if len(ids) <= _NAMED_IDS:
+        return ", ".join(ids)
+    return f"{len(ids)} facts, from {ids[0]} to {ids[-1]}"
