@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from conftest import NOW, Run
 
-from theorex_lab import FixedClock, InvalidInput, Lab
+from theorex_lab import FixedClock, InvalidInput, Lab, ObservationEntry
 from theorex_lab.designs.facts import channels, notes
 from theorex_lab.designs.facts.domains import DomainFacts, add_domain, domain_called
 from theorex_lab.designs.facts.facts import check_home
@@ -501,6 +501,20 @@ def test_what_was_erased_does_not_come_back_by_a_folder(tmp_path: Path) -> None:
         known = [fact.text for fact in lab.facts.list(active=None)]
     assert "Lives in Tbilisi" not in known
     assert "Tbilisi" not in "".join(files_in(tmp_path / "out").values())
+
+
+def test_a_folder_does_not_isolate_a_project_that_is_in_use(tmp_path: Path) -> None:
+    day = "## Events\n- 08:00 user: Hello\n"
+    files = {
+        "memory/agent-main/shop-2024/2026-02-25.md": day,
+        "memory/agent-main/discord-9/2026-02-25.md": day,
+    }
+    folder = tree(tmp_path / "a", files)
+    with opened(tmp_path / "home") as lab:
+        entry = ObservationEntry("The till rounds", "main", project="shop-2024")
+        lab.write_all([entry])
+        lab.import_files(folder)
+        assert channels.silos(lab.home) == {"discord-9"}
 
 
 def test_links_out_of_the_folder_and_paths_of_others_are_refused(

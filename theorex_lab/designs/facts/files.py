@@ -51,7 +51,11 @@ DaySections = dict[tuple[str, str], dict[str, list[str]]]
 
 
 def export_tree(
-    home: Home, _searcher: object, folder: Path, *, agent: str | None = None
+    home: Home,
+    _searcher: object,
+    folder: Path,
+    *,
+    agent: str | None = None,
 ) -> Exported:
     """Write the folders of all agents, or of one without summaries.
 
@@ -84,7 +88,11 @@ def write_documents(folder: Path, documents: Iterable[Document]) -> Exported:
         file = folder / name
         with writing(file, advice):
             make_folder(str(file.parent))
-            write_atomically(file, text.encode(), mode=FILE_MODE)
+            write_atomically(
+                file,
+                text.encode(),
+                mode=FILE_MODE,
+            )
         n_written = counts.get(pattern, 0)
         counts[pattern] = n_written + 1
     return exported
@@ -112,7 +120,11 @@ def _of_agent(all_notes: Iterable[Note], agent: str | None) -> list[Note]:
 
 def _in_json(value: object) -> str:
     """Return a value as these files have it: indented, in plain letters."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return json.dumps(
+        value,
+        ensure_ascii=False,
+        indent=2,
+    )
 
 
 def _life(home: Home, agent: str | None) -> Iterator[Document]:
@@ -127,7 +139,12 @@ def _life(home: Home, agent: str | None) -> Iterator[Document]:
         active = [fact for fact in facts if fact.active]
         if active and agent is None:
             now = home.clock.now()
-            page = summary(entity, active, now, fact_settings(home))
+            page = summary(
+                entity,
+                active,
+                now,
+                fact_settings(home),
+            )
             path = f"life/{entity}/summary.md"
             yield "life/*/*/summary.md", path, page
 
@@ -240,7 +257,11 @@ def _domain_parts(file: str, text: str) -> Iterator[tuple[str, str]]:
 def self_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     """Yield MEMORY.md and SOUL.md, where they have lines."""
     for file in notes.FILES:
-        text = notes.document(home, file, agent=agent)
+        text = notes.document(
+            home,
+            file,
+            agent=agent,
+        )
         if text:
             name = f"{file}.md"
             yield name, name, text

@@ -95,12 +95,28 @@ def check_folder(folder: Path, *, fix: bool = False) -> FolderCheck:
         InvalidInput: There is no life/.
         StorageError: A file cannot be written.
     """
-    check = _check_facts(folder, _MENDS, writes=fix)
-    _check_notes(folder, check, fix=fix)
-    _check_domains(folder, check, fix=fix)
+    check = _check_facts(
+        folder,
+        _MENDS,
+        writes=fix,
+    )
+    _check_notes(
+        folder,
+        check,
+        fix=fix,
+    )
+    _check_domains(
+        folder,
+        check,
+        fix=fix,
+    )
     for name in FOLDERS[:-1]:
         if not (folder / name).is_dir():
-            _note(check, f"{name}/ is missing", fix=fix)
+            _note(
+                check,
+                f"{name}/ is missing",
+                fix=fix,
+            )
             if fix:
                 _make_folder(folder, name)
     return check
@@ -117,7 +133,11 @@ def migrate_folder(folder: Path) -> FolderCheck:
         InvalidInput: There is no life/.
         StorageError: A file cannot be written.
     """
-    return _check_facts(folder, {}, writes=True)
+    return _check_facts(
+        folder,
+        {},
+        writes=True,
+    )
 
 
 def mend_home(home: Home) -> FolderCheck:
@@ -198,7 +218,12 @@ def _check_target(folder: Path, path: Path) -> None:
         )
 
 
-def _note(check: FolderCheck, problem: str, *, fix: bool) -> None:
+def _note(
+    check: FolderCheck,
+    problem: str,
+    *,
+    fix: bool,
+) -> None:
     """Note what is mended now, or what is wrong."""
     (check.mended if fix else check.problems).append(problem)
 
@@ -229,7 +254,10 @@ _MENDS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _check_facts(
-    folder: Path, mends: Mapping[str, Callable[[Any], Any]], *, writes: bool
+    folder: Path,
+    mends: Mapping[str, Callable[[Any], Any]],
+    *,
+    writes: bool,
 ) -> FolderCheck:
     """Check each items.json; write those that were mended."""
     files = sorted(folder.glob("life/*/*/items.json"))
@@ -241,7 +269,14 @@ def _check_facts(
     check = FolderCheck()
     links: dict[str, str] = {}
     for file in files:
-        _FactsFile(folder, file, check, links, mends, writes).run()
+        _FactsFile(
+            folder,
+            file,
+            check,
+            links,
+            mends,
+            writes,
+        ).run()
     for fact_id, problem in chain_problems(links).items():
         check.problems.append(f"{fact_id}: {problem}")
     return check
@@ -279,7 +314,11 @@ class _FactsFile:
             return
         self.check.files += 1
         for change in self.changes:
-            _note(self.check, f"{self.name}: {change}", fix=self.writes)
+            _note(
+                self.check,
+                f"{self.name}: {change}",
+                fix=self.writes,
+            )
         if self.writes and self.changes:
             _rewrite(self.file, document)
             self.check.written.append(self.name)
@@ -296,7 +335,11 @@ class _FactsFile:
         if not parts.member:
             self.changes.append("it is a bare list")
             head = {"entityId": entity, "schemaVersion": 2, "facts": []}
-            parts = FactsDocument(parts.records, head, "facts")
+            parts = FactsDocument(
+                parts.records,
+                head,
+                "facts",
+            )
         self.check.facts += len(parts.records)
         taken = set[str]()
         for record in parts.records:
@@ -305,7 +348,14 @@ class _FactsFile:
         slug = entity.partition("/")[2]
         records = []
         for number, record in enumerate(parts.records, 1):
-            records.append(self._mended(f"fact {number}", record, slug, taken))
+            records.append(
+                self._mended(
+                    f"fact {number}",
+                    record,
+                    slug,
+                    taken,
+                )
+            )
         return parts.with_records(records)
 
     def _parsed(self, text: str) -> Any:
@@ -323,7 +373,13 @@ class _FactsFile:
             )
             return records
 
-    def _mended(self, where: str, record: Any, slug: str, taken: set[str]) -> Any:
+    def _mended(
+        self,
+        where: str,
+        record: Any,
+        slug: str,
+        taken: set[str],
+    ) -> Any:
         """Return a record with what could be mended of it."""
         if not isinstance(record, dict):
             self._report(where, "it is no object")
@@ -331,20 +387,36 @@ class _FactsFile:
         if self.mends:
             record = renamed_members(record)
         members = upgraded(record)
-        self._note_lacking(where, record, members)
+        self._note_lacking(
+            where,
+            record,
+            members,
+        )
         problems = member_problems(FolderFact, without_nulls(members))
         for name, problem in problems.items():
-            if not self._mend(members, name, slug, taken):
+            if not self._mend(
+                members,
+                name,
+                slug,
+                taken,
+            ):
                 self._report(where, problem)
             elif name == "id":
                 self.changes.append(f"{where}: {problem}; it gets {members['id']}")
             else:
                 self.changes.append(f"{where}: {problem}")
-        self._check_id(where, members, taken)
+        self._check_id(
+            where,
+            members,
+            taken,
+        )
         return members
 
     def _note_lacking(
-        self, where: str, record: Mapping[str, Any], members: Mapping[str, Any]
+        self,
+        where: str,
+        record: Mapping[str, Any],
+        members: Mapping[str, Any],
     ) -> None:
         """Note which members a record lacked."""
         lacking = []
@@ -355,7 +427,11 @@ class _FactsFile:
             self.changes.append(f"{where}: it lacks {', '.join(lacking)}")
 
     def _mend(
-        self, members: dict[str, Any], name: str, slug: str, taken: set[str]
+        self,
+        members: dict[str, Any],
+        name: str,
+        slug: str,
+        taken: set[str],
     ) -> bool:
         """Mend a member of a record; return whether that can be done."""
         if name in self.mends:
@@ -363,15 +439,28 @@ class _FactsFile:
             members[name] = mend(members[name])
             return True
         if name == "id" and self.mends:
-            members["id"] = free_id(f"{slug}-001", taken, self.links)
+            members["id"] = free_id(
+                f"{slug}-001",
+                taken,
+                self.links,
+            )
             return True
         return False
 
-    def _check_id(self, where: str, members: dict[str, Any], taken: set[str]) -> None:
+    def _check_id(
+        self,
+        where: str,
+        members: dict[str, Any],
+        taken: set[str],
+    ) -> None:
         """Give a record another id where another fact has its own."""
         fact_id = str(members.get("id"))
         if fact_id in self.links:
-            new = free_id(fact_id, taken, self.links)
+            new = free_id(
+                fact_id,
+                taken,
+                self.links,
+            )
             problem = f"{where}: the id {fact_id} is there twice"
             if self.mends:
                 self.changes.append(f"{problem}; this one gets {new}")
@@ -381,7 +470,11 @@ class _FactsFile:
         successor = members.get("supersededBy")
         self.links[str(members.get("id"))] = str(successor or "")
 
-    def _report(self, where: str, problem: str) -> None:
+    def _report(
+        self,
+        where: str,
+        problem: str,
+    ) -> None:
         self.check.problems.append(f"{self.name}: {where}: {problem}")
 
 
@@ -413,7 +506,12 @@ def _rewrite(file: Path, document: Any) -> None:
 # Notes and domains
 
 
-def _check_notes(folder: Path, check: FolderCheck, *, fix: bool) -> None:
+def _check_notes(
+    folder: Path,
+    check: FolderCheck,
+    *,
+    fix: bool,
+) -> None:
     """Check each note, and whether the indexes list them all."""
     for name, prefix in _INDEXED.items():
         note_ids = []
@@ -429,11 +527,22 @@ def _check_notes(folder: Path, check: FolderCheck, *, fix: bool) -> None:
             for problem in problems.values():
                 check.problems.append(f"{file_name}: {problem}")
         if note_ids:
-            _check_index(folder, name, note_ids, check, fix=fix)
+            _check_index(
+                folder,
+                name,
+                note_ids,
+                check,
+                fix=fix,
+            )
 
 
 def _check_index(
-    folder: Path, name: str, note_ids: list[str], check: FolderCheck, *, fix: bool
+    folder: Path,
+    name: str,
+    note_ids: list[str],
+    check: FolderCheck,
+    *,
+    fix: bool,
 ) -> None:
     """Check that the index of notes lists these."""
     file = folder / "ops" / name / "index.json"
@@ -442,13 +551,21 @@ def _check_index(
         index = _read_index(folder, file)
     except InvalidInput as error:
         index = {}
-        _note(check, f"{file_name}: {error}", fix=fix)
+        _note(
+            check,
+            f"{file_name}: {error}",
+            fix=fix,
+        )
     listed_ids = _listed_ids(index, name)
     missing = [note_id for note_id in note_ids if note_id not in listed_ids]
     if not missing:
         return
     shown = ", ".join(missing[:_SHOWN_IDS])
-    _note(check, f"{file_name}: it lacks {shown}", fix=fix)
+    _note(
+        check,
+        f"{file_name}: it lacks {shown}",
+        fix=fix,
+    )
     if not fix:
         return
     last = max(split_id(note_id)[1] for note_id in note_ids)
@@ -474,7 +591,12 @@ def _listed_ids(index: Mapping[str, Any], name: str) -> set[str]:
     return {str(note_id) for note_id in note_ids}
 
 
-def _check_domains(folder: Path, check: FolderCheck, *, fix: bool) -> None:
+def _check_domains(
+    folder: Path,
+    check: FolderCheck,
+    *,
+    fix: bool,
+) -> None:
     """Check the names of the domains, and make the files that they lack."""
     for path in sorted((folder / "memory" / "domains").glob("*/")):
         try:
@@ -488,7 +610,11 @@ def _check_domains(folder: Path, check: FolderCheck, *, fix: bool) -> None:
                 continue
             _check_target(folder, target)
             file_name = f"memory/domains/{path.name}/{file}.md"
-            _note(check, f"{file_name} is missing", fix=fix)
+            _note(
+                check,
+                f"{file_name} is missing",
+                fix=fix,
+            )
             if fix:
                 with writing(target, _ADVICE):
                     write_atomically(

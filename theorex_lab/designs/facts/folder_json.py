@@ -69,7 +69,11 @@ def _refuse(name: str) -> None:
 
 def in_json(value: object) -> str:
     """Return a value as these files have it: indented, in plain letters."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return json.dumps(
+        value,
+        ensure_ascii=False,
+        indent=2,
+    )
 
 
 class FactsDocument(NamedTuple):
@@ -104,12 +108,24 @@ def facts_document(document: Any) -> FactsDocument:
         InvalidInput: It is neither.
     """
     if isinstance(document, list):
-        return _bounded(FactsDocument(document, {}, ""))
+        return _bounded(
+            FactsDocument(
+                document,
+                {},
+                "",
+            )
+        )
     if isinstance(document, dict):
         for member in ("facts", "items"):
             records = document.get(member)
             if isinstance(records, list):
-                return _bounded(FactsDocument(records, document, member))
+                return _bounded(
+                    FactsDocument(
+                        records,
+                        document,
+                        member,
+                    )
+                )
     raise InvalidInput(
         'got no facts; allowed is a list, or an object with the list "facts"'
     )

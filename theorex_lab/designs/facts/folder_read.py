@@ -78,7 +78,13 @@ _AGENT_FOLDER = re.compile(r"agent-([a-z0-9][a-z0-9._-]{0,63})")
 _ARCHIVE = re.compile(r"changelog-\d{4}\.md")
 _CHAT = re.compile(r"([a-z][a-z]{0,31})-(\d{1,31})")
 _DOMAIN_PATH = 4  # parts of memory/domains/NAME/FILE
-_TYPE_OF = dict(zip(DAY_SECTIONS, (DEFAULT_TYPE, "decision", FIX_TYPE), strict=True))
+_TYPE_OF = dict(
+    zip(
+        DAY_SECTIONS,
+        (DEFAULT_TYPE, "decision", FIX_TYPE),
+        strict=True,
+    )
+)
 _PATTERNS = (
     "life/*/*/items.json",
     "ops/observations/*.json",
@@ -163,15 +169,27 @@ def import_folder(
     options = ImportOptions(
         home.settings, home.clock.now(), check_agent(agent), trusted
     )
-    reading = _FolderReading(home, options, path)
-    reports = each_file(path, folder_files(path), reading.take)
+    reading = _FolderReading(
+        home,
+        options,
+        path,
+    )
+    reports = each_file(
+        path,
+        folder_files(path),
+        reading.take,
+    )
     reading.keep_files()
     reading.keep_channels()
     return reports
 
 
 def import_domains(
-    home: Home, folder: Path, *, agent: str = "main", trusted: bool = False
+    home: Home,
+    folder: Path,
+    *,
+    agent: str = "main",
+    trusted: bool = False,
 ) -> Reports:
     """Read the domains of a folder that were edited by hand.
 
@@ -200,9 +218,23 @@ def import_domains(
             f"got {folder}, which has no memory/domains/*/*.md; allowed is a folder"
             " that `theorex facts domain render` wrote"
         )
-    options = ImportOptions(home.settings, home.clock.now(), check_agent(agent), True)
-    reading = _FolderReading(home, options, folder, replaces=True)
-    return each_file(folder, files, reading.take)
+    options = ImportOptions(
+        home.settings,
+        home.clock.now(),
+        check_agent(agent),
+        True,
+    )
+    reading = _FolderReading(
+        home,
+        options,
+        folder,
+        replaces=True,
+    )
+    return each_file(
+        folder,
+        files,
+        reading.take,
+    )
 
 
 @dataclass
@@ -263,6 +295,7 @@ class _FolderReading:
     ids: dict[str, str] = field(default_factory=dict)
     files: list[_ReadFile] = field(default_factory=list)
     made_domains: set[str] = field(default_factory=set)
+    new_projects: dict[str, bool] = field(default_factory=dict)
 
     @cached_property
     def days_here(self) -> dict[tuple[str, str], Counter[str]]:
@@ -280,11 +313,19 @@ class _FolderReading:
         """The domains that are here already."""
         return domains.domains_of(self.home, everywhere=True)
 
-    def take(self, file: Path, problems: list[str]) -> tuple[int, int]:
+    def take(
+        self,
+        file: Path,
+        problems: list[str],
+    ) -> tuple[int, int]:
         """Read one file in one transaction; return how many records were new and known."""
         parts = self._parts(file)
         text = decoded(read_bounded(self._folder, file))
-        entry = _ReadFile("/".join(parts), "/".join(parts), text)
+        entry = _ReadFile(
+            "/".join(parts),
+            "/".join(parts),
+            text,
+        )
         readers: dict[str, Callable[[_ReadFile, list[str]], Events]] = {
             "facts": self._facts,
             "note": self._note,
@@ -299,7 +340,11 @@ class _FolderReading:
         entry.is_read = True
         return counts
 
-    def _noted(self, entry: _ReadFile, events: Events) -> Events:
+    def _noted(
+        self,
+        entry: _ReadFile,
+        events: Events,
+    ) -> Events:
         """Yield events, and note whose file they are of."""
         for event, n_records in events:
             entry.event_ids.append(event.id)
@@ -343,14 +388,22 @@ class _FolderReading:
         )
 
     def _source(self, raw: Body) -> str:
-        return self.options.source(raw, "trust", "agent")
+        return self.options.source(
+            raw,
+            "trust",
+            "agent",
+        )
 
     def _id_now(self, stated: str) -> str:
         return self.ids.get(stated, stated)
 
     # Facts
 
-    def _facts(self, entry: _ReadFile, problems: list[str]) -> Events:
+    def _facts(
+        self,
+        entry: _ReadFile,
+        problems: list[str],
+    ) -> Events:
         document = parsed(entry.text)
         entity = entity_at(entry.path.split("/"), document)
         entry.ours = f"life/{entity}/items.json"
@@ -358,7 +411,12 @@ class _FolderReading:
         for number, raw in enumerate(facts_document(document).records, 1):
             numbered.append((f"fact {number}", raw))
         records = [
-            pair for _, pair in each_noted(problems, numbered, self._fact_record)
+            pair
+            for _, pair in each_noted(
+                problems,
+                numbered,
+                self._fact_record,
+            )
         ]
         with self.home.views.reading(Facts) as view:
             taken = set(view.ids)
@@ -366,7 +424,11 @@ class _FolderReading:
         broken = chain_problems(successors, taken)
         for fact_id, problem in broken.items():
             problems.append(f": {fact_id}: {problem}; nothing stands in its place")
-        entries = self._settled(entity, records, taken)
+        entries = self._settled(
+            entity,
+            records,
+            taken,
+        )
         for fact in entries:
             entry.ids[fact.record.id] = self.ids[fact.record.id]
         for fact in entries:
@@ -381,7 +443,10 @@ class _FolderReading:
         return record, checked(FolderFact, record)
 
     def _settled(
-        self, entity: str, records: list[tuple[Body, FolderFact]], taken: set[str]
+        self,
+        entity: str,
+        records: list[tuple[Body, FolderFact]],
+        taken: set[str],
     ) -> list[_FactEntry]:
         """Return the facts of a file; each gets its id in this home."""
         here: dict[str, list[Fact]] = {}
@@ -390,30 +455,64 @@ class _FolderReading:
         stated_ids = {record.id for _, record in records}
         entries = []
         for raw, record in records:
-            event_id = self._event_id("fact", raw, entity, record.id, record.fact)
+            event_id = self._event_id(
+                "fact",
+                raw,
+                entity,
+                record.id,
+                record.fact,
+            )
             known_id = self._known_id(event_id, "fact_id")
             if not known_id:
-                known_id, event_id = _same_here(here, record, event_id)
+                known_id, event_id = _same_here(
+                    here,
+                    record,
+                    event_id,
+                )
             if known_id:
                 self.ids[record.id] = known_id
             else:
-                self._give_id(record.id, taken, stated_ids)
+                self._give_id(
+                    record.id,
+                    taken,
+                    stated_ids,
+                )
             taken.add(self.ids[record.id])
-            entries.append(_FactEntry(raw, record, event_id, known_id))
+            entries.append(
+                _FactEntry(
+                    raw,
+                    record,
+                    event_id,
+                    known_id,
+                )
+            )
         return entries
 
-    def _give_id(self, stated: str, taken: set[str], others: Container[str]) -> None:
+    def _give_id(
+        self,
+        stated: str,
+        taken: set[str],
+        others: Container[str],
+    ) -> None:
         """Give a record its own id, or the next free one."""
         self.ids[stated] = stated
         if stated in taken:
-            self.ids[stated] = free_id(stated, taken, others)
+            self.ids[stated] = free_id(
+                stated,
+                taken,
+                others,
+            )
 
     def _event_id(self, kind: str, raw: Body, *parts: str) -> str:
         """Return the id of a record's event: its own, or one of what it says.
 
         A file cannot pass its record for another event that is here.
         """
-        derived = derived_event_id("engram", kind, *parts)
+        derived = derived_event_id(
+            "engram",
+            kind,
+            *parts,
+        )
         stated = str(raw.get("event", ""))
         if not re.fullmatch(UUID, stated):
             return derived
@@ -423,13 +522,21 @@ class _FolderReading:
                 return derived
         return stated
 
-    def _known_id(self, event_id: str, member: str) -> str:
+    def _known_id(
+        self,
+        event_id: str,
+        member: str,
+    ) -> str:
         """Return the id of the record that is here by this event; '' for none."""
         for event in self.home.journal.read(ids=[event_id], erased=True):
             return str(event.body.get(member) or event_id)
         return ""
 
-    def _fact_event(self, entity: str, fact: _FactEntry) -> Event:
+    def _fact_event(
+        self,
+        entity: str,
+        fact: _FactEntry,
+    ) -> Event:
         for event in self.home.journal.read(ids=[fact.event_id], erased=True):
             return event
         record = fact.record
@@ -448,9 +555,18 @@ class _FolderReading:
             "valid_to": record.valid_to,
             "project": record.project or self.home.project,
         }
-        return self._event("fact", body, record.timestamp, fact.event_id)
+        return self._event(
+            "fact",
+            body,
+            record.timestamp,
+            fact.event_id,
+        )
 
-    def _chains(self, entries: Sequence[_FactEntry], broken: Container[str]) -> Events:
+    def _chains(
+        self,
+        entries: Sequence[_FactEntry],
+        broken: Container[str],
+    ) -> Events:
         """Yield what became of the facts of a file.
 
         Of those that were here it is only what an import may say of them.
@@ -464,7 +580,11 @@ class _FolderReading:
             ):
                 stated = "" if record.id in broken else record.superseded_by
                 by = self._id_now(stated)
-                event_id = derived_event_id("superseded", entry.event_id, by)
+                event_id = derived_event_id(
+                    "superseded",
+                    entry.event_id,
+                    by,
+                )
                 body = {
                     "facts": [fact_id],
                     "by": by,
@@ -472,15 +592,35 @@ class _FolderReading:
                     "undo": False,
                 }
                 at = record.superseded_at or record.timestamp
-                yield self._event("fact_superseded", body, at, event_id), 0
+                yield (
+                    self._event(
+                        "fact_superseded",
+                        body,
+                        at,
+                        event_id,
+                    ),
+                    0,
+                )
             if record.access_count and not entry.known_id:
                 n_uses = min(record.access_count, MOST_ACCESSES)
                 event_id = derived_event_id("accessed", entry.event_id)
                 at = record.last_accessed or record.timestamp
                 body = {"facts": [fact_id] * n_uses}
-                yield self._event("facts_accessed", body, at, event_id), 0
+                yield (
+                    self._event(
+                        "facts_accessed",
+                        body,
+                        at,
+                        event_id,
+                    ),
+                    0,
+                )
 
-    def _may_end(self, entry: _FactEntry, fact: Fact | None) -> bool:
+    def _may_end(
+        self,
+        entry: _FactEntry,
+        fact: Fact | None,
+    ) -> bool:
         """Return whether a file may say that a fact holds no more."""
         if not entry.known_id:
             return True
@@ -490,7 +630,11 @@ class _FolderReading:
 
     # Notes
 
-    def _note(self, entry: _ReadFile, _problems: list[str]) -> Events:
+    def _note(
+        self,
+        entry: _ReadFile,
+        _problems: list[str],
+    ) -> Events:
         raw = without_nulls(parsed(entry.text))
         raw["trust"] = self._source(raw)
         record = checked(FolderNote, raw)
@@ -505,20 +649,38 @@ class _FolderReading:
                 f" id such as {prefix}-0001 with {wanted}"
             )
         kind = "tension_noted" if is_tension else "friction_noted"
-        event_id = self._event_id(kind, raw, record.id, text)
+        event_id = self._event_id(
+            kind,
+            raw,
+            record.id,
+            text,
+        )
         known_id = self._known_id(event_id, "note_id")
         if known_id:
             self.ids[record.id] = known_id
         else:
             with self.home.views.reading(Notes) as view:
-                self._give_id(record.id, set(view.ids), ())
+                self._give_id(
+                    record.id,
+                    set(view.ids),
+                    (),
+                )
         entry.ids[record.id] = self.ids[record.id]
         folder = entry.path.rpartition("/")[0]
         entry.ours = f"{folder}/{self.ids[record.id]}.json"
-        yield from self._note_events(entry, record, raw, (kind, event_id))
+        yield from self._note_events(
+            entry,
+            record,
+            raw,
+            (kind, event_id),
+        )
 
     def _note_events(
-        self, entry: _ReadFile, record: FolderNote, raw: Body, named: tuple[str, str]
+        self,
+        entry: _ReadFile,
+        record: FolderNote,
+        raw: Body,
+        named: tuple[str, str],
     ) -> Events:
         """Yield a note, and what became of it."""
         kind, event_id = named
@@ -536,7 +698,16 @@ class _FolderReading:
         else:
             body["category"] = record.note_category
         agent = record.given("agent", "")
-        yield self._event(kind, body, record.created_at, event_id, agent=agent), 1
+        yield (
+            self._event(
+                kind,
+                body,
+                record.created_at,
+                event_id,
+                agent=agent,
+            ),
+            1,
+        )
         if record.status == "pending":
             return
         review = {
@@ -548,16 +719,30 @@ class _FolderReading:
         }
         at = record.updated_at or record.created_at
         review_id = derived_event_id("reviewed", event_id)
-        yield self._event("note_reviewed", review, at, review_id, agent=agent), 0
+        yield (
+            self._event(
+                "note_reviewed",
+                review,
+                at,
+                review_id,
+                agent=agent,
+            ),
+            0,
+        )
 
     # Days
 
-    def _day(self, entry: _ReadFile, problems: list[str]) -> Events:
+    def _day(
+        self,
+        entry: _ReadFile,
+        problems: list[str],
+    ) -> Events:
         day_place = self._day_place(entry.path.split("/"))
         day = day_place.day
         channel = channel_folder(day_place.project or self.home.project)
         entry.ours = f"{DAYS}/{channel}/{day}.md"
-        entry.channel = day_place.project
+        if self._is_new_project(day_place.project):
+            entry.channel = day_place.project
         here = Counter(self.days_here.get((channel, day), {}))
         repeated = Counter[str]()
         for number, section, line in _day_lines(entry.text):
@@ -587,9 +772,28 @@ class _FolderReading:
         if folders and folders[-1] != MAIN_CHANNEL:
             name = folders[-1].removeprefix("_").removesuffix("_")
             project = check_project(name)
-        return _DayPlace(parts[-1].removesuffix(".md"), project, agent)
+        return _DayPlace(
+            parts[-1].removesuffix(".md"),
+            project,
+            agent,
+        )
 
-    def _said_event(self, line: str, section: str, place: "_DayPlace") -> Event:
+    def _is_new_project(self, project: str) -> bool:
+        """Return whether nothing was here of a project before the folder was read.
+
+        A folder does not isolate a project that is in use.
+        """
+        if project not in self.new_projects:
+            events = self.home.journal.tail(0, projects=[project])
+            self.new_projects[project] = next(events, None) is None
+        return self.new_projects[project]
+
+    def _said_event(
+        self,
+        line: str,
+        section: str,
+        place: "_DayPlace",
+    ) -> Event:
         """Return what a line of a day says."""
         text = line.strip().removeprefix("- ").removeprefix("* ")
         time = "00:00"
@@ -609,7 +813,12 @@ class _FolderReading:
         if speaker == "user":
             source = "user" if self.options.trusted else "import"
             body = {"text": text, "source": source, "project": place.project}
-            return self._event("prompt", body, at, "")
+            return self._event(
+                "prompt",
+                body,
+                at,
+                "",
+            )
         entry = ObservationEntry(
             text,
             speaker,
@@ -618,7 +827,11 @@ class _FolderReading:
             source="agent" if self.options.trusted else "import",
             project=place.project or self.home.project,
         )
-        return new_observation(entry, self.home.settings, self.options.now)[0]
+        return new_observation(
+            entry,
+            self.home.settings,
+            self.options.now,
+        )[0]
 
     # Domains, MEMORY.md and SOUL.md
 
@@ -629,12 +842,20 @@ class _FolderReading:
                 " --trusted alone, and kept as it stands till then"
             )
 
-    def _self(self, entry: _ReadFile, _problems: list[str]) -> Events:
+    def _self(
+        self,
+        entry: _ReadFile,
+        _problems: list[str],
+    ) -> Events:
         file = entry.path.removesuffix(".md")
         self._check_trusted(f"lines of {entry.path}")
         here = notes.self_lines(self.home, file)
         for stated in _self_lines(file, entry.text):
-            line = check_line(self.home, stated, "agent")
+            line = check_line(
+                self.home,
+                stated,
+                "agent",
+            )
             if line in here:
                 continue
             body = {"file": file, "text": line, "undo": False, "source": "agent"}
@@ -643,12 +864,20 @@ class _FolderReading:
                     "self_added",
                     body,
                     None,
-                    derived_event_id("engram-self", file, line),
+                    derived_event_id(
+                        "engram-self",
+                        file,
+                        line,
+                    ),
                 ),
                 1,
             )
 
-    def _domain(self, entry: _ReadFile, problems: list[str]) -> Events:
+    def _domain(
+        self,
+        entry: _ReadFile,
+        problems: list[str],
+    ) -> Events:
         self._check_trusted("a domain")
         _, _, name, file_name = entry.path.split("/")
         file = file_name.removesuffix(".md")
@@ -665,15 +894,46 @@ class _FolderReading:
             }
             self.made_domains.add(name)
             event_id = derived_event_id("engram-domain", name)
-            yield self._event("domain_written", body, None, event_id), 1
-        text = self._domain_text(entry, name, file)
-        change = self._domain_body(domain, file, text, problems)
+            yield (
+                self._event(
+                    "domain_written",
+                    body,
+                    None,
+                    event_id,
+                ),
+                1,
+            )
+        text = self._domain_text(
+            entry,
+            name,
+            file,
+        )
+        change = self._domain_body(
+            domain,
+            file,
+            text,
+            problems,
+        )
         if change is None:
             return
         last_event = domain.last_event if domain else ""
-        event_id = derived_event_id("engram-domain", name, file, last_event, text)
+        event_id = derived_event_id(
+            "engram-domain",
+            name,
+            file,
+            last_event,
+            text,
+        )
         written = {"domain": name, "file": file, **change, **source}
-        yield self._event("domain_written", written, None, event_id), 1
+        yield (
+            self._event(
+                "domain_written",
+                written,
+                None,
+                event_id,
+            ),
+            1,
+        )
 
     def _domain_body(
         self,
@@ -699,7 +959,12 @@ class _FolderReading:
             return None
         return {"text": text, "append": False}
 
-    def _domain_text(self, entry: _ReadFile, name: str, file: str) -> str:
+    def _domain_text(
+        self,
+        entry: _ReadFile,
+        name: str,
+        file: str,
+    ) -> str:
         """Return the text of a domain's file, with what our own archives hold of it."""
         parts = []
         if file == "changelog":
@@ -713,7 +978,11 @@ class _FolderReading:
         parts.append(entry.text.removesuffix("\n"))
         return "\n".join(parts)
 
-    def _registered(self, name: str, problems: list[str]) -> domains.DomainFacts:
+    def _registered(
+        self,
+        name: str,
+        problems: list[str],
+    ) -> domains.DomainFacts:
         """Return what the registry says of a domain, the defaults where it says nothing."""
         registry = self._folder / "memory" / "domains" / "registry.json"
         stated: Any = {}
@@ -746,7 +1015,11 @@ class _FolderReading:
                 events.append((self._kept_event(file, text), 0))
         append_new(self.home.journal, events)
 
-    def _is_worth_keeping(self, file: _ReadFile, computed: str | None) -> bool:
+    def _is_worth_keeping(
+        self,
+        file: _ReadFile,
+        computed: str | None,
+    ) -> bool:
         """Return whether a file says more than the memory does.
 
         What was erased here is not kept again. A page stands for what is here only
@@ -762,7 +1035,11 @@ class _FolderReading:
             return False
         return self._stands_for_all(file, computed)
 
-    def _stands_for_all(self, file: _ReadFile, computed: str) -> bool:
+    def _stands_for_all(
+        self,
+        file: _ReadFile,
+        computed: str,
+    ) -> bool:
         """Return whether all that the memory says at a file's place is from the file."""
         reader = _reader_of(file.path.split("/"))
         if reader == "note":
@@ -772,7 +1049,11 @@ class _FolderReading:
             lines = {line.rstrip() for line in notes.self_lines(self.home, name)}
             return lines == set(_self_lines(name, file.text))
         if file.path.endswith("/summary.md"):
-            facts = facts_of(self.home, self._entity_of(file), active=None)
+            facts = facts_of(
+                self.home,
+                self._entity_of(file),
+                active=None,
+            )
             fact_ids = {fact.id for fact in facts}
             return fact_ids <= set(self.ids.values())
         if file.path.endswith("/index.json"):
@@ -790,7 +1071,11 @@ class _FolderReading:
     def _entity_of(self, file: _ReadFile) -> str:
         return check_entity(file.path.removesuffix("/summary.md"))
 
-    def _kept_event(self, file: _ReadFile, computed: str | None) -> Event:
+    def _kept_event(
+        self,
+        file: _ReadFile,
+        computed: str | None,
+    ) -> Event:
         """Return the event that keeps a file."""
         body = {
             "path": check_kept_path(file.path),
@@ -808,7 +1093,13 @@ class _FolderReading:
             self.home.journal.last_seq(),
         )
         lineage = self._lineage(file)
-        return self._event("file_kept", body, None, event_id, lineage=lineage)
+        return self._event(
+            "file_kept",
+            body,
+            None,
+            event_id,
+            lineage=lineage,
+        )
 
     def keep_channels(self) -> None:
         """Make a channel of each chat whose days were read, so that it is isolated."""
@@ -816,14 +1107,23 @@ class _FolderReading:
         for name in dict.fromkeys(file.channel for file in self.files):
             match = _CHAT.fullmatch(name)
             if match and name not in silos:
-                channels.add_channel(self.home, match[1], match[2], group=True)
+                channels.add_channel(
+                    self.home,
+                    match[1],
+                    match[2],
+                    group=True,
+                )
 
     def _lineage(self, file: _ReadFile) -> list[str]:
         """Return the ids of the events that a file tells of."""
         if not file.path.endswith("/summary.md"):
             return list(dict.fromkeys(file.event_ids))
         try:
-            facts = facts_of(self.home, self._entity_of(file), active=None)
+            facts = facts_of(
+                self.home,
+                self._entity_of(file),
+                active=None,
+            )
         except InvalidInput:
             return []
         return [fact.event_id for fact in facts]
@@ -858,7 +1158,9 @@ class _DayPlace(NamedTuple):
 
 
 def _same_here(
-    here: Mapping[str, list[Fact]], record: FolderFact, event_id: str
+    here: Mapping[str, list[Fact]],
+    record: FolderFact,
+    event_id: str,
 ) -> tuple[str, str]:
     """Return the id and the event of an active fact that says exactly the same."""
     for fact in here.get(fact_hash(record.fact), []):

@@ -107,19 +107,30 @@ def read_handoff(text: str) -> Handoff | None:
 def _read_block(phase: str, block: str) -> Handoff:
     """Return what the lines of a block say."""
     _, *parts = _FIELD.split(block)
-    names = [name.lower().replace("flags", "observations") for name in parts[::2]]
-    values = [value.strip() for value in parts[1::2]]
-    fields = dict(zip(names, values, strict=True))
+    names: list[str] = []
+    fields: dict[str, str] = {}
+    for stated, value in zip(parts[::2], parts[1::2], strict=True):
+        name = stated.lower()
+        # The published scripts call observations so.
+        if name == "flags":
+            name = "observations"
+        names.append(name)
+        fields[name] = value.strip()
     problems = _problems_of(names, fields)
-    lists = {name: _items(fields.get(name, "")) for name in _LISTS}
     status = fields.get("status", "").lower()
+    if problems:
+        status = "error"
+    summary = fields.get("summary", "")
+    stats = _stats(fields.get("stats", ""))
     return Handoff(
         phase,
-        "error" if problems else status,
-        one_line(fields.get("summary", ""), _ITEM_CHARACTERS),
-        _stats(fields.get("stats", "")) or {},
+        status,
+        one_line(summary, _ITEM_CHARACTERS),
+        stats or {},
+        observations=_items(fields.get("observations", "")),
+        tensions=_items(fields.get("tensions", "")),
+        alerts=_items(fields.get("alerts", "")),
         problem="; ".join(problems),
-        **lists,
     )
 
 
@@ -205,8 +216,12 @@ def template_names() -> dict[str, str]:
 def template(phase: str) -> str:
     """Return what an agent is told that does a phase, with its slots in braces."""
     texts = read_sections(__file__, "templates.txt")
-    block = texts["handoff"].replace("{PHASE}", phase.upper())
-    stats = dict(line.split(": ", 1) for line in texts["stats"].splitlines())
+    stats: dict[str, str] = {}
+    for line in texts["stats"].splitlines():
+        name, _, members = line.partition(": ")
+        stats[name] = members
+    block = texts["handoff"]
+    block = block.replace("{PHASE}", phase.upper())
     block = block.replace("{STATS}", stats[phase])
     return f"{texts[phase]}\n\n{block}\n"
 

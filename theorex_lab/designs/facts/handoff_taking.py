@@ -45,7 +45,12 @@ def take_handoff(home: Home, block: Handoff) -> dict[str, Any]:
         has_moved = keep_watermark(whole, _report(whole, block))
     note_ids = []
     for text in block.observations:
-        result = notes.observe(home, text, "friction", source="model")
+        result = notes.observe(
+            home,
+            text,
+            "friction",
+            source="model",
+        )
         if result.id:
             note_ids.append(result.id)
     return {"watermark": watermark(whole), "moved": has_moved, "notes": note_ids}
@@ -63,7 +68,11 @@ def _report(home: Home, block: Handoff) -> ExtractionReport:
     counts = {name: _count(stats.get(name)) for name in _COUNTS}
     # The document's block does not say how many notes were read.
     counts["captures"] = counts["captures"] or 1
-    return ExtractionReport(upto, facts=_count(stats.get("facts_written")), **counts)
+    return ExtractionReport(
+        upto,
+        facts=_count(stats.get("facts_written")),
+        **counts,
+    )
 
 
 def _count(value: object) -> int:

@@ -130,18 +130,33 @@ def with_kept(home: Home, files: Iterable[FolderFile]) -> Iterator[FolderFile]:
             yield pattern, path, text
         for number, original in enumerate(originals):
             computed = (pattern, path, text)
-            yield from _with_original(original, computed, is_first=number == 0)
+            yield from _with_original(
+                original,
+                computed,
+                is_first=number == 0,
+            )
     for originals in by_ours.values():
         yield from _left_alone(originals)
 
 
 def _with_original(
-    original: KeptFile, computed: FolderFile, *, is_first: bool
+    original: KeptFile,
+    computed: FolderFile,
+    *,
+    is_first: bool,
 ) -> Iterator[FolderFile]:
     """Yield a file as it was read, or beside it where it could not be."""
     pattern, _, text = computed
     if original.is_read:
-        yield pattern, original.path, _restored(original, text, is_first=is_first)
+        yield (
+            pattern,
+            original.path,
+            _restored(
+                original,
+                text,
+                is_first=is_first,
+            ),
+        )
         return
     yield computed
     yield pattern, f"{original.path}{UNREAD}", original.text
@@ -162,17 +177,38 @@ def _pattern_of(path: str) -> str:
     return f"{folder}/*.{suffix}" if folder else path
 
 
-def _restored(file: KeptFile, text: str, *, is_first: bool) -> str:
+def _restored(
+    file: KeptFile,
+    text: str,
+    *,
+    is_first: bool,
+) -> str:
     """Return the text of a file that was read, with what has changed since."""
     name = file.path.rpartition("/")[2]
     if name == "items.json":
-        return _with_story(file, text, _facts_now)
+        return _with_story(
+            file,
+            text,
+            _facts_now,
+        )
     if file.path.startswith("ops/") and name != "index.json":
-        return _with_story(file, text, _note_now)
+        return _with_story(
+            file,
+            text,
+            _note_now,
+        )
     if name == "registry.json":
-        return _with_story(file, text, _domains_now)
+        return _with_story(
+            file,
+            text,
+            _domains_now,
+        )
     if file.lines or _is_day(file.path):
-        return _day_now(file, text, is_first=is_first)
+        return _day_now(
+            file,
+            text,
+            is_first=is_first,
+        )
     return file.text if file.digest == page_digest(text) else text
 
 
@@ -181,17 +217,27 @@ def _is_day(path: str) -> bool:
 
 
 def _with_story(
-    file: KeptFile, text: str, now: Callable[[KeptFile, Any, Any], Any]
+    file: KeptFile,
+    text: str,
+    now: Callable[[KeptFile, Any, Any], Any],
 ) -> str:
     """Return a JSON file as it was read, where it says what is true now; else renewed."""
     original = parsed(file.text)
-    document = now(file, original, parsed(text))
+    document = now(
+        file,
+        original,
+        parsed(text),
+    )
     if document == original:
         return file.text
     return f"{in_json(document)}\n"
 
 
-def _facts_now(file: KeptFile, original: Any, computed: Any) -> Any:
+def _facts_now(
+    file: KeptFile,
+    original: Any,
+    computed: Any,
+) -> Any:
     """Return an items.json with what became of its facts, and those that are new."""
     document: FactsDocument = facts_document(original)
     facts = {fact["id"]: fact for fact in computed["facts"]}
@@ -201,7 +247,11 @@ def _facts_now(file: KeptFile, original: Any, computed: Any) -> Any:
         fact_id = _id_here(file, record)
         if fact_id in facts:
             written.add(fact_id)
-            record = _fact_now(file, record, facts[fact_id])
+            record = _fact_now(
+                file,
+                record,
+                facts[fact_id],
+            )
         records.append(record)
     records += [fact for fact_id, fact in facts.items() if fact_id not in written]
     return document.with_records(records)
@@ -215,9 +265,15 @@ def _id_here(file: KeptFile, record: Any) -> str:
 
 
 def _fact_now(
-    file: KeptFile, record: dict[str, Any], fact: Mapping[str, Any]
+    file: KeptFile,
+    record: dict[str, Any],
+    fact: Mapping[str, Any],
 ) -> dict[str, Any]:
-    members = _told_on(record, fact, _FACT_STORY)
+    members = _told_on(
+        record,
+        fact,
+        _FACT_STORY,
+    )
     if members["id"] != fact["id"]:
         members["id"] = fact["id"]
     for name in ("supersededBy", "supersedes"):
@@ -233,7 +289,9 @@ def _ids_now(file: KeptFile, stated: Any) -> Any:
 
 
 def _told_on(
-    record: Mapping[str, Any], now: Mapping[str, Any], story: Iterable[str]
+    record: Mapping[str, Any],
+    now: Mapping[str, Any],
+    story: Iterable[str],
 ) -> dict[str, Any]:
     """Return a record with what may have changed of it, where its status did.
 
@@ -261,17 +319,29 @@ def _count_uses(members: dict[str, Any], now: Mapping[str, Any]) -> None:
         members["lastAccessed"] = now["lastAccessed"]
 
 
-def _note_now(_file: KeptFile, original: Any, computed: Any) -> Any:
+def _note_now(
+    _file: KeptFile,
+    original: Any,
+    computed: Any,
+) -> Any:
     """Return a note with what became of it."""
     if not isinstance(original, dict):
         return computed
     was = original.get("status") or "pending"
     if was == computed["status"]:
         return original
-    return _told_on(original, computed, _NOTE_STORY)
+    return _told_on(
+        original,
+        computed,
+        _NOTE_STORY,
+    )
 
 
-def _domains_now(_file: KeptFile, original: Any, computed: Any) -> Any:
+def _domains_now(
+    _file: KeptFile,
+    original: Any,
+    computed: Any,
+) -> Any:
     """Return a registry with what the domains are said to be now."""
     listed = original.get("domains") if isinstance(original, dict) else None
     if not isinstance(listed, dict):
@@ -290,7 +360,12 @@ def _domains_now(_file: KeptFile, original: Any, computed: Any) -> Any:
     return {**original, "domains": domains}
 
 
-def _day_now(file: KeptFile, text: str, *, is_first: bool) -> str:
+def _day_now(
+    file: KeptFile,
+    text: str,
+    *,
+    is_first: bool,
+) -> str:
     """Return the page of a day with the lines that came to it since."""
     if not is_first:
         return file.text
@@ -303,12 +378,20 @@ def _day_now(file: KeptFile, text: str, *, is_first: bool) -> str:
         elif line.startswith("- ") and lines_of_page[line] > 0:
             lines_of_page[line] -= 1
         elif line.startswith("- "):
-            _add_line(page, section, line)
+            _add_line(
+                page,
+                section,
+                line,
+            )
     restored = "\n".join(page)
     return f"{restored}\n" if file.text.endswith("\n") else restored
 
 
-def _add_line(page: list[str], section: str, line: str) -> None:
+def _add_line(
+    page: list[str],
+    section: str,
+    line: str,
+) -> None:
     """Put a line at the end of its section, which is made where it is not there."""
     if section not in page:
         page += ["", section, "", line]

@@ -21,6 +21,7 @@ _DAYS = 7
 _MOST_LINES = 50  # of what was learnt in a week
 _LINE_CHARACTERS = 240
 _NAMED_IDS = 3
+_NAMED_WEEKS = 10
 
 
 class WeeklyPage(NamedTuple):
@@ -35,7 +36,10 @@ class WeeklyPage(NamedTuple):
     text: str
 
 
-def weekly_pages(home: Home, entity: str) -> list[WeeklyPage]:
+def weekly_pages(
+    home: Home,
+    entity: str,
+) -> list[WeeklyPage]:
     """Return the pages of an entity, the oldest first.
 
     A week whose page was erased, or was written before pages were kept, has none.
@@ -45,26 +49,39 @@ def weekly_pages(home: Home, entity: str) -> list[WeeklyPage]:
     """
     path = check_entity(entity)
     pages = []
-    events = home.journal.tail(0, kinds=["summarized"], projects=open_projects(home))
+    events = home.journal.tail(
+        0,
+        kinds=["summarized"],
+        projects=open_projects(home),
+    )
     for event in events:
         text = event.body.get("text")
         if text and event.body["entity"] == path:
-            pages.append(WeeklyPage(path, event.body["week"], text))
+            page = WeeklyPage(path, event.body["week"], text)
+            pages.append(page)
     return pages
 
 
-def weekly_page(home: Home, entity: str, day: str = "") -> WeeklyPage:
+def weekly_page(
+    home: Home,
+    entity: str,
+    day: str = "",
+) -> WeeklyPage:
     """Return the page of the week that a day lies in; '' is the last page.
 
     Raises:
         InvalidInput: There is none.
     """
-    pages = {page.week: page for page in weekly_pages(home, entity)}
-    week = _monday(day) if day else max(pages, default="")
+    pages = {}
+    for page in weekly_pages(home, entity):
+        pages[page.week] = page
+    week = max(pages, default="")
+    if day:
+        week = _monday(day)
     if week not in pages:
-        weeks = (
-            ", ".join(sorted(pages)[-10:]) or "none: a heartbeat of a Monday writes it"
-        )
+        weeks = ", ".join(sorted(pages)[-_NAMED_WEEKS:])
+        if not weeks:
+            weeks = "none: a heartbeat of a Monday writes it"
         raise InvalidInput(
             f"got the week {day or 'last'!r}; the weeks of {entity} are {weeks}"
         )
@@ -79,10 +96,15 @@ def _monday(day: str) -> str:
         raise InvalidInput(
             f"got the week {day!r:.40}; allowed is a day such as 2026-03-02"
         ) from error
-    return (stated - timedelta(days=stated.weekday())).isoformat()
+    monday = stated - timedelta(days=stated.weekday())
+    return monday.isoformat()
 
 
-def weekly_text(home: Home, entity: str, facts: Iterable[Fact]) -> str:
+def weekly_text(
+    home: Home,
+    entity: str,
+    facts: Iterable[Fact],
+) -> str:
     """Return the page of an entity with what happened in the last seven days.
 
     Args:
@@ -93,8 +115,16 @@ def weekly_text(home: Home, entity: str, facts: Iterable[Fact]) -> str:
     all_facts = list(facts)
     now = home.clock.now()
     active = [fact for fact in all_facts if fact.active]
-    page = summary(entity, active, now, fact_settings(home))
-    lines = _week_lines(all_facts, now - _DAYS * MICROSECONDS_PER_DAY)
+    page = summary(
+        entity,
+        active,
+        now,
+        fact_settings(home),
+    )
+    lines = _week_lines(
+        all_facts,
+        now - _DAYS * MICROSECONDS_PER_DAY,
+    )
     if not lines:
         lines = ["Nothing is new, and nothing was replaced."]
     n_more = len(lines) - _MOST_LINES
@@ -105,33 +135,54 @@ def weekly_text(home: Home, entity: str, facts: Iterable[Fact]) -> str:
     return "\n".join(parts)
 
 
-def _week_lines(facts: list[Fact], since: int) -> list[str]:
+def _week_lines(
+    facts: list[Fact],
+    since: int,
+) -> list[str]:
     """Return which facts came, and what was replaced or ended, since a time (µs).
 
     What came is hot, so that the page has its text already.
     """
-    by_id = {fact.id: fact for fact in facts}
     new_ids = []
     for fact in facts:
-        if fact.active and fact.at >= since and not fact.supersedes:
+        is_new = fact.at >= since and not fact.supersedes
+        if fact.active and is_new:
             new_ids.append(fact.id)
     lines = []
     if new_ids:
         lines.append(f"- New: {_listed_ids(new_ids)}")
+    return lines + _replaced_lines(
+        facts,
+        since,
+    )
+
+
+def _replaced_lines(
+    facts: list[Fact],
+    since: int,
+) -> list[str]:
+    """Return what was replaced or ended since a time (µs)."""
+    by_id = {fact.id: fact for fact in facts}
+    lines = []
     for fact in facts:
         if fact.superseded_at is None or fact.superseded_at < since:
             continue
         successor = by_id.get(fact.superseded_by)
+        before = _shown(fact)
         if successor is None:
-            lines.append(f"- No longer: {_shown(fact)}")
+            lines.append(f"- No longer: {before}")
         else:
-            lines.append(f"- Changed: {_shown(successor)}; before: {_shown(fact)}")
+            after = _shown(successor)
+            lines.append(f"- Changed: {after}; before: {before}")
     return lines
 
 
 def _shown(fact: Fact) -> str:
     """Return a fact on one line, with its day."""
-    text = one_line(fact.text, _LINE_CHARACTERS)
+    text = one_line(
+        fact.text,
+        _LINE_CHARACTERS,
+    )
     day = to_iso(fact.at)[:10]
     return f"{text} ({day}, {fact.id})"
 
