@@ -28,7 +28,11 @@ _ITEM_CHARACTERS = 500
 _STATS_CHARACTERS = 10_000
 _SHOWN = 80
 _MOST_VALUE = 2_000  # characters of a value that fills a template
-_LISTS = ("observations", "tensions", "alerts")
+_LISTS = (
+    "observations",
+    "tensions",
+    "alerts",
+)
 _BEGIN = re.compile(r"^=== HB-([A-Z]{1,32}) HANDOFF ===[ \t]*$", re.M)
 _END = re.compile(r"^=== (?:END|HB-[A-Z]{1,32} HANDOFF) ===[ \t]*$", re.M)
 _FIELD = re.compile(
@@ -65,20 +69,28 @@ class Handoff(NamedTuple):
             f"Summary: {self.summary}",
             f"Stats: {json.dumps(self.stats, ensure_ascii=False)}",
         ]
-        for name in ("observations", "tensions"):
-            items = getattr(self, name)
+        for title, items in (
+            ("Observations", self.observations),
+            ("Tensions", self.tensions),
+        ):
             if items:
-                lines.append(f"{name.title()}:")
-                lines += [f"- {item}" for item in items]
-        lines.append("Alerts:" if self.alerts else "Alerts: []")
-        lines += [f"- {alert}" for alert in self.alerts]
-        return "\n".join([*lines, "=== END ==="])
+                lines.append(f"{title}:")
+                lines += _listed(items)
+        # The document prints an empty list so.
+        alerts = "Alerts: []"
+        if self.alerts:
+            alerts = "Alerts:"
+        lines.append(alerts)
+        lines += _listed(self.alerts)
+        lines.append("=== END ===")
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the block as JSON holds it."""
         members = self._asdict()
         for name in _LISTS:
-            members[name] = list(members[name])
+            items = members[name]
+            members[name] = list(items)
         return members
 
 
@@ -173,10 +185,21 @@ def _items(text: str) -> tuple[str, ...]:
     """Return the items of a list: lines, or a JSON list of texts on one line."""
     lines = _json_texts(text)
     if lines is None:
-        lines = [line.strip().removeprefix("-") for line in text.splitlines()]
-    items = [one_line(line, _ITEM_CHARACTERS) for line in lines]
-    filled = [item for item in items if item.lower() not in _NOTHING]
-    return tuple(filled[:_MOST_ITEMS])
+        lines = text.splitlines()
+    items: list[str] = []
+    for line in lines:
+        stripped = line.strip()
+        stripped = stripped.removeprefix("-")
+        item = one_line(stripped, _ITEM_CHARACTERS)
+        if item.lower() in _NOTHING:
+            continue
+        items.append(item)
+    return tuple(items[:_MOST_ITEMS])
+
+
+def _listed(items: Sequence[str]) -> list[str]:
+    """Return items as lines of a list."""
+    return [f"- {item}" for item in items]
 
 
 def _json_texts(text: str) -> list[str] | None:
@@ -210,7 +233,11 @@ def watermark_of(handoff: Handoff) -> int:
 
 def template_names() -> dict[str, str]:
     """Return the file of each phase's template, as the document names it."""
-    return {phase: f"HB-{phase.upper()}.md" for phase in HANDOFF_PHASES}
+    names = {}
+    for phase in HANDOFF_PHASES:
+        title = phase.upper()
+        names[phase] = f"HB-{title}.md"
+    return names
 
 
 def template(phase: str) -> str:
