@@ -33,7 +33,7 @@ from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased
 
 MONDAY = FixedClock.at("2026-03-02T09:00:00Z").now()
 LENGTH = 600_000_000  # µs that a lease lasts
-ALL = ["state", "extract", "synthesis", "validate"]
+ALL = ["state", "extract", "synthesis", "domains", "validate"]
 PHASES = ALL[1:]
 SAID = [
     "I prefer tabs over spaces.",
@@ -99,7 +99,8 @@ def _known(lab: Lab) -> tuple[list[str], list[str], bool]:
 
 def test_a_heartbeat_does_each_phase_and_reports(lab: Lab) -> None:
     done = lab.facts.beat()
-    assert (_status(done), done.word) == (dict.fromkeys(ALL, "ok"), "HEARTBEAT_OK")
+    status = {**dict.fromkeys(ALL, "ok"), "domains": "idle"}
+    assert (_status(done), done.word) == (status, "HEARTBEAT_OK")
     assert _phase(done, "state").stats == {
         "waiting": {"main": 5},
         "today": 5,
@@ -120,6 +121,7 @@ def test_a_second_heartbeat_writes_nothing_twice(lab: Lab) -> None:
         **dict.fromkeys(ALL, "ok"),
         "extract": "idle",
         "synthesis": "idle",
+        "domains": "idle",
     }
     assert _known(lab) == known
     assert len(_events(lab, "extracted")) == 1
@@ -245,7 +247,7 @@ def test_of_two_heartbeats_at_once_one_runs(
     for phase in PHASES:
         monkeypatch.setattr(heartbeat, f"_{phase}", _around(phase, meanwhile, int))
     assert lab.facts.beat().ok
-    assert [other.word for other in others] == ["HEARTBEAT_SKIPPED"] * 3
+    assert [other.word for other in others] == ["HEARTBEAT_SKIPPED"] * len(PHASES)
     assert all(
         other.holder is not None and other.holder.what == "heartbeat"
         for other in others

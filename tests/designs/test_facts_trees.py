@@ -1,4 +1,4 @@
-"""The folders life/, memory/ and ops/, which are written alone; and the chains of
+"""The folders life/, memory/ and ops/, as the toolkit writes them; and the chains of
 facts, checked.
 """
 
@@ -12,7 +12,7 @@ import pytest
 from conftest import NOW, Run
 
 from theorex_lab import FixedClock, InvalidInput, Lab, ObservationEntry
-from theorex_lab.designs.facts import files, notes
+from theorex_lab.designs.facts import notes
 from theorex_lab.designs.facts.facts import check_home
 
 
@@ -77,8 +77,8 @@ def test_the_tree_has_its_layout_and_what_is_known_stands_in_it(tmp_path: Path) 
         "life/people/ann/summary.md",
         "life/projects/shop/items.json",
         "life/projects/shop/summary.md",
-        "memory/main/2026-03-01.md",
-        "memory/telegram-77/2026-03-01.md",
+        "memory/agent-main/main/2026-03-01.md",
+        "memory/agent-main/telegram-77/2026-03-01.md",
         "ops/observations/index.json",
         "ops/observations/obs-0001.json",
         "ops/observations/obs-0002.json",
@@ -89,7 +89,7 @@ def test_the_tree_has_its_layout_and_what_is_known_stands_in_it(tmp_path: Path) 
     assert document == {"schemaVersion": 2, "entity": "people/ann", "facts": known}
     assert [fact["accessCount"] for fact in document["facts"]] == [0, 2, 0]
     assert (
-        first["memory/main/2026-03-01.md"]
+        first["memory/agent-main/main/2026-03-01.md"]
         == "# 2026-03-01\n\n## Events\n\n- 09:04 sage: The cat sleeps\n\n##"
         " Decisions\n\n- 09:04 main: We decided to use uv\n"
     )
@@ -130,22 +130,7 @@ def test_in_a_project_no_files_are_written_since_they_hold_what_is_of_all(
     assert not (tmp_path / "a").exists()
 
 
-def test_of_the_folders_alone_nothing_is_taken_in_and_that_is_said(
-    tmp_path: Path,
-) -> None:
-    with lived(tmp_path / "one") as lab:
-        documents = list(files.documents(lab.home))
-    files.write_documents(tmp_path / "a", documents)
-    with opened(tmp_path / "two") as other:
-        with pytest.raises(InvalidInput, match="where nothing can be taken in"):
-            other.import_files(tmp_path / "a", trusted=True)
-        (report,) = other.import_files(
-            tmp_path / "a" / "life" / "people" / "ann" / "items.json"
-        )
-        assert (report.imported, len(report.problems)) == (0, 1)
-        assert other.journal.last_seq() == 0
-
-
 def test_the_command_that_checks(run: Run) -> None:
     run("facts", "write", "--entity", "people/ann", "--fact", "Lives in Bath")
-    assert run("facts", "validate", "--json").json == {"facts": 1, "problems": []}
+    checked = run("facts", "validate", "--json").json
+    assert (checked["facts"], checked["problems"]) == (1, [])

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from theorex_lab.designs.dreams import file_commands as dream_file_commands
     from theorex_lab.designs.dreams import isa_commands as dream_isa_commands
     from theorex_lab.designs.facts import commands as fact_commands
+    from theorex_lab.designs.facts import domain_commands, folder_commands
     from theorex_lab.designs.research import commands as research_commands
     from theorex_lab.designs.theorex import commands as theorex_commands
 else:
@@ -54,6 +55,8 @@ else:
     dream_file_commands = LazyModule("theorex_lab.designs.dreams.file_commands")
     dream_isa_commands = LazyModule("theorex_lab.designs.dreams.isa_commands")
     fact_commands = LazyModule("theorex_lab.designs.facts.commands")
+    domain_commands = LazyModule("theorex_lab.designs.facts.domain_commands")
+    folder_commands = LazyModule("theorex_lab.designs.facts.folder_commands")
     research_commands = LazyModule("theorex_lab.designs.research.commands")
     theorex_commands = LazyModule("theorex_lab.designs.theorex.commands")
 
@@ -605,6 +608,8 @@ note        a remark on how the work goes, to be reviewed later
 tension     two facts that may not both hold
 heartbeat   a round of upkeep, by default every half hour
 channel     a chat whose facts stay in it
+domain      the rules, state and log that a subagent works from
+hand-off    the block in which a subagent says what it did
 """
 
 
@@ -699,9 +704,40 @@ def _facts() -> CommandGroupEntry:
                 "Keep what an agent always knows: MEMORY.md and SOUL.md.",
             ),
             CommandEntry(
+                "dedup",
+                lambda: folder_commands.fact_dedup,
+                "Show facts that say the same.",
+                printed="memory-dedup",
+            ),
+            CommandEntry(
+                "add-domain",
+                lambda: domain_commands.fact_add_domain,
+                "Add a domain: what a subagent works from.",
+            ),
+            CommandEntry(
+                "domain",
+                lambda: domain_commands.fact_domain,
+                "Keep domains: their files, and what subagents propose.",
+            ),
+            CommandEntry(
+                "handoff",
+                lambda: domain_commands.fact_handoff,
+                "Let a subagent do a phase of the heartbeat, and read its block.",
+            ),
+            CommandEntry(
+                "init",
+                lambda: folder_commands.fact_init,
+                "Make an Engram folder.",
+            ),
+            CommandEntry(
                 "validate",
-                lambda: fact_commands.fact_validate,
-                "Check that the chains of facts are complete.",
+                lambda: folder_commands.fact_validate,
+                "Check the chains of facts, or an Engram folder.",
+            ),
+            CommandEntry(
+                "migrate-v2",
+                lambda: folder_commands.fact_migrate,
+                "Bring the facts of an Engram folder to version two.",
             ),
             CommandEntry(
                 "heartbeat",

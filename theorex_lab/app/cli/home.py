@@ -386,8 +386,11 @@ def import_(
     it. The memory is then as if it had been there from the first day.
 
     Importing twice imports once. Imported runs of models do not decide where `theorex
-    route` sends a query, unless --trusted is given. Pages of facts (life, ops, the days
-    in memory), MEMORY.md and SOUL.md are not read: facts.jsonl holds what they show.
+    route` sends a query, unless --trusted is given.
+
+    An Engram folder (life, memory, ops, MEMORY.md, SOUL.md) is read too, unless
+    facts.jsonl is in it, which holds more. What cannot be read is reported, and
+    `export` writes it back as it stood. Domains come in with --trusted alone.
 
     The exit code is 1 where nothing could be read, and with --strict where anything
     could not.

@@ -112,7 +112,14 @@ KINDS = {
     "summarized": Kind(
         1,
         "an entity was summed up in a week",
-        {"entity": FILLED, "week": str, "tokens": COUNT, "facts": COUNT, **_ABOUT},
+        {
+            "entity": FILLED,
+            "week": str,
+            "tokens": COUNT,
+            "facts": COUNT,
+            "text?": str,
+            **_ABOUT,
+        },
     ),
     "heartbeat": Kind(
         1, "how the phases of a heartbeat went", {"phases": [{str: object}], **_ABOUT}
@@ -120,7 +127,36 @@ KINDS = {
     "domain_written": Kind(
         1,
         "a domain was made, or one of its files written: domain, file, text …",
-        {"domain?": str, "file?": str, "text?": str, **_ABOUT},
+        {
+            "domain?": str,
+            "file?": str,
+            "text?": str,
+            "append?": bool,
+            "by?": str,
+            "source?": SOURCE,
+            "type?": str,
+            "description?": str,
+            "entity?": str,
+            "interval?": float,
+            "paused?": bool,
+            "made?": bool,
+            "proposal?": str,
+            **_ABOUT,
+        },
+    ),
+    "file_kept": Kind(
+        1,
+        "a file of an Engram folder as it was read: its text, and the ids of its records",
+        {
+            "path": FILLED,
+            "ours": FILLED,
+            "text": str,
+            "digest": str,
+            "ids": {str: str},
+            "lines": [str],
+            "is_read": bool,
+            **_ABOUT,
+        },
     ),
     "self_added": Kind(
         1,

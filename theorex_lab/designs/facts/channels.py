@@ -102,3 +102,14 @@ def silos(home: Home) -> frozenset[str]:
     """Return the projects that are channels."""
     with home.views.reading(Channels) as view:
         return frozenset(view.names)
+
+
+def open_projects(home: Home) -> tuple[str, ...] | None:
+    """Return the projects whose events are read: the home's own and none.
+
+    None stands for all projects.
+    """
+    project = home.project
+    if project:
+        return ("", project)
+    return None

@@ -23,14 +23,14 @@ from theorex_lab.designs.facts import (
     STATUSES,
     notes,
 )
-from theorex_lab.designs.facts.facts import Fact, check_home
+from theorex_lab.designs.facts.facts import Fact
 from theorex_lab.designs.facts.files import Document, self_documents, write_documents
+from theorex_lab.designs.facts.kept_files import with_last_line_ended
 from theorex_lab.designs.facts.note_view import Note
 from theorex_lab.files.command_line import (
     Command,
     command,
     emit,
-    fail,
     group,
     keeps_secrets,
     one_row,
@@ -124,7 +124,8 @@ def _rendering(
 
         JSON: {files}
         """
-        files = write_documents(folder, documents(home)).files
+        ended = with_last_line_ended(documents(home))
+        files = write_documents(folder, ended).files
         lines = [f"{count:8d}  {name}" for name, count in files.items()]
         return {"files": files}, "\n".join(lines) or "nothing yet"
 
@@ -161,13 +162,17 @@ def _tension(
 ) -> Output:
     """A tension is a pair of facts that perhaps do not both hold.
 
-    Without --fact1 and --fact2 the tensions that wait for a review are listed. `review`
-    accepts or rejects a tension.
+    Without options the tensions that wait for a review are listed. `review` accepts or
+    rejects a tension.
 
     JSON: {id, repeats}; without facts {notes, alerts}
     """
-    if fact1 is None or fact2 is None:
+    if fact1 is None and fact2 is None and not text:
         return _listed(home, notes.notes_of(home, "pending", tensions=True))
+    if fact1 is None or fact2 is None:
+        raise click.UsageError(
+            "A tension is between two facts: give their ids with --fact1 and --fact2."
+        )
     result = notes.note_tension(home, fact1, fact2, text, source=source, agent=agent)
     return _noted(result)
 
@@ -227,19 +232,6 @@ def _review(
     return note.to_dict(), f"{note.id} {note.status}{fact}"
 
 
-def _validate(home: Home) -> Output:
-    """A chain is a fact with the facts that it replaced, one after the other.
-
-    A chain must have no gap and no circle. The exit code is 1 where one has.
-
-    JSON: {facts, problems}
-    """
-    check = check_home(home)
-    if check.problems:
-        fail("\n".join(check.problems), **check._asdict())
-    return check._asdict(), f"{check.facts} facts, and no problem in their chains"
-
-
 _PATHS = "The entity: people/NAME, projects/NAME or archives/NAME."
 _ANY_ENTITY = click.option(
     "--entity", "--kg-entity", "entity", default="", metavar="PATH", help=_PATHS
@@ -295,7 +287,6 @@ fact_review = _made(
         help="With promote: how general the fact is.",
     ),
 )
-fact_validate = _made("validate", _validate)
 fact_self = group(
     "self",
     "",
@@ -362,9 +353,11 @@ waiting = threading.Event()  # nobody sets it: a signal ends the wait
 def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> None:
     """It reads new captures of all projects for facts, checks the chains, and reports.
 
-    On Mondays it also sums up the entities. With --every it goes on until it is
-    stopped. Where maintenance or another heartbeat is under way, nothing is done. The
-    exit code is 1 where a phase of the last heartbeat failed.
+    On Mondays it also writes the page of each entity, which `summary --week` shows. It
+    alerts to domains that nobody wrote to for too long, and to their proposals. With
+    --every it goes on until it is stopped. Where maintenance or another heartbeat is
+    under way, nothing is done. The exit code is 1 where a phase of the last heartbeat
+    failed.
 
     JSON: {ran, ok, phases: [{name, status, summary, stats, alerts, seconds}],
     heartbeat}, held_by and until where it did not run
@@ -725,17 +718,39 @@ def fact_render(output: str) -> None:
 @command("summary")
 @reads_project
 @click.argument("entity", metavar="ENTITY")
-def fact_summary(entity: str) -> None:
+@click.option(
+    "--week",
+    is_flag=False,
+    flag_value="last",
+    metavar="[DAY]",
+    help="The page as the heartbeat wrote it in the week of this day, or last.",
+)
+def fact_summary(entity: str, week: str | None) -> None:
     """The page has the hot and the warm facts, and the cold ones that are principles.
 
-    Hot facts were used very recently, warm ones recently or often; the rest is cold.
+    Hot facts were used very recently, warm ones recently or often; the rest is cold. A
+    heartbeat writes the page of each entity once a week; --week shows it.
 
-    JSON: {entity, text, tokens}
+    JSON: {entity, week, text, tokens}
     """
+    from theorex_lab.designs.facts.weekly import weekly_page
     from theorex_lab.text.line import count_tokens
 
-    text = open_lab().facts.summary(entity)
-    emit({"entity": entity, "text": text, "tokens": count_tokens(text)}, text)
+    facts = open_lab().facts
+    monday = ""
+    if week is None:
+        text = facts.summary(entity)
+    else:
+        page = weekly_page(facts.home, entity, "" if week == "last" else week)
+        monday = page.week
+        text = page.text
+    result = {
+        "entity": entity,
+        "week": monday,
+        "text": text,
+        "tokens": count_tokens(text),
+    }
+    emit(result, text)
 
 
 @command("add-session")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from theorex_lab.files.formats.design_records import DesignRecords
-    from theorex_lab.files.formats.reports import Exported
+    from theorex_lab.files.formats.reports import Exported, Reports
     from theorex_lab.journal.view import View
     from theorex_lab.memory.contract import (
         ContextLine,
@@ -122,7 +122,33 @@ def _views() -> Sequence[type[View]]:
     return [Facts, Channels, Notes]
 
 
-TREES = FileLayout("", _export_tree)
+def _folder_files(path: Path) -> list[Path]:
+    from theorex_lab.designs.facts.folder_read import folder_files
+
+    return folder_files(path)
+
+
+def _import_folder(
+    home: Home,
+    searcher: object,
+    path: Path,
+    *,
+    agent: str = "main",
+    trusted: bool = False,
+) -> Reports:
+    from theorex_lab.designs.facts.folder_read import import_folder
+
+    return import_folder(home, searcher, path, agent=agent, trusted=trusted)
+
+
+# An export tells the same in the design's records, which are read first.
+TREES = FileLayout(
+    "life/*/*/items.json, memory/*/YYYY-MM-DD.md, ops/*/*.json",
+    _export_tree,
+    files_of=_folder_files,
+    take=_import_folder,
+    is_copy=True,
+)
 DESIGN = Design(
     name="facts",
     api=_face,

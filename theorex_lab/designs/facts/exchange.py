@@ -1,13 +1,14 @@
 """Say what an export holds of facts, and how an import reads it.
 
-The folders that Engram has are written beside it, and not read: they lack who replaced
-a fact, and its project. How far captures were read, summaries and heartbeats stay where
-they are, since they speak of a home's own journal.
+The folders that Engram has are written beside it. They are read where this file is not
+beside them: they lack who replaced a fact, and its project. How far captures were read,
+summaries and heartbeats stay where they are, since they speak of a home's own journal.
 """
 
 import re
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.designs.facts.kept_files import check_kept_path
 from theorex_lab.designs.facts.writing import (
     DESCRIPTION_CHARACTERS,
     check_entity,
@@ -98,6 +99,15 @@ def _reviewed(reading: RecordReading, event: Event) -> Body:
     return {**body, "note_id": note_id, "fact": fact}
 
 
+def _kept(_reading: RecordReading, event: Event) -> Body:
+    body = event.body
+    return {
+        **body,
+        "path": check_kept_path(body["path"]),
+        "ours": check_kept_path(body["ours"]),
+    }
+
+
 _OF_FACT = member_id(_FACT, "fact_id", can_change=True)
 _OF_NOTE = member_id(_NOTE, "note_id", can_change=True)
 RECORDS = DesignRecords(
@@ -115,5 +125,7 @@ RECORDS = DesignRecords(
         "domain_written": RecordKind(needs_trust=True),
         # These lines are shown always, as one's own.
         "self_added": RecordKind(needs_trust=True),
+        # A text that an export writes as it stands.
+        "file_kept": RecordKind(read=_kept, needs_trust=True),
     }
 )

@@ -1,7 +1,7 @@
 """Run the heartbeat: what is done every half hour, phase by phase.
 
 A phase that fails is reported, and the next runs. The phases are state, extract,
-synthesis, validate and report, as Engram has them. How far captures were read is noted
+synthesis, domains, validate and report, as Engram has them. How far captures were read is noted
 once all of them were, and forwards alone: a heartbeat that is killed anywhere is made
 good by the next. Extract writes the facts that people and agents state, see
 `extraction.py`; the end of a session does it too.
@@ -15,12 +15,15 @@ from typing import Any, NamedTuple
 from theorex_lab.core.errors import AlreadyThere, TheorexError
 from theorex_lab.core.ids import SCANNER, derived_event_id
 from theorex_lab.designs.facts import signals, writing
+from theorex_lab.designs.facts.domains import scan_domains
 from theorex_lab.designs.facts.extraction import TEXT_OF, facts_stated
 from theorex_lab.designs.facts.facts import Facts, check_home, facts_of
+from theorex_lab.designs.facts.handoff import Handoff
 from theorex_lab.designs.facts.notes import alerts as note_alerts
 from theorex_lab.designs.facts.notes import notes_of
 from theorex_lab.designs.facts.settings import fact_settings
-from theorex_lab.designs.facts.summaries import local_day, status, summary
+from theorex_lab.designs.facts.summaries import local_day, status
+from theorex_lab.designs.facts.weekly import weekly_text
 from theorex_lab.evolution.lease import LeaseHolder, leased
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
@@ -33,6 +36,8 @@ from theorex_lab.text.line import count_tokens, one_line
 Done = tuple[str, dict[str, Any], list[str]]
 _NOTHING_WAITS = "nothing waits"
 _NOT_DUE = "not due"
+_NO_DOMAIN = "no domain"
+_IDLE = (_NOTHING_WAITS, _NOT_DUE, _NO_DOMAIN)
 _SECOND = 1_000_000  # µs
 _EMBEDDING_SECONDS = 2.0
 _SUMMARY_CHARACTERS = 300
@@ -140,6 +145,7 @@ def _phases(
         "state": lambda: _state(home),
         "extract": lambda: _extract(home, renew),
         "synthesis": lambda: _synthesis(home),
+        "domains": lambda: _domains(home),
         "validate": lambda: _validate(home, embeds),
     }
     for name, turn in turns.items():
@@ -154,7 +160,7 @@ def _phases(
             status = "error"
             text = str(error)
         seconds = (home.clock.now() - started) / _SECOND
-        if status == "ok" and text in (_NOTHING_WAITS, _NOT_DUE):
+        if status == "ok" and text in _IDLE:
             status = "idle"
         summary_line = one_line(text, _SUMMARY_CHARACTERS)
         yield Phase(name, status, summary_line, stats, alerts, seconds)
@@ -209,13 +215,7 @@ def _extract(home: Home, renew: Callable[[], None]) -> Done:
     report = extract_facts(home)
     renew()
     keep_watermark(home, report)
-    counts = report._asdict()
-    stats = {
-        "facts_written": counts.pop("facts"),
-        "new_watermark": counts.pop("upto"),
-        **counts,
-    }
-    return f"{report.facts} facts of {report.captures} captures", stats, []
+    return _told(report)
 
 
 def _synthesis(home: Home) -> Done:
@@ -253,15 +253,79 @@ def _unsummed(home: Home) -> Iterator[Event]:
         event_id = derived_event_id("summarized", entity, week)
         if home.journal.read(ids=[event_id], erased=True):
             continue
-        facts = facts_of(home, entity)
-        page = summary(entity, facts, now, settings)
+        all_facts = facts_of(home, entity, active=None)
+        facts = [fact for fact in all_facts if fact.active]
+        page = weekly_text(home, entity, all_facts)
         body = {
             "entity": entity,
             "week": week,
             "tokens": count_tokens(page),
             "facts": len(facts),
+            "text": page,
         }
-        yield new_event("summarized", body, agent=SCANNER, at=now, event_id=event_id)
+        # Where a fact is erased, the page that shows it goes too.
+        lineage = [fact.event_id for fact in all_facts]
+        yield new_event(
+            "summarized",
+            body,
+            agent=SCANNER,
+            at=now,
+            event_id=event_id,
+            lineage=lineage,
+        )
+
+
+def _domains(home: Home) -> Done:
+    """Look for domains that nobody wrote to for too long, and for proposals."""
+    scan = scan_domains(home)
+    if not scan.domains:
+        return _NO_DOMAIN, {}, []
+    alerts = [f"{name}: nothing was written for too long" for name in scan.stale]
+    for proposal in scan.proposals:
+        text = one_line(proposal.text, _SUMMARY_CHARACTERS)
+        alerts.append(f"{proposal.domain} proposes ({proposal.id}): {text}")
+    stats = {
+        "domains": scan.domains,
+        "stale": len(scan.stale),
+        "proposals": len(scan.proposals),
+    }
+    text = ", ".join(f"{count} {name}" for name, count in stats.items())
+    return text, stats, alerts
+
+
+def run_phase(home: Home, name: str) -> Handoff:
+    """Do one of the long phases, and return what it hands over.
+
+    It keeps no watermark: that is for whoever reads the block.
+    """
+    whole = home.in_project("")
+    phases: dict[str, Callable[[], Done]] = {
+        "extract": lambda: _extracted(whole),
+        "synthesis": lambda: _synthesis(whole),
+        "domains": lambda: _domains(whole),
+    }
+    try:
+        text, stats, alerts = phases[name]()
+    except TheorexError as error:
+        return Handoff(name, "error", one_line(str(error), _SUMMARY_CHARACTERS))
+    return Handoff(name, "ok", text, stats, alerts=alerts)
+
+
+def _extracted(home: Home) -> Done:
+    """Read what waits; how far that is is not noted."""
+    report = extract_facts(home)
+    return _told(report)
+
+
+def _told(report: "ExtractionReport") -> Done:
+    """Return what an extraction did, in words and numbers."""
+    counts = report._asdict()
+    stats = {
+        "facts_written": counts.pop("facts"),
+        "new_watermark": counts.pop("upto"),
+        **counts,
+    }
+    return f"{report.facts} facts of {report.captures} captures", stats, []
 
 
 def _validate(home: Home, embeds: bool) -> Done:

@@ -180,9 +180,22 @@ def summary(
         parts += [f"## {title}", ""]
         parts += [_line(fact) for fact in section]
         parts.append("")
+    if not any(sections.values()):
+        parts += [_all_cold(tiers["cold"]), ""]
     counts = [f"{len(tiers[tier_name])} {tier_name}" for tier_name in _TIERS]
     parts += [f"_{', '.join(counts)}; {entity}_", ""]
     return "\n".join(parts)
+
+
+def _all_cold(facts: list[Fact]) -> str:
+    """Return a sentence for the page of an entity whose facts are all cold."""
+    if not facts:
+        return "Nothing is known of it now."
+    day = to_iso(_last_used(facts[0]))[:10]
+    return (
+        f"Nothing of it was used since {day}; what is older stands in items.json, and"
+        " search finds it."
+    )
 
 
 def _principles(
