@@ -21,7 +21,7 @@ from theorex_lab import InvalidInput
 from theorex_lab.eval.datasets.needs_rows import Need, NeedEvidence, SessionNeeds
 from theorex_lab.eval.metrics.needs import Match
 
-MOST_STARTS = 40
+MOST_STARTS = 24
 # Before that there is little to be told.
 FIRST_START = 10
 # By the number of a rule, strings that all its wordings hold.
@@ -49,7 +49,7 @@ _USUAL_CHECK = "pytest"
 
 
 def simulate_needs(*, seed: int, days: int = 180) -> list[SessionNeeds]:
-    """Return the needs of at most 40 sessions, from the eleventh on.
+    """Return the needs of at most 24 sessions, from the eleventh on.
 
     They are drawn: first of the sessions that need something vital, then of the others.
 

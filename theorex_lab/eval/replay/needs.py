@@ -386,8 +386,13 @@ def score_needs(
     with closing(progress_bar):
         for project in projects:
             rows = _chosen(project, sessions)
-            for name, make in makers.items():
-                for row, contexts in _contexts(project, rows, make, budgets):
+            given = [
+                _contexts(project, rows, make, budgets) for make in makers.values()
+            ]
+            # All systems are asked about a session before the next one, so that what
+            # briefings have in common is made once.
+            for of_session in zip(*given, strict=True):
+                for name, (row, contexts) in zip(makers, of_session, strict=True):
                     results += _scored(project, row, name, contexts)
                     progress_bar.update(1)
     return NeedsScore(tuple(_in_file_order(results, projects)), seed)
