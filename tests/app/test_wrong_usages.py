@@ -88,9 +88,7 @@ USAGES = [
     Usage("search x --why=yes", 2, "got --why with a value", "takes none", HELP),
     Usage("maintain now", 2, "got 'now'", "more than the command takes", HELP),
     Usage("maintain --design fact", 1, "got the design 'fact'", "allowed are", ""),
-    Usage(
-        "import notes.txt --design facts", 2, "--design", "with --replay", HELP
-    ),
+    Usage("import notes.txt --design facts", 2, "--design", "with --replay", HELP),
     Usage("write", 2, "TEXT is missing", "theorex write [OPTIONS] TEXT", HELP),
     Usage("pin", 2, "ID is missing", "theorex pin [OPTIONS] ID", HELP),
     Usage("archive", 2, "--before is missing", "give it as --before DATE", HELP),

@@ -226,9 +226,7 @@ def _corrections(
             quote = words[0].upper() + words[1:]
             match = ((f"{part} uses {technique}",),)
             text = f"The user wants {technique} in {part}."
-            yield _need(
-                "decision", 1, "asked", text, match, [(session_name, quote)]
-            )
+            yield _need("decision", 1, "asked", text, match, [(session_name, quote)])
 
 
 def _places(session: LivedSession, earlier: Sequence[LivedSession]) -> Iterator[Need]:

@@ -386,13 +386,13 @@ def score_needs(
     with closing(progress_bar):
         for project in projects:
             rows = _chosen(project, sessions)
-            given = [
+            offers = [
                 _contexts(project, rows, make, budgets) for make in makers.values()
             ]
             # All systems are asked about a session before the next one, so that what
             # briefings have in common is made once.
-            for of_session in zip(*given, strict=True):
-                for name, (row, contexts) in zip(makers, of_session, strict=True):
+            for session_contexts in zip(*offers, strict=True):
+                for name, (row, contexts) in zip(makers, session_contexts, strict=True):
                     results += _scored(project, row, name, contexts)
                     progress_bar.update(1)
     return NeedsScore(tuple(_in_file_order(results, projects)), seed)
