@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     from theorex_lab.eval.plots.needs import plot_design_gain
     from theorex_lab.eval.plots.routing import plot_costs, plot_matrix
     from theorex_lab.eval.replay.decay_replay import replay, replay_all
-    from theorex_lab.eval.replay.design_gain import DesignGain, design_gain
+    from theorex_lab.eval.replay.design_gain import (
+        DesignGain,
+        design_gain,
+        learnt_lines,
+    )
     from theorex_lab.eval.replay.event_log import EventLog
     from theorex_lab.eval.replay.needs import NeedsScore, score_needs
     from theorex_lab.eval.replay.sessions import SessionReplay, replay_sessions
@@ -62,6 +66,7 @@ _MODULES = {
     "data_folder": "datasets.sources",
     "decay_explorer": "widgets.decay",
     "design_gain": "replay.design_gain",
+    "learnt_lines": "replay.design_gain",
     "load_local_runs": "datasets.recorded_runs",
     "load_logs": "datasets.logs",
     "load_routing_set": "datasets.routing_sets",
@@ -107,6 +112,7 @@ __all__ = [
     "data_folder",
     "decay_explorer",
     "design_gain",
+    "learnt_lines",
     "load_local_runs",
     "load_logs",
     "load_routing_set",

@@ -21,6 +21,8 @@ from theorex_lab.eval.metrics.needs import (
 )
 from theorex_lab.eval.replay.needs import NeedsResult, NeedsScore, score_needs
 from theorex_lab.eval.replay.needs_systems import BRIEFING, BRIEFING_WITH
+from theorex_lab.memory.briefing.design_lines import design_candidates
+from theorex_lab.store.lab import Lab
 
 _WORDS = {
     START_COVERED: "at the start of a session",
@@ -150,7 +152,7 @@ def _added_lines(
     """Yield the lines of a context that another does not have, and what they tell."""
     lines_without = set(without.start.splitlines())
     lines_without.update(without.asked.splitlines())
-    kinds = {told.line: told.need.kind for told in result.score.all_needs}
+    kinds = {row.line: row.need.kind for row in result.score.all_needs}
     for text in result.context:
         for line in text.splitlines():
             if line.startswith("- ") and line not in lines_without:
@@ -186,3 +188,20 @@ def design_gain(
         progress=progress,
     )
     return DesignGain(design, score, tokens)
+
+
+def learnt_lines(lab: Lab) -> pd.DataFrame:
+    """Return what the designs of a lab offer a briefing, what is worth most first.
+
+    What they learnt by themselves of the recorded sessions counts too.
+
+    Args:
+        lab: The lab, in which the designs did their steps.
+
+    Returns:
+        A row for each line, with the columns section, line and weight.
+    """
+    candidates = design_candidates(lab.home, lab.clock.now(), automatic=True)
+    candidates.sort(key=lambda candidate: -candidate.weight)
+    rows = [(line.section, line.text, line.weight) for line in candidates]
+    return pd.DataFrame(rows, columns=["section", "line", "weight"])
