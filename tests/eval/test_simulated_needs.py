@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 from simulate_needs import MOST_STARTS, save_needs, simulate_needs
 
 from theorex_lab import InvalidInput, Lab
-from theorex_lab.app.cli import main
+from theorex_lab.app import cli
 from theorex_lab.core.ids import session_of
 from theorex_lab.eval import (
     DesignGain,
@@ -116,10 +116,10 @@ def test_the_command_scores_them_without_a_data_folder(
 ) -> None:
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     arguments = ["eval", "needs", "--dataset", "simulated_needs", "--budgets", "150"]
-    run = CliRunner().invoke(main, [*arguments, "--system", "nothing"])
+    run = CliRunner().invoke(cli.theorex, [*arguments, "--system", "nothing"])
     assert run.exit_code == 0, run.output
     assert f"simulated_sessions, n = {MOST_STARTS} sessions" in run.output
-    refused = CliRunner().invoke(main, [*arguments, "--project", "minsky"])
+    refused = CliRunner().invoke(cli.theorex, [*arguments, "--project", "minsky"])
     assert refused.exit_code != 0
     assert "which has one project" in refused.output
 
