@@ -28,7 +28,16 @@ _WORDS = {
     START_COVERED: "at the start of a session",
     ALL_COVERED: "once the first prompt is known",
 }
-_FRAME_COLUMNS = "project when without with gain ci_low ci_high n".split()
+_FRAME_COLUMNS = (
+    "project",
+    "when",
+    "without",
+    "with",
+    "gain",
+    "ci_low",
+    "ci_high",
+    "n",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +56,7 @@ class DesignGain(Report):
 
     def _facts(self) -> tuple[str, ...]:
         """Return what matters of it, each in a few words."""
-        mean = self.score.gain(self._system, self.tokens, ALL_COVERED)
+        mean = self._difference(ALL_COVERED, "")
         return self.design, f"{mean.value:+.3f}", f"{self.tokens} tokens"
 
     def __str__(self) -> str:
@@ -59,9 +68,23 @@ class DesignGain(Report):
         """Return the name of the briefing with the design."""
         return f"{BRIEFING_WITH}{self.design}"
 
+    def _difference(self, figure: str, project: str) -> SessionMean:
+        """Return what the design adds to a figure."""
+        return self.score.gain(
+            self._system,
+            self.tokens,
+            figure,
+            project=project,
+        )
+
     def _share(self, system: str, figure: str, project: str) -> float:
         """Return the share of needs that a system covers."""
-        mean = self.score.value(system, self.tokens, figure, project=project)
+        mean = self.score.value(
+            system,
+            self.tokens,
+            figure,
+            project=project,
+        )
         return mean.value
 
     def _verdicts(self) -> Iterator[str]:
@@ -70,9 +93,7 @@ class DesignGain(Report):
             for figure, words in _WORDS.items():
                 without = self._share(BRIEFING, figure, project)
                 with_design = self._share(self._system, figure, project)
-                mean = self.score.gain(
-                    self._system, self.tokens, figure, project=project
-                )
+                mean = self._difference(figure, project)
                 yield (
                     f"{project}, {words}: the briefing covers {without:.3f} of the"
                     f" needs, and {with_design:.3f} with {self.design};"
@@ -89,9 +110,7 @@ class DesignGain(Report):
         rows = []
         for project in self.score.projects:
             for figure, words in _WORDS.items():
-                mean = self.score.gain(
-                    self._system, self.tokens, figure, project=project
-                )
+                mean = self._difference(figure, project)
                 without = self._share(BRIEFING, figure, project)
                 with_design = self._share(self._system, figure, project)
                 rows.append((project, words, without, with_design, *mean))
@@ -203,5 +222,9 @@ def learnt_lines(lab: Lab) -> pd.DataFrame:
     """
     candidates = design_candidates(lab.home, lab.clock.now(), automatic=True)
     candidates.sort(key=lambda candidate: -candidate.weight)
-    rows = [(line.section, line.text, line.weight) for line in candidates]
-    return pd.DataFrame(rows, columns=["section", "line", "weight"])
+    columns: dict[str, list[object]] = {
+        "section": [line.section for line in candidates],
+        "line": [line.text for line in candidates],
+        "weight": [line.weight for line in candidates],
+    }
+    return pd.DataFrame(columns)
