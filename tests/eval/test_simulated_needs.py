@@ -175,7 +175,7 @@ def test_a_gain_is_drawn_session_by_session(project: ProjectNeeds) -> None:
     assert more
     title = f"Of {MOST_STARTS} sessions {more} are told more with facts, 0 less"
     assert ax.get_title() == title
-    plt.close(ax.figure)
+    plt.close("all")
 
 
 def test_an_unknown_design_is_refused(project: ProjectNeeds) -> None:

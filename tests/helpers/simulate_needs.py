@@ -142,7 +142,7 @@ def _rules(session: LivedSession, earlier: Sequence[LivedSession]) -> Iterator[N
                 if given == number:
                     evidence.append((other.name, words))
         if is_due and evidence:
-            grade = 2 if number in broken else 1
+            grade: Literal[1, 2] = 2 if number in broken else 1
             yield _need("rule", grade, "start", evidence[-1][1], (strings,), evidence)
 
 
@@ -206,7 +206,7 @@ def _decisions(
                 (question, f"will be {option}"),
                 (question, f"to {option}"),
             )
-            grade = 2 if len(decided) > 1 else 1
+            grade: Literal[1, 2] = 2 if len(decided) > 1 else 1
             text = f"{question} is {option}."
             yield _need("decision", grade, "asked", text, match, [(name, words)])
 
