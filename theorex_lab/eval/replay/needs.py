@@ -167,7 +167,7 @@ class NeedsScore:
         compared with itself.
 
         Args:
-            system: The name of the system; the system `briefing` is scored beside it.
+            system: The name of the system; `briefing` must be scored too.
             budget: The budget, in tokens.
             figure: As in `value`.
             project: The project; '' for the mean of the projects' means.
