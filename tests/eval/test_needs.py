@@ -538,7 +538,7 @@ class TestCommand:
 
     def test_another_data_set_is_refused(self, run: Any) -> None:
         ended = run("eval", "needs", "--dataset", "locomo")
-        assert "allowed is session_needs" in ended.err
+        assert "allowed are session_needs" in ended.err
 
     def test_budgets_that_are_no_numbers_are_refused(
         self, project: ProjectNeeds, run: Any

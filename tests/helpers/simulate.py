@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
+from simulate_needs import save_needs, simulate_needs
 from simulate_sessions import save_sessions, simulate_sessions
 from simulation_draws import HOUR, SECOND, START, Dice, topic_weights, write_stored
 from simulation_words import Aspect, Failure, lines, own, topics
@@ -497,9 +498,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument(
         "--of",
-        choices=["team", "sessions"],
+        choices=["team", "sessions", "needs"],
         default="team",
-        help="a team of agents, or coding sessions",
+        help="a team of agents, coding sessions, or what these needed to know",
     )
     parser.add_argument("--seed", type=int, required=True, help="whole number from 0")
     parser.add_argument(
@@ -517,6 +518,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             lines_made = simulate_sessions(seed=given.seed, days=given.days)
             save_sessions(lines_made, given.output, seed=given.seed, days=given.days)
             made = f"{len(lines_made)} lines of coding sessions"
+        elif given.of == "needs":
+            rows = simulate_needs(seed=given.seed, days=given.days)
+            save_needs(rows, given.output, seed=given.seed, days=given.days)
+            made = f"the needs of {len(rows)} coding sessions"
         else:
             activities = simulate(seed=given.seed, days=given.days)
             save(activities, given.output, seed=given.seed, days=given.days)

@@ -58,14 +58,23 @@ def simulate_sessions(*, seed: int, days: int = 180) -> list[Line]:
         raise InvalidInput(
             f"got days {days!r}; allowed is a whole number from 1 to {MAX_DAYS}"
         )
+    made: list[Line] = []
+    for lived in live_sessions(seed=seed, days=days):
+        made += lived.lines
+    return made
+
+
+def live_sessions(*, seed: int, days: int) -> list[LivedSession]:
+    """Return the sessions in the order of time, with what is true of each.
+
+    seed, days: as in `simulate_sessions`, which checks them.
+    """
     dice = Dice(seed)
     calendar = list(_calendar(dice, days))
     project = _Project(dice, len(calendar))
-    return [
-        line
-        for number, (at, topic) in enumerate(calendar)
-        for line in project.live(number, at, topic)
-    ]
+    for number, (at, topic) in enumerate(calendar):
+        project.live(number, at, topic)
+    return project.lived
 
 
 def save_sessions(
@@ -103,11 +112,46 @@ def _calendar(dice: Dice, days: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass
+class LivedSession:
+    """The lines of a session, and what the simulation knows of it.
+
+    Attributes:
+        name: The id of the session.
+        lines: What a hook would have got.
+        given_rules: The rules that the user gives in it, by their number, with the
+            words.
+        taken_up: What an earlier session left open and this one goes on with.
+        left_open: What it leaves open, the words that say so, and strings that any
+            such words hold.
+        mended: The known failures that it is asked to mend, each with whether the
+            check passes in the end.
+        decided: What it decides: the question, the option, the words.
+        put_right: What the user corrects: the part, the technique, the words.
+        checks: The commands that check the work.
+        parts: The parts that it works on: the topic, the name, the first file.
+        commits: Whether it commits.
+    """
+
+    name: str
+    lines: list[Line] = field(default_factory=list)
+    given_rules: list[tuple[int, str]] = field(default_factory=list)
+    taken_up: str = ""
+    left_open: tuple[str, str, tuple[str, ...]] = ("", "", ())
+    mended: list[tuple[Failure, bool]] = field(default_factory=list)
+    decided: list[tuple[str, str, str]] = field(default_factory=list)
+    put_right: list[tuple[str, str, str]] = field(default_factory=list)
+    checks: list[str] = field(default_factory=list)
+    parts: list[tuple[int, str, str]] = field(default_factory=list)
+    commits: bool = False
+
+
+@dataclass
 class _Rule:
     """A standing rule: its wordings, and the number of the session in which the user
     gives it next.
     """
 
+    number: int
     wordings: list[str]
     due: int
 
@@ -118,13 +162,13 @@ class _Session:
     def __init__(self, dice: Dice, at: int) -> None:
         self.dice = dice
         self.at = at
-        self.lines = list[Line]()
         self.name = f"{to_datetime(at):%Y%m%d-%H%M}"
+        self.truth = LivedSession(self.name)
         self.line("SessionStart", cwd=PROJECT)
 
     def line(self, event: str, **given: object) -> None:
         at = f"{to_datetime(self.at):%Y-%m-%dT%H:%M:%SZ}"
-        self.lines.append(
+        self.truth.lines.append(
             {"session_id": self.name, "at": at, "hook_event_name": event, **given}
         )
         self.at += self.dice.heavy_tail(12 * SECOND, 4)
@@ -157,6 +201,10 @@ class _Task:
     edited: list[str] = field(default_factory=list)
 
     @property
+    def part(self) -> tuple[int, str, str]:
+        return self.topic, self.aspect.phrase, self.aspect.files[0]
+
+    @property
     def check(self) -> str:
         return _CHECKS[topics()[self.topic].extension].format(
             folder=topics()[self.topic].folder
@@ -182,13 +230,15 @@ class _Project:
         self.chosen: dict[str, str] = {}
         self.open: tuple[int, Aspect, str] | None = None
         self.rules = [
-            _Rule(rule.split(" | "), 1 + dice.below(1 + sessions // 2))
-            for rule in lines("rules")
+            _Rule(place, rule.split(" | "), 1 + dice.below(1 + sessions // 2))
+            for place, rule in enumerate(lines("rules"))
         ]
+        self.lived: list[LivedSession] = []
 
-    def live(self, number: int, at: int, topic: int) -> list[Line]:
-        """The lines of the session of this number."""
+    def live(self, number: int, at: int, topic: int) -> None:
+        """Live the session of this number."""
         dice, session = self.dice, _Session(self.dice, at)
+        self.lived.append(session.truth)
         task = self._first(session, topic)
         if task.words["technique"] in task.words["done"] and dice.chance(500):
             self._put_right(session, task)
@@ -199,7 +249,6 @@ class _Project:
         if task.edited and dice.chance(600):
             self._commit(session, task)
         session.line("SessionEnd", reason="exit")
-        return session.lines
 
     # What the user asks.
 
@@ -212,6 +261,7 @@ class _Project:
         ):
             place, aspect, left = self.open
             self.open = None
+            session.truth.taken_up = left
             task = self._task(place, aspect)
             return self._change(
                 session,
@@ -251,6 +301,7 @@ class _Project:
         return self._change(session, task, ask, done=failure.remedy)
 
     def _look(self, session: _Session, task: _Task) -> _Task:
+        session.truth.parts.append(task.part)
         session.prompt(self.dice.pick(lines("asks to look")).format(**task.words))
         self._read(session, task)
         session.stop(self.dice.pick(lines("answers to a look")).format(**task.words))
@@ -268,17 +319,21 @@ class _Project:
         session.prompt(self.dice.pick(lines("put right")).format(**words))
         self._edit(session, task, self.dice.pick(task.edited))
         self._until_green(session, task, 200)
-        session.stop(f"{task.aspect.phrase} uses {technique} now.")
+        said = f"{task.aspect.phrase} uses {technique} now."
+        session.truth.put_right.append((task.aspect.phrase, technique, said))
+        session.stop(said)
 
     def _give(self, session: _Session, task: _Task, rule: _Rule, number: int) -> None:
         dice = self.dice
         words = {"rule": dice.pick(rule.wordings), "path": task.words["path"]}
         rule.due = number + dice.heavy_tail(5, 4)
+        session.truth.given_rules.append((rule.number, words["rule"]))
         session.prompt(dice.pick(lines("rule leads")).format(**words))
         self._edit(session, task, task.words["path"])
         session.stop(dice.pick(lines("rule answers")).format(**words))
 
     def _commit(self, session: _Session, task: _Task) -> None:
+        session.truth.commits = True
         session.prompt(self.dice.pick(lines("asks to commit")))
         message = task.words["done"][0].upper() + task.words["done"][1:]
         made = derived_event_id("commit", session.name)[-7:]
@@ -326,6 +381,7 @@ class _Project:
         """Read, edit and check until it is green, or given up."""
         dice = self.dice
         task.words["done"] = done or (ask[0].lower() + ask[1:].rstrip("."))
+        session.truth.parts.append(task.part)
         session.prompt(ask)
         self._read(session, task)
         if task.failure:
@@ -337,7 +393,11 @@ class _Project:
         if dice.chance(200):
             self._edit(session, task, self._neighbour(task))
         green = self._until_green(session, task, 200 if task.failure else 350)
-        session.stop(self._answer(task) if green else self._left_red(task))
+        if task.failure:
+            session.truth.mended.append((task.failure, green))
+        session.stop(
+            self._answer(session, task) if green else self._left_red(session, task)
+        )
         return task
 
     def _neighbour(self, task: _Task) -> str:
@@ -382,6 +442,7 @@ class _Project:
             f"Exit code 1\nFAILED {where}\n{template.format(**task.words)}\n1 failed,"
             f" {passed} passed"
         )
+        session.truth.checks.append(task.check)
         session.run(task.check, response)
 
     def _until_green(self, session: _Session, task: _Task, per_thousand: int) -> bool:
@@ -391,6 +452,7 @@ class _Project:
         dice = self.dice
         for _ in range(3):
             if not dice.chance(per_thousand):
+                session.truth.checks.append(task.check)
                 session.run(
                     task.check,
                     f"{6 + dice.below(60)} passed in"
@@ -403,7 +465,7 @@ class _Project:
 
     # What the agent says at the end of its turn.
 
-    def _answer(self, task: _Task) -> str:
+    def _answer(self, session: _Session, task: _Task) -> str:
         dice = self.dice
         parts = [
             dice.pick(
@@ -411,22 +473,23 @@ class _Project:
             ).format(**task.words)
         ]
         if dice.chance(250):
-            parts.append(self._decision(task))
+            parts.append(self._decision(session, task))
         if dice.chance(400):
             left = dice.pick(lines("left open")).format(**task.words)
             self.open = task.topic, task.aspect, left
+            session.truth.left_open = (left, f"Still open: {left}.", (left,))
             parts.append(f"Still open: {left}.")
         return " ".join(part[0].upper() + part[1:] for part in parts)
 
-    def _left_red(self, task: _Task) -> str:
-        self.open = (
-            task.topic,
-            task.aspect,
-            f"make the tests of {task.aspect.phrase} pass",
-        )
-        return self.dice.pick(lines("answers in red")).format(**task.words)
+    def _left_red(self, session: _Session, task: _Task) -> str:
+        left = f"make the tests of {task.aspect.phrase} pass"
+        self.open = task.topic, task.aspect, left
+        said = self.dice.pick(lines("answers in red")).format(**task.words)
+        sign = "still red" if "still red" in said else "still fails"
+        session.truth.left_open = (left, said, (task.words["path"], sign))
+        return said
 
-    def _decision(self, task: _Task) -> str:
+    def _decision(self, session: _Session, task: _Task) -> str:
         dice = self.dice
         place = topics()[task.topic]
         old = self.chosen.get(place.question)
@@ -434,6 +497,8 @@ class _Project:
             [other for other in place.options if other != old]
         )
         template = dice.pick(lines("decided anew" if old else "decided"))
-        return template.format(
+        said = template.format(
             question=place.question, option=option, old=old, reason=task.words["reason"]
         )
+        session.truth.decided.append((place.question, option, said))
+        return said

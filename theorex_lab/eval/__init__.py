@@ -33,8 +33,14 @@ if TYPE_CHECKING:
         plot_sessions,
     )
     from theorex_lab.eval.plots.decay import plot_forgetting_curves
+    from theorex_lab.eval.plots.needs import plot_design_gain
     from theorex_lab.eval.plots.routing import plot_costs, plot_matrix
     from theorex_lab.eval.replay.decay_replay import replay, replay_all
+    from theorex_lab.eval.replay.design_gain import (
+        DesignGain,
+        design_gain,
+        learnt_lines,
+    )
     from theorex_lab.eval.replay.event_log import EventLog
     from theorex_lab.eval.replay.needs import NeedsScore, score_needs
     from theorex_lab.eval.replay.sessions import SessionReplay, replay_sessions
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "AccessLog": "metrics.access_log",
     "Comparison": "metrics.compare",
+    "DesignGain": "replay.design_gain",
     "EventLog": "replay.event_log",
     "EvalLog": "adapters.protocol",
     "MemoryDesign": "adapters.protocol",
@@ -58,6 +65,8 @@ _MODULES = {
     "compare": "metrics.compare",
     "data_folder": "datasets.sources",
     "decay_explorer": "widgets.decay",
+    "design_gain": "replay.design_gain",
+    "learnt_lines": "replay.design_gain",
     "load_local_runs": "datasets.recorded_runs",
     "load_logs": "datasets.logs",
     "load_routing_set": "datasets.routing_sets",
@@ -66,6 +75,7 @@ _MODULES = {
     "packaged": "datasets.sources",
     "plot_comparison": "plots.comparison",
     "plot_costs": "plots.routing",
+    "plot_design_gain": "plots.needs",
     "plot_failure": "plots.comparison",
     "plot_forgetting_curves": "plots.decay",
     "plot_matrix": "plots.routing",
@@ -87,6 +97,7 @@ _MODULES = {
 __all__ = [
     "AccessLog",
     "Comparison",
+    "DesignGain",
     "EvalLog",
     "EvalQuery",
     "EventLog",
@@ -100,6 +111,8 @@ __all__ = [
     "compare",
     "data_folder",
     "decay_explorer",
+    "design_gain",
+    "learnt_lines",
     "load_local_runs",
     "load_logs",
     "load_routing_set",
@@ -108,6 +121,7 @@ __all__ = [
     "packaged",
     "plot_comparison",
     "plot_costs",
+    "plot_design_gain",
     "plot_failure",
     "plot_forgetting_curves",
     "plot_matrix",

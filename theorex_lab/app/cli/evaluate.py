@@ -42,7 +42,7 @@ causal: taubench_airline, or another log
 research: metamath_ql, equational_theories,
   pfr_blueprint, precisionmembench,
   reflexion_alfworld
-needs: session_needs
+needs: session_needs, simulated_needs
 """
 _PATH_HELP = """A file of your own in place of the data set's.
 
@@ -399,18 +399,13 @@ def _needs(request: EvalRequest) -> Report:
     Raises:
         InvalidInput: The set is another, or the budgets are no numbers.
     """
-    from theorex_lab.eval.datasets.session_needs import load_session_needs
     from theorex_lab.eval.replay.needs import BUDGETS, score_needs
 
-    if request.dataset not in (None, "session_needs"):
-        raise InvalidInput(
-            f"got data set {request.dataset!r}; allowed is session_needs, with --path"
-            " another folder"
-        )
     budgets: Sequence[int] = BUDGETS
     if request.budgets:
         budgets = parse_budgets(request.budgets)
-    projects = load_session_needs(request.project, path=request.path)
+    dataset = request.dataset or "session_needs"
+    projects = _projects_with_needs(dataset, request)
     score = score_needs(
         projects,
         request.systems,
@@ -418,12 +413,39 @@ def _needs(request: EvalRequest) -> Report:
         sessions=[request.lines] if request.lines else (),
         seed=request.seed,
     )
-    result = {"dataset": "session_needs", **score.result()}
+    result = {"dataset": dataset, **score.result()}
     text = _needs_text(score, projects)
     if request.lines:
         result["lines"] = _lines_result(score)
         text = f"{_lines_text(score)}\n\n{text}"
     return result, text
+
+
+def _projects_with_needs(dataset: str, request: EvalRequest) -> list[ProjectNeeds]:
+    """Return the projects of a data set of needs.
+
+    Raises:
+        InvalidInput: The data set is another, or an option does not belong to it.
+    """
+    from theorex_lab.eval.datasets.session_needs import (
+        SIMULATED_NEEDS,
+        SIMULATED_SESSIONS,
+        load_session_needs,
+    )
+
+    if dataset == "session_needs":
+        return load_session_needs(request.project, path=request.path)
+    if dataset != SIMULATED_NEEDS:
+        raise InvalidInput(
+            f"got data set {dataset!r}; allowed are session_needs, with --path another"
+            f" folder, and {SIMULATED_NEEDS}"
+        )
+    if request.path or request.project not in ("", SIMULATED_SESSIONS):
+        raise InvalidInput(
+            f"got --path or --project with {SIMULATED_NEEDS}, which has one project;"
+            " they are allowed with session_needs"
+        )
+    return load_session_needs(SIMULATED_SESSIONS)
 
 
 def _line_weights(request: EvalRequest) -> Report:

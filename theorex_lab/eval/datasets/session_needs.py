@@ -9,25 +9,47 @@ folder that THEOREX_DATA names: `session_needs/NAME.jsonl` are the needs of the 
 NAME, and its log is `coding_sessions/NAME.jsonl.gz`, or `NAME.jsonl.gz` beside the
 needs. Whatever pairs of this form the folder holds can be read; the data set's table
 lists those that are published.
+
+The needs of the packaged simulation of coding sessions come with the package, as the
+project `simulated_sessions`. Nobody read them: a program wrote them down, which knows
+what it simulated.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.core.ids import session_of
 from theorex_lab.eval.datasets.dataset_table import SESSION_NEEDS
-from theorex_lab.eval.datasets.logs import hook_form_log
+from theorex_lab.eval.datasets.logs import hook_form_log, load_logs
 from theorex_lab.eval.datasets.needs_rows import (
     ProjectNeeds,
+    SessionNeeds,
     read_needs,
     touched_files_of,
 )
-from theorex_lab.eval.datasets.sources import DATA_VARIABLE, damaged, data_folder
+from theorex_lab.eval.datasets.sources import (
+    DATA_VARIABLE,
+    damaged,
+    data_folder,
+    packaged,
+    read_lines,
+)
 
+if TYPE_CHECKING:
+    from theorex_lab.eval.adapters.protocol import EvalLog
+
+# The project whose log and needs are packaged.
+SIMULATED_SESSIONS = "simulated_sessions"
+SIMULATED_NEEDS = "simulated_needs"
 LOGS_FOLDER = "coding_sessions"
+_HEADER = {"simulation": True, "of": "needs of coding sessions"}
+_FILE_VERSION = 1
 _LAYOUT = (
     f"{SESSION_NEEDS.name}/NAME.jsonl and its log {LOGS_FOLDER}/NAME.jsonl.gz (or"
     " NAME.jsonl.gz beside the needs)"
@@ -38,7 +60,8 @@ def load_session_needs(project: str = "", *, path: str = "") -> list[ProjectNeed
     """Return the needs of sessions, and the logs of their projects.
 
     Args:
-        project: The name of one project; '' for all that there are.
+        project: The name of one project; '' for all that there are in the folder.
+            `simulated_sessions` is packaged, and is read from no folder.
         path: A folder that is laid out as the data set's, or one file of needs; '' for
             the folder `session_needs` in the one that THEOREX_DATA names.
 
@@ -50,6 +73,8 @@ def load_session_needs(project: str = "", *, path: str = "") -> list[ProjectNeed
         InvalidInput: There is no such project, or rows are damaged; each is named with
             its line and the reason.
     """
+    if project == SIMULATED_SESSIONS and not path:
+        return [_simulated_project()]
     files = _needs_files(path)
     if project and project not in files:
         raise InvalidInput(
@@ -60,6 +85,27 @@ def load_session_needs(project: str = "", *, path: str = "") -> list[ProjectNeed
         if project in ("", name):
             projects.append(_project(name, file))
     return projects
+
+
+def _simulated_project() -> ProjectNeeds:
+    """Return the needs of the packaged simulation.
+
+    Raises:
+        InvalidInput: Rows are damaged.
+    """
+    file = packaged(f"{SIMULATED_NEEDS}.jsonl.gz")
+    _, sessions = read_lines(file, SessionNeeds, _HEADER, _FILE_VERSION)
+    (log,) = load_logs(SIMULATED_SESSIONS)
+    return ProjectNeeds(SIMULATED_SESSIONS, sessions, log, _files_of_lines(log))
+
+
+def _files_of_lines(log: EvalLog) -> Mapping[str, frozenset[str]]:
+    """Return by session the paths that its tools read or edit, in lower case."""
+    paths: dict[str, set[str]] = defaultdict(set)
+    for line in log.lines:
+        names = [*line.reads, *line.edits]
+        paths[line.session].update(name.lower() for name in names)
+    return {session: frozenset(names) for session, names in paths.items()}
 
 
 def _needs_files(path: str) -> dict[str, Path]:
@@ -95,7 +141,7 @@ def _default_folder() -> Path:
         raise StorageError(
             f"{SESSION_NEEDS.name} is not packaged, since its rows quote the recorded"
             f" sessions, and has no public address; set {DATA_VARIABLE} to a folder"
-            f" that holds {_LAYOUT}"
+            f" that holds {_LAYOUT}, or take the packaged project {SIMULATED_SESSIONS}"
         )
     return folder / SESSION_NEEDS.name
 

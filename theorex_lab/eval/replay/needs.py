@@ -167,7 +167,7 @@ class NeedsScore:
         compared with itself.
 
         Args:
-            system: The name of the system. The system `briefing` must be scored too.
+            system: The name of the system; `briefing` must be scored too.
             budget: The budget, in tokens.
             figure: As in `value`.
             project: The project; '' for the mean of the projects' means.
@@ -386,8 +386,13 @@ def score_needs(
     with closing(progress_bar):
         for project in projects:
             rows = _chosen(project, sessions)
-            for name, make in makers.items():
-                for row, contexts in _contexts(project, rows, make, budgets):
+            offers = [
+                _contexts(project, rows, make, budgets) for make in makers.values()
+            ]
+            # All systems are asked about a session before the next one, so that what
+            # briefings have in common is made once.
+            for session_contexts in zip(*offers, strict=True):
+                for name, (row, contexts) in zip(makers, session_contexts, strict=True):
                     results += _scored(project, row, name, contexts)
                     progress_bar.update(1)
     return NeedsScore(tuple(_in_file_order(results, projects)), seed)
