@@ -155,6 +155,8 @@ AGENT_COMMANDS = [
     ["tiers", "synthesize", "x"],
     ["facts", "tension", "--fact1", "a", "--fact2", "b", "--text", "x y"],
     ["facts", "review", "obs-0001", "archive"],
+    ["facts", "add-domain", "reviews"],
+    ["dreams", "import", "x"],
 ]
 
 
