@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
+
+from theorex_lab.core.processes import ProgramTimeout, python_program, run_program
 
 _FOLDER = Path(__file__).parent
 DATA: dict[str, Any] = json.loads((_FOLDER / "demos.json").read_text(encoding="utf-8"))
@@ -108,29 +108,34 @@ def python_calc(code: str) -> DemoAnswer:
     False
     """
     guard = str(_FOLDER / "calc_guard.py")
-    command = [sys.executable, "-I", "-S", guard, str(CALC_SECONDS)]
-    with TemporaryDirectory() as folder, TemporaryFile() as output:
-        code_bytes = code.encode(errors="replace")
+    with TemporaryDirectory() as folder:
+        printed = Path(folder) / "printed.txt"
         try:
-            ended = subprocess.run(
-                command,
-                input=code_bytes,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env={},
-                timeout=CALC_SECONDS,
-                check=False,
+            ended = run_program(
+                python_program(),
+                ["-I", "-S", guard, str(CALC_SECONDS), str(printed)],
+                variables={},
+                folder=folder,
+                given=code.encode(errors="replace"),
+                seconds=CALC_SECONDS,
             )
-        except subprocess.TimeoutExpired:
+        except ProgramTimeout:
             problem = f"Error: it did not end within {CALC_SECONDS} s"
             return DemoAnswer(problem, ok=False)
-        output.seek(0)
-        text = output.read(_MOST_CHARACTERS).decode(errors="replace").strip()
-    if ended.returncode:
+        text = _beginning_of(printed)
+    if ended.code:
         last_line = text.splitlines()[-1] if text else "it was stopped"
         return DemoAnswer(f"Error:\n{last_line}", ok=False)
     return DemoAnswer(text or "Code executed successfully (no output printed).")
+
+
+def _beginning_of(file: Path) -> str:
+    """Return the first characters of a file, '' where it is not there."""
+    try:
+        with file.open("rb") as printed:
+            return printed.read(_MOST_CHARACTERS).decode(errors="replace").strip()
+    except FileNotFoundError:
+        return ""
 
 
 def stripe_charges_api(url: str) -> DemoAnswer:
