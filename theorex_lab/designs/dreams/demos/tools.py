@@ -22,6 +22,7 @@ DATA: dict[str, Any] = json.loads((_FOLDER / "demos.json").read_text(encoding="u
 _MOST_ROWS = 50
 _MOST_STEPS = 1_000_000
 _MOST_CHARACTERS = 10_000
+_LONGEST_ERROR = 300
 _LONGEST_BYTES = 1 << 16
 _PAGE_ROWS = 5
 CALC_SECONDS = 5
@@ -124,7 +125,7 @@ def python_calc(code: str) -> DemoAnswer:
             return DemoAnswer(problem, ok=False)
         text = _beginning_of(printed)
     if ended.code:
-        last_line = text.splitlines()[-1] if text else "it was stopped"
+        last_line = text.splitlines()[-1][:_LONGEST_ERROR] if text else "it was stopped"
         return DemoAnswer(f"Error:\n{last_line}", ok=False)
     return DemoAnswer(text or "Code executed successfully (no output printed).")
 
