@@ -886,13 +886,16 @@ class Lab:
         """
         from theorex_lab.store.lifecycle import maintain
 
+        home = self.home.activating(designs)
         review = partial(self.review_failures, reviewer=reviewer)
-        return maintain(
-            self.home.activating(designs),
+        report = maintain(
+            home,
             review=review,
             agent=agent,
             asks_models=reviewer in ("auto", "model"),
         )
+        self.home.settings = home.settings
+        return report
 
     def replay(
         self,
