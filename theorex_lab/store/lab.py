@@ -888,14 +888,16 @@ class Lab:
 
         home = self.home.activating(designs)
         review = partial(self.review_failures, reviewer=reviewer)
-        report = maintain(
-            home,
-            review=review,
-            agent=agent,
-            asks_models=reviewer in ("auto", "model"),
-        )
-        self.home.settings = home.settings
-        return report
+        try:
+            return maintain(
+                home,
+                review=review,
+                agent=agent,
+                asks_models=reviewer in ("auto", "model"),
+            )
+        finally:
+            # A policy that was accepted stands in the settings of that home.
+            self.home.settings = home.settings
 
     def replay(
         self,
