@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from theorex_lab.designs.dreams.tasks import (
-    general_task,
     is_same_task,
     task_in_words,
     task_likeness,
@@ -135,8 +134,3 @@ def test_tasks_are_of_one_kind_by_words_and_steps() -> None:
     assert is_same_task("Fix the login form", "Fix the login", tests, tests)
     assert not is_same_task("Fix the login form", "Fix the login", tests, docs)
     assert task_likeness("Fix the login", "Fix the parser") == 0
-
-
-def test_changes_of_code_have_a_general_name() -> None:
-    assert general_task("Repair the parser") == general_task("Fix the login")
-    assert general_task("Run the tests") == general_task("Work on a task") == ""

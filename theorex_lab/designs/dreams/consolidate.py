@@ -30,7 +30,7 @@ from theorex_lab.designs.dreams.strategies import (
     StrategyStep,
     new_strategy_id,
 )
-from theorex_lab.designs.dreams.tasks import general_task, is_same_task
+from theorex_lab.designs.dreams.tasks import is_same_task
 from theorex_lab.designs.dreams.trajectories import (
     CapturedAction,
     CuratedTrajectory,
@@ -49,12 +49,9 @@ _NEIGHBOURS = 5  # whose past goals a new strategy must leave alone
 _FIRST = 3
 _NOISE = 1e-6
 _ASLEEP = -2.0
+_MOST_SIMILAR = 1.0  # a cosine; where it is asked for, only what is equal is merged
 _DECIDED = (*STATED, "constraint", "dream", "erasure")
 _LINKS = (Edge.CAUSAL, Edge.CONTEXT_JUMP)
-_PROSE_EDITS = frozenset(("Edit .md", "Edit .mdc", "Edit .txt", "Edit .rst"))
-_CHECK_KINDS = frozenset(
-    ("Run the tests", "Check the code", "Build", "Format the code")
-)
 _MERGED: Body = {
     "trajectory": "",
     "upto": 0,
@@ -334,18 +331,10 @@ class ActiveStrategies:
         for strategy_id, cosine in self.near(new):
             strategy = self.strategies[strategy_id]
             near.append(strategy)
-            is_alike = cosine >= self.settings.merge_similarity
-            if is_alike or _is_of_same_task(strategy, new):
+            least = self.settings.merge_similarity
+            merges_tasks = least < _MOST_SIMILAR
+            if cosine >= least or (merges_tasks and _is_of_same_task(strategy, new)):
                 same.append(strategy)
-        general = None if same else self._general_way(new)
-        if general is not None:
-            return general
-        return self._first_way(new, near, same)
-
-    def _first_way(
-        self, new: Strategy, near: Sequence[Strategy], same: Sequence[Strategy]
-    ) -> tuple[Strategy | None, Strategy] | None:
-        """Return the first way to write a strategy that leaves memory no worse."""
         for old, strategy in _ways(new, near, same):
             touched = near if old is None else [old]
             checks = _checks(touched)
@@ -353,30 +342,6 @@ class ActiveStrategies:
                 checks.append(("", strategy.id, new.goal))
             if not self._loses(strategy, checks, {strategy.id: strategy.text}):
                 return old, strategy
-        return None
-
-    def _general_way(self, new: Strategy) -> tuple[Strategy, Strategy] | None:
-        """Return a change of the same kind, and it with the new one taken in.
-
-        Both change code of one language and are checked alike. The name is that of the
-        kind. None where there is none, or where a past goal would be lost.
-        """
-        task = general_task(new.goal)
-        if not task or not _changes_code(new):
-            return None
-        for old in self.strategies.values():
-            if general_task(old.goal) != task or not _is_changed_alike(old, new):
-                continue
-            general = replace(
-                joined_strategies(old, new),
-                goal=task,
-                goals=(task,),
-                summary=general_summary(task),
-            )
-            self.vectors(general.text, *general.goals)
-            changed = {old.id: general.text}
-            if not self._loses(general, _checks([old]), changed):
-                return old, general
         return None
 
     def _loses(
@@ -566,27 +531,6 @@ def _is_of_same_task(old: Strategy, new: Strategy) -> bool:
     return any(is_same_task(goal, new.goal, old_kinds, new_kinds) for goal in old.goals)
 
 
-def _changes_code(strategy: Strategy) -> bool:
-    """Return whether a strategy has an edit of code, and a check of it."""
-    return _has_checked_edit(_step_kinds(strategy))
-
-
-def _is_changed_alike(old: Strategy, new: Strategy) -> bool:
-    """Return whether two strategies change code of one language, and check it alike."""
-    if (old.project, old.domain) != (new.project, new.domain):
-        return False
-    shared = _step_kinds(old) & _step_kinds(new)
-    return _has_checked_edit(shared)
-
-
-def _has_checked_edit(kinds: frozenset[str]) -> bool:
-    """Return whether kinds of steps hold an edit of code, and a check."""
-    if kinds.isdisjoint(_CHECK_KINDS):
-        return False
-    edits = kinds - _PROSE_EDITS
-    return any(kind.startswith("Edit .") for kind in edits)
-
-
 def _step_kinds(strategy: Strategy) -> frozenset[str]:
     """Return the kinds of the steps and branches of a strategy."""
     kinds: set[str] = set()
@@ -595,11 +539,6 @@ def _step_kinds(strategy: Strategy) -> frozenset[str]:
     for branch in strategy.branches:
         kinds |= step_kinds(branch.step.action)
     return frozenset(kinds)
-
-
-def general_summary(task: str) -> str:
-    """Return the summary of what is done about any task of a kind."""
-    return f"{task}: what such changes had in common."
 
 
 def _checks(strategies: Iterable[Strategy]) -> list[GoalCheck]:

@@ -423,6 +423,8 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     else:
         kind = "decided"
         shown = label
+        if label == action.tool:
+            source = "agent"  # the name of a tool is no word of an answer
     text = TEXTS[kind].format(shown=shown, error=error)
     fault = trajectory.fault
     if not fault:

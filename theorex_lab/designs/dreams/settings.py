@@ -20,7 +20,11 @@ class DreamSettings(SettingsRecord):
     """Hold the settings of the design of dreams."""
 
     merge_similarity: float = setting(
-        0.85, "cosine from which a trajectory is taken into a strategy", ge=0, le=1
+        0.85,
+        "cosine from which a trajectory is taken into a strategy; below 1 one of the same"
+        " task is taken in too",
+        ge=0,
+        le=1,
     )
     max_traces_per_cycle: int = setting(
         50, "trajectories that one cycle takes; the rest wait", ge=1, le=10_000

@@ -24,6 +24,7 @@ from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, STATED, Edge, Level
 from theorex_lab.designs.dreams.items import strategy_text
 from theorex_lab.designs.dreams.settings import DreamSettings, dream_settings
+from theorex_lab.designs.dreams.tasks import task_in_words
 from theorex_lab.designs.dreams.trajectories import (
     Projects,
     Trajectories,
@@ -880,7 +881,8 @@ def ranking(
 ) -> list[RecallResult]:
     """Return the strategies nearest to a query, weighed, best first.
 
-    They are listed whether they answer it or not.
+    They are listed whether they answer it or not. A strategy is as near as it is to the
+    whole query, or to the task that the query names.
 
     Args:
         home: Whose strategies they are.
@@ -902,9 +904,15 @@ def ranking(
     vectors = vectors or StrategyVectors(home)
     line = one_line(query, _QUERY_CHARACTERS)
     results = []
+    similarities: dict[str, float] = {}
+    for text in dict.fromkeys((line, task_in_words(query) or line)):
+        for strategy_id, cosine in vectors.nearest(
+            text, top or settings.recall_top, domain
+        ):
+            nearer = max(cosine, similarities.get(strategy_id, cosine))
+            similarities[strategy_id] = nearer
     with home.views.reading(Strategies) as view:
-        nearest = vectors.nearest(line, top or settings.recall_top, domain)
-        for strategy_id, similarity in nearest:
+        for strategy_id, similarity in similarities.items():
             strategy = view.strategy(view.ids.number(strategy_id))
             results.append(_weighed_result(settings, strategy, similarity))
     return sorted(results, key=lambda result: -result.confidence)

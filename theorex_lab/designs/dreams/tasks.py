@@ -344,7 +344,7 @@ def _clause(text: str) -> str:
         end = match.start()
         break
     words = text[:end].split()[:_MOST_WORDS]
-    words_left = [word for word in words if word.lower() not in ("new", "existing")]
+    words_left = [word for word in words if word not in ("new", "existing")]
     clause = one_line(" ".join(words_left), _TASK_CHARACTERS)
     if clause.count("`") % 2:
         clause, _, _ = clause.rpartition("`")
@@ -369,33 +369,6 @@ def _goes_on(text: str, match: re.Match[str]) -> bool:
 def _capital(text: str) -> str:
     """Return a text that begins with a capital letter."""
     return text[:1].upper() + text[1:]
-
-
-# What tasks that change code come to, by the kind of their verb. A task of one time is
-# no procedure; what is done about any of its kind is.
-_GENERAL_BY_KIND = {
-    "create": "Add something to the code",
-    "build": "Add something to the code",
-    "support": "Add something to the code",
-    "fix": "Fix a problem in the code",
-    "change": "Change the code",
-    "clean": "Change the code",
-    "remove": "Change the code",
-    "restructure": "Change the code",
-    "move": "Change the code",
-    "speed": "Change the code",
-    "style": "Change the code",
-}
-GENERAL_TASKS = frozenset(_GENERAL_BY_KIND.values())
-
-
-def general_task(task: str) -> str:
-    """Return what kind of change to the code a task asks for; '' for another task.
-
-    >>> general_task("Fix the login form"), general_task("Run the tests")
-    ('Fix a problem in the code', '')
-    """
-    return _GENERAL_BY_KIND.get(verb_kind(task), "")
 
 
 def verb_kind(task: str) -> str:
