@@ -302,7 +302,7 @@ def test_a_thousand_kinds_of_failures_do_not_take_for_ages() -> None:
 
 def test_what_a_lesson_quotes_is_a_tools_and_a_fixed_sentence_is_not() -> None:
     for actions, source in (
-        ((LOOK, BOOKED), "tool"),
+        ((LOOK, BOOKED), "agent"),  # it names a tool alone
         ((LOOK,), "agent"),
         ((FAILED,), "tool"),
     ):

@@ -245,6 +245,6 @@ def test_two_runs_at_once_are_one(template: Path, tmp_path: Path) -> None:
 
     with documented(home) as lab:
         lab.settings = load_settings(lab.config_file)
-        report = lab.maintain(reviewer=Overtaken())
+        report = lab.maintain(reviewer=Overtaken(), designs=PUBLISHED)
         assert (report.ran, report.ok, len(ran) > 0) == (True, True, True)
     assert _state(home) == _state(undisturbed)

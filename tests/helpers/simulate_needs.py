@@ -58,7 +58,7 @@ def simulate_needs(*, seed: int, days: int = 180) -> list[SessionNeeds]:
 
     >>> rows = simulate_needs(seed=7, days=60)
     >>> rows == simulate_needs(seed=7, days=60), rows[0].needs[0].kind
-    (True, 'rule')
+    (True, 'command')
     """
     lived = live_sessions(seed=seed, days=days)
     rows = []

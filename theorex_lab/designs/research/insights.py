@@ -30,7 +30,7 @@ from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.briefing.token_budget import count_tokens
-from theorex_lab.memory.contract import MAINTAIN, DesignApi, Holding, Home
+from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST, check_text
 from theorex_lab.memory.retrieval_log import note_recalled
 from theorex_lab.memory.retrieve import Searcher
@@ -719,16 +719,6 @@ def insight_counts(home: Home) -> dict[str, int]:
         numbers = view.rows["category"][rows].tolist()
         counts = Counter(view.categories[number] for number in numbers)
     return {category: counts[category] for category in CATEGORIES}
-
-
-def research_holdings(home: Home, agent: str | None) -> list[Holding]:
-    """Return how many insights, theorems and skills there are, and what waits."""
-    from theorex_lab.designs.research.learning import unlearnt_sessions
-
-    counts = status(home, agent)["research"]
-    n_waiting = len(unlearnt_sessions(home, agent))
-    held = [Holding(name, counts[name]) for name in ("insights", "theorems", "skills")]
-    return [*held, Holding("sessions not yet learnt from", n_waiting, MAINTAIN)]
 
 
 def status(home: Home, _agent: str | None) -> dict[str, Any]:

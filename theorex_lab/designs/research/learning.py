@@ -20,7 +20,12 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_session, derived_event_id
 from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.research import CATEGORIES
-from theorex_lab.designs.research.insights import ask_model, insight_events, insights_of
+from theorex_lab.designs.research.insights import (
+    ask_model,
+    insight_events,
+    insights_of,
+    status,
+)
 from theorex_lab.designs.research.items import domain_slug, skill_id_of
 from theorex_lab.designs.research.records import chosen_domain
 from theorex_lab.designs.research.settings import research_settings
@@ -39,7 +44,7 @@ from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.checks import error_of, family_of, has_failed
-from theorex_lab.memory.contract import Home
+from theorex_lab.memory.contract import MAINTAIN, Holding, Home
 from theorex_lab.text.directives import Directive, directives
 from theorex_lab.text.line import fence, one_line
 from theorex_lab.text.paths import kept_path, named_path, quoted_path
@@ -1081,6 +1086,14 @@ def unlearnt_sessions(home: Home, agent: str | None) -> list[str]:
             if agent in (None, owner):
                 sessions.append(session)
     return sessions
+
+
+def research_holdings(home: Home, agent: str | None) -> list[Holding]:
+    """Return how many insights, theorems and skills there are, and what waits."""
+    counts = status(home, agent)["research"]
+    n_waiting = len(unlearnt_sessions(home, agent))
+    held = [Holding(name, counts[name]) for name in ("insights", "theorems", "skills")]
+    return [*held, Holding("sessions not yet learnt from", n_waiting, MAINTAIN)]
 
 
 def learn_in_maintenance(home: Home, agent: str | None) -> str:
