@@ -13,11 +13,10 @@ import pytest
 from conftest import DAY, NOW, observation
 
 from theorex_lab import Event, FixedClock, HashedNgramEmbedder, Lab, new_event
+from theorex_lab.eval.replay.design_systems import PUBLISHED
 from theorex_lab.evolution import replay as replaying
 from theorex_lab.evolution.lease import leased
 from theorex_lab.journal.replayed import ReplayedJournal
-
-pytestmark = pytest.mark.usefixtures("every_design_active")
 
 SESSIONS = Path(__file__).parents[2] / "datasets" / "simulated_sessions.jsonl.gz"
 FIRST_DAY = NOW // DAY - 19
@@ -100,7 +99,7 @@ def _lived(folder: Path) -> None:
             assert isinstance(lab.clock, FixedClock)
             lab.clock.microseconds = _evening_of(day)
             lab.journal.append(by_day.get(day, []))
-            assert lab.maintain(reviewer="heuristic").ok
+            assert lab.maintain(reviewer="heuristic", designs=PUBLISHED).ok
 
 
 def _imported(folder: Path) -> None:
@@ -112,7 +111,7 @@ def _imported(folder: Path) -> None:
 
 def _replayed(folder: Path) -> replaying.ReplayReport:
     with _opened(folder, LATER) as lab:
-        return lab.replay(progress=False)
+        return lab.replay(progress=False, designs=PUBLISHED)
 
 
 def _memory(folder: Path) -> dict[str, Any]:
