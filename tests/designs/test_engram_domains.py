@@ -58,9 +58,10 @@ def block(*lines: str, end: str = "=== END ===") -> str:
 
 def test_the_documents_commands_add_domains(run: Run) -> None:
     digest = run(
-        *"facts add-domain --domain digest --description".split(), "Daily digest",
+        *"facts add-domain --domain digest --description".split(),
+        "Daily digest",
         "--json",
-    )  # fmt: skip
+    )
     assert (digest.code, digest.json["type"]) == (0, "cron-task")
     engram = run(
         *"facts add-domain --domain engram --type dev-project".split(),

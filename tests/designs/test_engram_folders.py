@@ -576,10 +576,16 @@ def test_uses_come_in_up_to_a_bound_and_the_file_keeps_its_number(
         {"facts": [OLD]},
         {"entityId": "people/ann", "items": [OLD]},
         b"\xef\xbb\xbf" + json.dumps([OLD]).encode(),
-        [{"id": "ann-001", "text": "Lives in Bath", "category": "relationship",
-          "createdAt": "2025-02-08T00:00:00"}],
+        [
+            {
+                "id": "ann-001",
+                "text": "Lives in Bath",
+                "category": "relationship",
+                "createdAt": "2025-02-08T00:00:00",
+            }
+        ],
     ],
-)  # fmt: skip
+)
 def test_older_files_come_in_bare_wrapped_or_with_a_mark(
     tmp_path: Path, content: Any
 ) -> None:

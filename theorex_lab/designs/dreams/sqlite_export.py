@@ -99,7 +99,7 @@ class _Export:
         self.now = to_iso(home.clock.now())
         self.tables: FileRows = {table: [] for table in TABLES}
         # By the event that rows of a file became.
-        self.kept: dict[str, FileRows] = {}
+        self.rows_by_event: dict[str, FileRows] = {}
         # Rows that became no event.
         self.loose: FileRows = defaultdict(list)
         self.row_numbers: set[Any] = set()
@@ -115,7 +115,7 @@ class _Export:
             if projects is not None and body["project"] not in ("", *projects):
                 continue
             if body["of"]:
-                self.kept[body["of"]] = body["rows"]
+                self.rows_by_event[body["of"]] = body["rows"]
                 continue
             for table, rows in body["rows"].items():
                 self.loose[table] += rows
@@ -126,7 +126,9 @@ class _Export:
         first_events = self._first_events()
         for strategy in strategies:
             first_event = first_events.get(strategy.id, "")
-            self._add_strategy(strategy, self.kept.get(first_event, {}), first_event)
+            self._add_strategy(
+                strategy, self.rows_by_event.get(first_event, {}), first_event
+            )
         self._add_links(strategies)
         self._add_traces()
         self._add_journal()
@@ -208,7 +210,7 @@ class _Export:
         as_read: dict[str, list[FileRow]] = {}
         linked = self.home.journal.tail(0, kinds=["strategy_linked"])
         for event in linked:
-            rows = self.kept.get(event.id, {}).get("edges", [])
+            rows = self.rows_by_event.get(event.id, {}).get("edges", [])
             if rows:
                 as_read[_link_key(event.body)] = rows
         for edge in all_edges(self.home, strategies):
@@ -233,7 +235,7 @@ class _Export:
         traces = trajectories_of(self.home)
         sessions: dict[str, list[Trajectory]] = defaultdict(list)
         for trace in traces:
-            as_read = self.kept.get(trace.goal_event, {})
+            as_read = self.rows_by_event.get(trace.goal_event, {})
             entries = as_read.get("trace_entries") or [_trace_row(trace)]
             self.tables["trace_entries"] += entries
             session_id = entries[0]["session_id"]
@@ -265,7 +267,7 @@ class _Export:
     def _add_journal(self) -> None:
         """Add the dreams."""
         for event in self.home.journal.tail(0, kinds=["dream"]):
-            as_read = self.kept.get(event.id, {}).get("dream_journal", [])
+            as_read = self.rows_by_event.get(event.id, {}).get("dream_journal", [])
             if as_read:
                 self.tables["dream_journal"] += as_read
             elif event.body["dreamer"] != IMPORTED_DREAMER:

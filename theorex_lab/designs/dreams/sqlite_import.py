@@ -134,7 +134,7 @@ def _sound_row(tabled: tuple[str, Any]) -> FileRow:
     return masked
 
 
-class _Thing(NamedTuple):
+class _EventOfRows(NamedTuple):
     """An event with the rows of the file that it stands for."""
 
     event: Event

@@ -104,9 +104,16 @@ def _show(home: Home, name: str) -> _Output:
 
 
 def _write(
-    home: Home, name: str, file: str, *, text: str, by: str, source: str, append: bool,
+    home: Home,
+    name: str,
+    file: str,
+    *,
+    text: str,
+    by: str,
+    source: str,
+    append: bool,
     agent: str,
-) -> _Output:  # fmt: skip
+) -> _Output:
     """FILE is decisions, workflow, status or changelog.
 
     It is written as a whole, with --append at its end; a line of the changelog is

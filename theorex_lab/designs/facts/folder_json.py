@@ -203,17 +203,17 @@ def free_id(stated: str, *taken: Container[str]) -> str:
 
 
 def chain_problems(
-    successors: Mapping[str, str], known: Container[str] = ()
+    successors: Mapping[str, str], other_ids: Container[str] = ()
 ) -> dict[str, str]:
     """Return what is wrong with chains of facts, by a fact's id.
 
     Args:
         successors: The id of the fact in its place by each fact's id; '' for none.
-        known: Ids that are there beside these.
+        other_ids: Ids of further facts that are there.
     """
     problems: dict[str, str] = {}
     for fact_id, successor in successors.items():
-        if successor and successor not in successors and successor not in known:
+        if successor and successor not in successors and successor not in other_ids:
             problems[fact_id] = (
                 f"supersededBy is {successor!r:.90}, which is no fact that is there"
             )

@@ -154,7 +154,6 @@ _ABOUT_FIX = re.compile(
 )
 _MOST_SENTENCES = 20  # sentences after a fix among which the one about it is sought
 _MOST_FILES_NAMED = 4  # that the text of a fix names
-_ALL_GONE = "files that are gone"
 _HOUR = 3_600_000_000  # µs
 
 
