@@ -38,7 +38,7 @@ OBSERVED = {
     "scan_ms": 1234,
     "evidence": {"today_log_tail": "one\ntwo"},
 }
-TRIED = {
+TRIED: dict[str, Any] = {
     "signal": SIGNAL,
     "mutation": {"id": "mut_1", "category": "repair", "risk_level": "low"},
     "personality": {"key": "rigor0.8_risk0.3", "state": STATE},

@@ -7,12 +7,15 @@ from typing import Any
 
 from theorex_lab.designs.causal import (
     advice,
+    candidates,
     capture,
     filling,
     graph,
     graph_files,
     graph_reading,
     keys,
+    mutations,
+    personalities,
 )
 from theorex_lab.designs.causal import genes as gene_log
 from theorex_lab.designs.causal import narrative as narratives
@@ -59,6 +62,13 @@ class Causal(DesignApi):
     fill = on_home(filling.fill)
     export_graph = on_home(graph_files.export_graph)
     import_graph = on_home(graph_reading.import_graph)
+    build_mutation = on_home(mutations.build_mutation)
+    select_capsule = on_home(candidates.select_capsule)
+    record_external_candidate = on_home(candidates.record_external_candidate)
+    external_candidates = on_home(candidates.external_candidates)
+    personality = on_home(personalities.personality)
+    set_personality = on_home(personalities.set_personality)
+    adapt_personality = on_home(personalities.adapt_personality)
     narrative = on_home(narratives.narrative)
     narrative_summary = on_home(narratives.narrative_summary)
     _assets = on_home(graph.assets_of)

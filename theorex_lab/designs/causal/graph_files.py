@@ -199,13 +199,13 @@ def state_document(home: Home) -> JsonObject:
     was, as long as it tells of this attempt and of its being open or closed.
     """
     attempt = _last_attempt(home)
-    kept = _last_kept(home, STATE_FILE)
+    read_state = _last_kept(home, STATE_FILE)
     if attempt is None:
-        return kept or {"last_action": None}
+        return read_state or {"last_action": None}
     action_id = attempt.body["action"]["id"]
     outcome = _outcome_of_action(home, action_id)
-    if kept and _tells_of(kept, action_id, is_closed=outcome is not None):
-        return kept
+    if read_state and _tells_of(read_state, action_id, is_closed=outcome is not None):
+        return read_state
     return {"last_action": _last_action(attempt, outcome)}
 
 

@@ -95,6 +95,16 @@ def event_members(home: Home, line: dict[str, Any], kind: str) -> dict[str, Any]
         if name in line:
             members[name] = read(line[name])
     check_used({name: members[name] for name in USED if name in members})
+    _check_needed(members, kind)
+    if kind == "attempt":
+        # Whoever closes the attempt reads these.
+        members["had_error"] = _had_error(home, line, members)
+        members.setdefault("observed", None)
+    return members
+
+
+def _check_needed(members: dict[str, Any], kind: str) -> None:
+    """Raise an error where a line lacks a member, or the id in it."""
     missing = [name for name in _NEEDED[kind] if not members.get(name)]
     for name in _WITH_ID.get(kind, ()):
         if name not in missing and not members[name].get("id"):
@@ -103,15 +113,14 @@ def event_members(home: Home, line: dict[str, Any], kind: str) -> dict[str, Any]
         raise InvalidInput(
             f"got no {', '.join(missing)}; allowed is a line of its kind with them"
         )
-    if kind == "attempt":
-        # Whoever closes the attempt reads these.
-        error_tokens = causal_settings(home).error_tokens
-        signals = members["signal"]["signals"]
-        members["had_error"] = line.get("had_error") is True or has_error(
-            signals, error_tokens
-        )
-        members.setdefault("observed", None)
-    return members
+
+
+def _had_error(home: Home, line: dict[str, Any], members: dict[str, Any]) -> bool:
+    """Return whether an error was there before an attempt: it says so, or its signals."""
+    if line.get("had_error") is True:
+        return True
+    tokens = causal_settings(home).error_tokens
+    return has_error(members["signal"]["signals"], tokens)
 
 
 def _as_it_is(value: Any) -> Any:

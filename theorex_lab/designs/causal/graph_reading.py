@@ -317,7 +317,7 @@ class _FileReading:
                 f"got no list of {name.removesuffix('.json')}; allowed is an object"
                 " with such a list, or the list"
             )
-        known = self._known_assets()
+        hashes = self._known_assets()
         about = asset_document(self.home, name)
         del about[name.removesuffix(".json")]
         masked = kept_value(document)
@@ -325,7 +325,7 @@ class _FileReading:
             yield self._kept(name, masked, "document"), 1
         for number, asset in enumerate(assets, 1):
             try:
-                event = self._asset(asset, ASSET_FILES[name], known)
+                event = self._asset(asset, ASSET_FILES[name], hashes)
             except InvalidInput as error:
                 self._note(f"{name.removesuffix('.json')}:{number}", error)
                 continue
@@ -347,14 +347,14 @@ class _FileReading:
         return hashes
 
     def _asset(
-        self, record: object, asset_type: str, known: dict[str, str]
+        self, record: object, asset_type: str, hashes: dict[str, str]
     ) -> Event | None:
         """Return the event of an asset; None where it is known just so."""
         check_plain(record)
         line: JsonObject = kept_value(checked_object(record))
         asset = checked_asset(line, asset_type)
         content_id = asset_id(asset)
-        known_id = known.get(asset["id"])
+        known_id = hashes.get(asset["id"])
         if known_id == content_id:
             self.n_known += 1
             return None
@@ -362,7 +362,7 @@ class _FileReading:
             raise InvalidInput(
                 f"{asset['id']} is here already in another form, and stays as it is"
             )
-        known[asset["id"]] = content_id
+        hashes[asset["id"]] = content_id
         body: Body = {"asset": asset, **self.about, "line": line}
         if "asset_id" in line:
             body["asset_id"] = content_id

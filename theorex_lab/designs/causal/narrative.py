@@ -85,7 +85,8 @@ def _section(event: Event) -> str:
     body = event.body
     when = to_iso(event.at)[:16].replace("T", " ")
     origin = " (told by a file)" if body["source"] == "import" else ""
-    signals = ", ".join(map(_word, body["signal"]["signals"][:_MOST_SIGNALS]))
+    first_signals = body["signal"]["signals"][:_MOST_SIGNALS]
+    signals = ", ".join(map(_word, first_signals))
     gene = _parts(body.get("gene") or {}, "id", "category")
     mutation = _parts(body.get("mutation") or {}, "category", "risk_level")
     tried = gene or "no gene"
