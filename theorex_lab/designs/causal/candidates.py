@@ -109,7 +109,8 @@ def select_capsule(
     best = None
     most_hits = 0
     for capsule in capsules:
-        n_hits = sum(map(matcher.hits, dict.fromkeys(texts_in(capsule, "trigger"))))
+        triggers = dict.fromkeys(texts_in(capsule, "trigger"))
+        n_hits = sum(map(matcher.hits, triggers))
         if n_hits > most_hits and not _has_failed(capsule):
             best = capsule
             most_hits = n_hits

@@ -165,8 +165,8 @@ class _FileReading:
         return n_new, n_known + self.n_known
 
     def _note(self, where: int | str, problem: object) -> None:
-        place = f":{where}:" if isinstance(where, int) else f": {where}:"
-        self.problems.append(f"{place} {problem}")
+        prefix = f":{where}:" if isinstance(where, int) else f": {where}:"
+        self.problems.append(f"{prefix} {problem}")
 
     def _graph(self, file: Path) -> Placed:
         """Yield the events of the lines of a memory graph."""
