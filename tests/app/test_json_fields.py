@@ -234,6 +234,13 @@ CASES = [
     Case("causal close", "--action {action} --status success"),
     Case("causal advice", "--signals log_error"),
     Case("causal genes"),
+    Case("causal select", "--signals log_error"),
+    Case("causal mutation", "--signals log_error"),
+    Case("causal personality", "--set rigor=0.8"),
+    Case("causal narrative"),
+    Case("causal candidate", "capsule.json"),
+    Case("causal export", "graph"),
+    Case("causal import", "graph"),
     # research
     Case("research remember", "bound 'n log n'"),
     Case("research recall", "bound"),
@@ -386,6 +393,8 @@ def prepare(place: Path, patch: pytest.MonkeyPatch, newcomer: Newcomer) -> None:
     skill.mkdir(parents=True)
     head = "---\nname: counting\ndescription: Count a shelf\n---\n"
     (skill / "SKILL.md").write_text(f"{head}Count it twice.\n")
+    capsule = {"type": "Capsule", "id": "capsule_far", "trigger": ["log_error"]}
+    (place / "capsule.json").write_text(json.dumps(capsule))
     (place / "program.isa").write_text("MEM_PTR print the tax on the receipt\nHALT\n")
     (place.parent / "other").mkdir()
     for number in range(8, 11):

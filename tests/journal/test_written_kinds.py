@@ -26,8 +26,6 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 ONLY_READ = {
     "heard": "journal/kinds.py",  # by the check of bodies alone
     "turn_message": "designs/sessions/sentences.py",
-    "personality": "designs/causal/exchange.py",
-    "external_candidate": "designs/causal/exchange.py",
 }
 
 

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
         routing,
         serve,
     )
+    from theorex_lab.designs.causal import choice_commands as causal_choice_commands
     from theorex_lab.designs.causal import commands as causal_commands
+    from theorex_lab.designs.causal import file_commands as causal_file_commands
     from theorex_lab.designs.dreams import commands as dream_commands
     from theorex_lab.designs.dreams import demo_commands as dream_demo_commands
     from theorex_lab.designs.dreams import file_commands as dream_file_commands
@@ -49,7 +51,9 @@ else:
     research = LazyModule("theorex_lab.app.cli.research")
     routing = LazyModule("theorex_lab.app.cli.routing")
     serve = LazyModule("theorex_lab.app.cli.serve")
+    causal_choice_commands = LazyModule("theorex_lab.designs.causal.choice_commands")
     causal_commands = LazyModule("theorex_lab.designs.causal.commands")
+    causal_file_commands = LazyModule("theorex_lab.designs.causal.file_commands")
     dream_commands = LazyModule("theorex_lab.designs.dreams.commands")
     dream_demo_commands = LazyModule("theorex_lab.designs.dreams.demo_commands")
     dream_file_commands = LazyModule("theorex_lab.designs.dreams.file_commands")
@@ -886,6 +890,41 @@ def _causal() -> CommandGroupEntry:
                 "genes",
                 lambda: causal_commands.causal_genes,
                 "List the known genes with their outcomes.",
+            ),
+            CommandEntry(
+                "select",
+                lambda: causal_choice_commands.causal_select,
+                "Choose a gene and a capsule for signals.",
+            ),
+            CommandEntry(
+                "mutation",
+                lambda: causal_choice_commands.causal_mutation,
+                "Build the mutation that signals call for.",
+            ),
+            CommandEntry(
+                "personality",
+                lambda: causal_choice_commands.causal_personality,
+                "Show, set or adapt the personality.",
+            ),
+            CommandEntry(
+                "narrative",
+                lambda: causal_file_commands.causal_narrative,
+                "Tell the last outcomes in words.",
+            ),
+            CommandEntry(
+                "candidate",
+                lambda: causal_file_commands.causal_candidate,
+                "Keep a gene or a capsule that others offer.",
+            ),
+            CommandEntry(
+                "export",
+                lambda: causal_file_commands.causal_export,
+                "Write memory_graph.jsonl, genes, capsules and the state.",
+            ),
+            CommandEntry(
+                "import",
+                lambda: causal_file_commands.causal_import,
+                "Read such files.",
             ),
         ),
         _CAUSAL_WORDS,

@@ -12,7 +12,12 @@ from theorex_lab.journal.shapes import AMOUNT, FILLED, SHARE, Kind
 _SIGNAL = {"key": str, "signals": [str], "error_signature?": (str, None)}
 # What was observed, by name.
 _OBSERVED = ({str: (str, float, bool, None)}, None)
-_ABOUT = {"source": SOURCE, "project?": PROJECT}
+# `line`: as a file of the memory graph has it, where it came from one.
+_ABOUT = {
+    "source": SOURCE,
+    "project?": PROJECT,
+    "line?": ({str: object}, None),
+}
 _ACTION: dict[str, Any] = {
     "drift?": bool,
     "selected_by?": str,
@@ -97,8 +102,10 @@ KINDS = {
             "external?": object,
             "asset?": object,
             "candidate?": object,
+            "content?": object,
             "source?": SOURCE,
             "project?": PROJECT,
+            "line?": ({str: object}, None),
         },
     ),
     "asset": Kind(
@@ -111,6 +118,16 @@ KINDS = {
         1,
         "parameters as they are now: state {…}, why",
         {"state": {str: object}, "why?": str, **_ABOUT},
+    ),
+    "graph_kept": Kind(
+        1,
+        "what a file of the memory graph says and no other event does, as it was read",
+        {
+            "file": str,
+            "record": {str: object},
+            "source": SOURCE,
+            "project": PROJECT,
+        },
     ),
 }
 # Before the key of signals, under which outcomes are evidence of a gene.

@@ -335,7 +335,7 @@ def document_form(event: Event) -> dict[str, Any]:
     members = {
         name: value
         for name, value in event.body.items()
-        if name not in ("v", "project", "source")
+        if name not in ("v", "project", "source", "line")
     }
     kind = _LINE_OF.get(event.kind, event.kind)
     return {

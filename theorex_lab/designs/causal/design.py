@@ -101,8 +101,9 @@ def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.causal.experience import Experience
     from theorex_lab.designs.causal.filling import Failures
     from theorex_lab.designs.causal.graph import Graph
+    from theorex_lab.designs.causal.personalities import Personalities
 
-    return [Graph, Failures, Experience]
+    return [Graph, Failures, Experience, Personalities]
 
 
 DESIGN = Design(

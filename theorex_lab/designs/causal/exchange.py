@@ -27,5 +27,7 @@ RECORDS = DesignRecords(
         "asset": RecordKind(member_id("gene or capsule", "asset.id"), _asset),
         # It is how this home chooses.
         "personality": RecordKind(needs_trust=True),
+        # It may be a state, which says what is closed next.
+        "graph_kept": RecordKind(needs_trust=True),
     }
 )

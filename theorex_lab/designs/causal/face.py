@@ -5,8 +5,20 @@ It records signals, hypotheses, attempts and outcomes, and reads advice from the
 
 from typing import Any
 
-from theorex_lab.designs.causal import advice, capture, filling, graph, keys
+from theorex_lab.designs.causal import (
+    advice,
+    candidates,
+    capture,
+    filling,
+    graph,
+    graph_files,
+    graph_reading,
+    keys,
+    mutations,
+    personalities,
+)
 from theorex_lab.designs.causal import genes as gene_log
+from theorex_lab.designs.causal import narrative as narratives
 from theorex_lab.memory.contract import DesignApi, on_home
 
 
@@ -48,6 +60,17 @@ class Causal(DesignApi):
     distill = on_home(gene_log.distill)
     task_match = on_home(gene_log.task_match)
     fill = on_home(filling.fill)
+    export_graph = on_home(graph_files.export_graph)
+    import_graph = on_home(graph_reading.import_graph)
+    build_mutation = on_home(mutations.build_mutation)
+    select_capsule = on_home(candidates.select_capsule)
+    record_external_candidate = on_home(candidates.record_external_candidate)
+    external_candidates = on_home(candidates.external_candidates)
+    personality = on_home(personalities.personality)
+    set_personality = on_home(personalities.set_personality)
+    adapt_personality = on_home(personalities.adapt_personality)
+    narrative = on_home(narratives.narrative)
+    narrative_summary = on_home(narratives.narrative_summary)
     _assets = on_home(graph.assets_of)
 
     def genes(self) -> list[dict[str, Any]]:

@@ -38,6 +38,7 @@ from theorex_lab.designs.causal.keys import (
     stable_hash,
     trimmed,
 )
+from theorex_lab.designs.causal.personalities import adapt_personality
 from theorex_lab.designs.causal.settings import causal_settings
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import Home
@@ -812,7 +813,10 @@ def _is_word(signal: str) -> bool:
 
 
 def tend_in_maintenance(home: Home, _agent: str | None) -> str:
-    """Mark genes by their outcomes and distill successes; a step of maintenance."""
+    """Mark genes and the personality by outcomes, and distill successes.
+
+    It is a step of maintenance.
+    """
     all_projects = home.in_project("")
     with all_projects.views.reading(Graph) as view:
         projects = list(view.projects)
@@ -822,4 +826,5 @@ def tend_in_maintenance(home: Home, _agent: str | None) -> str:
         gene = distill(home.in_project(project))
         if gene is not None:
             n_distilled += 1
+    adapt_personality(all_projects)
     return f"{n_marked} genes marked, {n_distilled} distilled"

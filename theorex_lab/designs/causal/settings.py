@@ -61,6 +61,12 @@ class CausalSettings(SettingsRecord):
         "whether to prefer the cheapest of the genes not significantly worse than the"
         " best, where costs are known",
     )
+    external_confidence: float = setting(
+        0.6,
+        "by what the confidence of a capsule from outside is multiplied",
+        ge=0,
+        le=1,
+    )
     drift: bool = setting(
         False, "whether genes are also drawn at random, bans left aside"
     )
