@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from theorex_lab.designs.facts import domain_commands, folder_commands
     from theorex_lab.designs.research import commands as research_commands
     from theorex_lab.designs.theorex import commands as theorex_commands
+    from theorex_lab.designs.theorex import (
+        document_commands as theorex_document_commands,
+    )
 else:
     doctor = LazyModule("theorex_lab.app.cli.doctor")
     evaluate = LazyModule("theorex_lab.app.cli.evaluate")
@@ -59,6 +62,9 @@ else:
     folder_commands = LazyModule("theorex_lab.designs.facts.folder_commands")
     research_commands = LazyModule("theorex_lab.designs.research.commands")
     theorex_commands = LazyModule("theorex_lab.designs.theorex.commands")
+    theorex_document_commands = LazyModule(
+        "theorex_lab.designs.theorex.document_commands"
+    )
 
 
 class CommandEntry(NamedTuple):
@@ -564,6 +570,11 @@ def _tiers() -> CommandGroupEntry:
                 "mcp-start",
                 lambda: serve.mcp,
                 "Serve the memory over the Model Context Protocol (MCP).",
+            ),
+            CommandEntry(
+                "export",
+                lambda: theorex_document_commands.export,
+                "Write the memory as the files of Theorex's document.",
             ),
             CommandEntry(
                 "a2a-send",

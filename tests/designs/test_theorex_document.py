@@ -1,0 +1,137 @@
+"""Theorex's files and commands as its document prints them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import NOW, Run
+
+from theorex_lab import FixedClock, Lab, new_event
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.errors import FilesThere
+from theorex_lab.designs.theorex.document_files import export_document
+
+
+def documents(folder: Path) -> list[Any]:
+    return [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    """A home with something of each kind of file."""
+    lab = Lab(tmp_path / "home", clock=FixedClock(NOW))
+    lab.agent("main").write("TTL invalidation prevents cache stampedes")
+    call = {
+        "tool": "Bash",
+        "input": "pytest tests of cache stampedes",
+        "response": "x" * 600,
+        "source": "tool",
+        "project": "till-1",
+    }
+    lab.journal.append(
+        [new_event("tool_used", call, agent="main", session="s-1", at=NOW)]
+    )
+    return lab
+
+
+def test_a_session_that_was_not_flushed_is_a_file_with_scored_events(
+    lab: Lab, tmp_path: Path
+) -> None:
+    exported = export_document(lab.home, tmp_path / "data")
+    (session,) = documents(tmp_path / "data" / "flash")
+    (event,) = session["events"]
+    assert session["session_id"] == "s-1"
+    assert event["tool_name"] == "Bash"
+    assert event["tool_input_preview"] == "pytest tests of cache stampedes"
+    assert len(event["tool_response_preview"]) == 500
+    assert event["timestamp"] == to_iso(NOW)
+    assert 0 < event["significance_score"] <= 1
+    assert exported.files["flash/*.json"] == 1
+    lab.end_session("s-1")
+    export_document(lab.home, tmp_path / "later")
+    assert not (tmp_path / "later" / "flash").exists()
+
+
+def test_tasks_lie_in_the_folder_of_whom_they_were_sent_to(
+    lab: Lab, tmp_path: Path
+) -> None:
+    payload = {"file": "till.py"}
+    lab.tasks.send("main", "sage", "review", payload)
+    done_id = lab.tasks.send("main", "sage", "summary", payload)
+    for _ in range(2):
+        lab.tasks.claim("sage")
+    lab.tasks.complete(done_id, {"lines": 3})
+    export_document(lab.home, tmp_path / "data")
+    tasks = {task["status"]: task for task in documents(tmp_path / "data/a2a/sage")}
+    shared = {"from_agent": "main", "to_agent": "sage", "payload": payload}
+    assert tasks.keys() == {"working", "completed"}
+    assert shared.items() <= tasks["working"].items()
+    assert tasks["working"].keys() == {
+        *shared,
+        "id",
+        "task_type",
+        "status",
+        "submitted_at",
+    }
+    done = tasks["completed"]
+    assert (done["id"], done["result"]) == (done_id, {"lines": 3})
+    assert done["completed_at"] >= done["submitted_at"]
+
+
+def test_policies_and_maintenances_are_written_and_not_those_of_one_agent(
+    lab: Lab, tmp_path: Path
+) -> None:
+    step = {"name": "scan", "ok": True, "seconds": 0.5, "detail": "nothing"}
+    night = {"steps": [step], "fixes": 2, "gate": []}
+    policy = {
+        "number": 1,
+        "settings": {"halfLifeDays": 14},
+        "metrics": {"memory": {"score": 0.5, "n": 9}},
+        "reason": "first",
+        "parent": None,
+    }
+    lab.journal.append(
+        [
+            new_event("policy", policy, agent="main", at=NOW),
+            new_event("nightly", night, agent="main", at=NOW),
+        ]
+    )
+    data = tmp_path / "data"
+    export_document(lab.home, data)
+    (snapshot,) = documents(data / "policy-snapshots")
+    assert (data / "policy-snapshots" / "1.json").exists()
+    assert (snapshot["version"], snapshot["metrics"]) == (1, policy["metrics"])
+    assert len(snapshot["config_hash"]) == 64
+    (line,) = (data / "evolution.jsonl").read_text().splitlines()
+    assert json.loads(line) == {"timestamp": to_iso(NOW), **night}
+    export_document(lab.home, tmp_path / "one", agent="main")
+    names = {path.name for path in (tmp_path / "one").iterdir()}
+    assert "agents" in names
+    assert not {"policy-snapshots", "evolution.jsonl", "SHARED_CONTEXT.md"} & names
+
+
+def test_a_folder_that_is_not_empty_is_written_into_only_where_it_is_asked(
+    lab: Lab, tmp_path: Path
+) -> None:
+    export_document(lab.home, tmp_path / "data")
+    with pytest.raises(FilesThere, match="--replace"):
+        export_document(lab.home, tmp_path / "data")
+    export_document(lab.home, tmp_path / "data", replace=True)
+
+
+def test_the_command_writes_the_files_and_import_reads_them(
+    run: Run, tmp_path: Path
+) -> None:
+    run("tiers", "write", "--agent", "main", "TTL invalidation prevents stampedes")
+    data = tmp_path / "data"
+    ended = run("tiers", "export", str(data), "--layout", "files", "--json")
+    assert ended.code == 0, ended.err
+    assert ended.json["folder"] == str(data)
+    assert ended.json["files"]["agents/main/axon.json"] == 3
+    read = run("import", str(data), "--home", str(tmp_path / "other"), "--json")
+    assert read.code == 0, read.err
+    assert read.json["imported"] > 0
+    assert run("tiers", "export", str(data)).code == 1
