@@ -160,6 +160,7 @@ CASES = [
     ),
     Case("tiers a2a-claim", "--agent sage --worker w"),
     Case("tiers a2a-fail", "{task} --worker w no"),
+    Case("tiers submit", "'add the till' --context 20"),
     Case("tiers export", "tiers-files"),
     # facts
     Case("facts signal", "--text 'Ann lives in York'"),

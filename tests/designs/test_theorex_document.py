@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from conftest import NOW, Run
+from hostile_server import HostileServer, completion
 
 from theorex_lab import FixedClock, Lab, new_event
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import FilesThere
+from theorex_lab.designs.theorex import submission
 from theorex_lab.designs.theorex.document_files import export_document
 
 
@@ -135,3 +137,75 @@ def test_the_command_writes_the_files_and_import_reads_them(
     assert read.code == 0, read.err
     assert read.json["imported"] > 0
     assert run("tiers", "export", str(data)).code == 1
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that were started in the background, and run in none."""
+    commands: list[list[str]] = []
+    monkeypatch.setattr(
+        submission,
+        "start_in_background",
+        lambda words, *_: commands.append(list(words)),
+    )
+    return commands
+
+
+def test_a_submitted_task_has_its_trace_id_before_the_model_is_asked(
+    run: Run, tmp_path: Path, started: list[list[str]]
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    with HostileServer(completion("extract a method")) as server:
+        models = {"only": {"tier": "medium", "url": server.url}}
+        (home / "config.json").write_text(json.dumps({"models": models}))
+        ended = run(
+            *("tiers", "submit", "diagnose", "cache", "invalidation", "failure"),
+            *("--agent", "main", "--context", "60", "--trace-id", "run-7:A", "--json"),
+        )
+        assert ended.json == {"trace_id": "run-7:A"}
+        assert server.requests == []
+        (words,) = started
+        assert "diagnose" not in words, "what is asked stands in no list of processes"
+        assert run(*words).code == 0
+        assert len(server.requests) == 1
+        assert run(*words).code == 1, "it is asked once"
+    trace = run("traces", "run-7:A", "--json").json
+    assert (trace["task"], trace["success"]) == (
+        "diagnose cache invalidation failure",
+        True,
+    )
+    assert [path.name for path in (home / "calls").iterdir()] == ["submit.log"]
+
+
+def test_a_submitted_call_that_fails_is_traced_under_its_id(
+    run: Run, started: list[list[str]]
+) -> None:
+    trace_id = run("tiers", "submit", "add 2 and 2", "--json").json["trace_id"]
+    (words,) = started
+    assert run(*words).code == 1
+    assert run("traces", trace_id, "--json").json["success"] is False
+
+
+def test_nothing_is_submitted_that_could_not_be_dispatched(
+    run: Run, started: list[list[str]]
+) -> None:
+    below = run("tiers", "submit", "add 2 and 2", "--context", "20", "--json")
+    assert below.json == {"trace_id": None}
+    assert run("tiers", "submit", "add", "--trace-id", "no/id").code == 1
+    assert run("tiers", "submit").code == 2
+    assert run("tiers", "submit", "add", "--run", "x").code == 2
+    assert started == []
+
+
+def test_a_trace_file_is_named_by_the_id_that_was_given(
+    run: Run, tmp_path: Path
+) -> None:
+    trace_id = "0b7e4c1a-9d52-4f6e-8a31-5c2f7d9e1b40"
+    ended = run("dispatch", "add 2 and 2", "--trace-id", trace_id, "--json")
+    assert ended.json["trace_id"] == trace_id
+    assert run("tiers", "export", str(tmp_path / "data")).code == 0
+    (file,) = (tmp_path / "data" / "traces").iterdir()
+    trace = json.loads(file.read_text())
+    assert (file.name, trace["id"]) == (f"{trace_id}.json", trace_id)
+    assert trace["tags"][0] == trace["query_type"]

@@ -572,6 +572,11 @@ def _tiers() -> CommandGroupEntry:
                 "Serve the memory over the Model Context Protocol (MCP).",
             ),
             CommandEntry(
+                "submit",
+                lambda: theorex_document_commands.submit,
+                "Hand a task to a model, and do not wait for the answer.",
+            ),
+            CommandEntry(
                 "export",
                 lambda: theorex_document_commands.export,
                 "Write the memory as the files of Theorex's document.",

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from theorex_lab.files.command_line import command, emit, open_lab
-from theorex_lab.files.command_line.options import ANY_AGENT
+from theorex_lab.core.ids import new_event_id
+from theorex_lab.files.command_line import (
+    command,
+    emit,
+    fail,
+    keeps_secrets,
+    one_row,
+    open_lab,
+)
+from theorex_lab.files.command_line.options import (
+    ANY_AGENT,
+    OWN_AGENT,
+    PERCENT,
+    SESSION,
+    own_agent,
+)
+
+if TYPE_CHECKING:
+    from theorex_lab.memory.contract import Home
 
 
 @command("export")
@@ -45,3 +63,90 @@ def export(folder: Path, agent: str | None, replace: bool) -> None:
         {"folder": str(exported.folder), "files": exported.files},
         "\n".join(lines),
     )
+
+
+@command("submit")
+@OWN_AGENT
+@click.option(
+    "--context",
+    "context_pct",
+    type=PERCENT,
+    default=50.0,
+    help=(
+        "How much of the agent's context is in use, in percent; below the setting"
+        " dispatchContextPct no model is called."
+    ),
+)
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    help="A tag; `urgent` asks for a quick answer; may be repeated.",
+)
+@click.option(
+    "--outcome-id", metavar="ID", help="The outcome that the call belongs to."
+)
+@click.option(
+    "--trace-id", metavar="ID", help="The id of the trace; default: a new one."
+)
+@click.option(
+    "--run", "run_id", metavar="ID", help="Ask the model for the task of this trace."
+)
+@SESSION
+@click.argument("task", nargs=-1)
+@keeps_secrets
+def submit(
+    task: tuple[str, ...],
+    agent: str | None,
+    context_pct: float,
+    tags: tuple[str, ...],
+    outcome_id: str | None,
+    trace_id: str | None,
+    run_id: str | None,
+    session: str,
+) -> None:
+    """A process of its own asks the model; the command waits for no answer.
+
+    It prints the id of the trace, which is known before the call begins. `theorex
+    dispatch` does the same and waits. Where nothing is called because too little of the
+    context is in use, trace_id is null.
+
+    That process calls this command with --run.
+
+    Next: `theorex traces ID` shows the call, as soon as it has begun.
+
+    JSON: {trace_id}
+    """
+    if (run_id is None) is not bool(task):
+        raise click.UsageError("Give one of TASK and --run ID.")
+    home: Home = open_lab().theorex.home
+    if run_id is not None:
+        _run_submitted(home, run_id)
+        return
+    from theorex_lab.designs.theorex import submission
+    from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
+
+    dispatch_task = DispatchTask(
+        new_event_id(home.clock.now()),
+        own_agent(agent),
+        " ".join(task),
+        context_pct=context_pct,
+        tags=tags,
+        outcome_id=outcome_id,
+        trace_id=trace_id,
+        session=session,
+    )
+    started_id = submission.submit(home, Dispatcher(home), dispatch_task)
+    least_pct = home.settings.dispatch_context_pct
+    text = f"nothing was called: dispatchContextPct is {least_pct:g}"
+    emit({"trace_id": started_id}, started_id or text)
+
+
+def _run_submitted(home: Home, trace_id: str) -> None:
+    """Ask the model for the task of a trace; end with 1 where none answered."""
+    from theorex_lab.designs.theorex.submission import run_submitted
+
+    result = run_submitted(home, trace_id)
+    if result.error is not None:
+        fail(one_row(result.error), trace_id=result.trace_id)
+    emit({"trace_id": result.trace_id}, str(result.trace_id))
