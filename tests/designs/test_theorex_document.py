@@ -13,7 +13,7 @@ from hostile_server import HostileServer, completion
 from theorex_lab import FixedClock, Lab, new_event
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import FilesThere
-from theorex_lab.designs.theorex import submission
+from theorex_lab.designs.theorex import bus_events, submission
 from theorex_lab.designs.theorex.document_files import export_document
 
 
@@ -209,3 +209,67 @@ def test_a_trace_file_is_named_by_the_id_that_was_given(
     trace = json.loads(file.read_text())
     assert (file.name, trace["id"]) == (f"{trace_id}.json", trace_id)
     assert trace["tags"][0] == trace["query_type"]
+
+
+def bus_event(name: str, second: int, **members: Any) -> str:
+    timestamp = to_iso(NOW + second * 1_000_000)
+    return json.dumps({"event": name, "timestamp": timestamp, **members})
+
+
+START, TOOL, END = bus_events.EVENT_NAMES
+LARGE = {"agent_id": "main", "model": "qwen3-32b"}
+SMALL = {"agent_id": "main", "model": "ministral-3b"}
+CALLS = [
+    bus_event(START, 0, **LARGE, prompt_tokens=12, query_type="code", trace_id="first"),
+    bus_event(START, 1, **SMALL, prompt_tokens=7, query_type="math", trace_id="second"),
+    bus_event(
+        TOOL, 2, trace_id="first", tool_name="Bash", tool_input="ls", tool_response="ok"
+    ),
+    bus_event(END, 3, **SMALL, trace_id="second", success=False, error="timeout"),
+    bus_event(END, 4, **LARGE, completion_tokens=30, success=True, latency_ms=4000),
+    bus_event(END, 5, agent_id="sage", model="qwen3-32b", success=True),
+    bus_event("LM_INFERENCE_MIDDLE", 6),
+]
+
+
+def test_overlapping_calls_give_two_traces_and_an_end_without_start_gives_none(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "calls.jsonl").write_text("\n".join(CALLS))
+    emitted = ("tiers", "trace-emit", str(tmp_path / "calls.jsonl"), "--json")
+    report = run(*emitted).json
+    assert (report["imported"], report["skipped"]) == (2, 0)
+    end, middle = report["problems"]
+    assert "LM_INFERENCE_END of no open call" in end
+    assert "got the event 'LM_INFERENCE_MIDDLE'" in middle
+    first, second = (
+        run("traces", trace_id, "--json").json for trace_id in ("first", "second")
+    )
+    assert (first["success"], first["total_tokens"], first["latency_ms"]) == (
+        True,
+        42,
+        4000,
+    )
+    assert [tool["tool"] for tool in first["events"]] == ["Bash"]
+    assert (first["tags"][0], second["tags"][0]) == ("code", "math")
+    assert (second["success"], second["error"], second["latency_ms"]) == (
+        False,
+        "timeout",
+        None,
+    )
+    assert run(*emitted).json["skipped"] == 2
+
+
+def test_the_events_of_a_trace_make_the_same_trace_elsewhere(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "calls.jsonl").write_text("\n".join(CALLS))
+    run("tiers", "trace-emit", str(tmp_path / "calls.jsonl"))
+    printed = run("tiers", "trace-events", "first").out
+    names = [json.loads(line)["event"] for line in printed.splitlines()]
+    assert names == ["LM_INFERENCE_START", "TOOL_USE", "LM_INFERENCE_END"]
+    (tmp_path / "first.jsonl").write_text(printed)
+    other = ("--home", str(tmp_path / "other"))
+    again = run("tiers", "trace-emit", str(tmp_path / "first.jsonl"), *other, "--json")
+    assert (again.json["imported"], again.json["problems"]) == (1, [])
+    assert run("tiers", "trace-events", "first", *other).out == printed

@@ -537,6 +537,16 @@ def _tiers() -> CommandGroupEntry:
                 "Review failures, and write down their fixes.",
             ),
             CommandEntry(
+                "trace-events",
+                lambda: theorex_document_commands.trace_events,
+                "Show a call as the events of the document's EventBus.",
+            ),
+            CommandEntry(
+                "trace-emit",
+                lambda: theorex_document_commands.trace_emit,
+                "Record calls of models from a file of such events.",
+            ),
+            CommandEntry(
                 "matrix-build",
                 lambda: routing.matrix_build,
                 "Bring the confidence matrix up to date.",

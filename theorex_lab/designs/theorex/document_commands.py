@@ -23,6 +23,7 @@ from theorex_lab.files.command_line.options import (
     SESSION,
     own_agent,
 )
+from theorex_lab.journal.event import encode
 
 if TYPE_CHECKING:
     from theorex_lab.memory.contract import Home
@@ -150,3 +151,45 @@ def _run_submitted(home: Home, trace_id: str) -> None:
     if result.error is not None:
         fail(one_row(result.error), trace_id=result.trace_id)
     emit({"trace_id": result.trace_id}, str(result.trace_id))
+
+
+@command("trace-events")
+@click.argument("trace_id", metavar="ID")
+def trace_events(trace_id: str) -> None:
+    """They are LM_INFERENCE_START, TOOL_USE and LM_INFERENCE_END, an event a line.
+
+    `trace-emit` takes the same lines.
+
+    JSON: {events}
+    """
+    from theorex_lab.designs.theorex.bus_events import bus_events
+    from theorex_lab.dispatch.traces import trace
+
+    events = bus_events(trace(open_lab().theorex.home.views, trace_id))
+    emit({"events": events}, "\n".join(one_row(encode(event)) for event in events))
+
+
+@command("trace-emit")
+@OWN_AGENT
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@keeps_secrets
+def trace_emit(file: Path, agent: str | None) -> None:
+    """FILE has an event a line, as `trace-events` prints them.
+
+    LM_INFERENCE_START and LM_INFERENCE_END of one call make a trace, with the id that
+    the START gives. An END or a tool without trace_id belongs to its agent's oldest
+    open call. An END without a START writes nothing.
+
+    JSON: {file, imported, skipped, problems}
+    """
+    from theorex_lab.designs.theorex.bus_events import emit_events
+
+    report = emit_events(open_lab().theorex.home, file, agent=own_agent(agent))
+    result = {
+        "file": report.file,
+        "imported": report.imported,
+        "skipped": report.skipped,
+        "problems": report.problems,
+    }
+    counts = f"{report.imported} new traces, {report.skipped} there already"
+    emit(result, "\n".join(map(one_row, [*report.problems, counts])))
