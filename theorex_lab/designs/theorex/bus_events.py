@@ -64,7 +64,7 @@ def bus_events(trace: Trace) -> list[FlatRecord]:
     ('LM_INFERENCE_START', 'TOOL_USE', 'LM_INFERENCE_END')
     """
     owner = {"trace_id": trace.id, "agent_id": trace.agent_id}
-    start = {
+    start: FlatRecord = {
         "event": START,
         "timestamp": trace.start_time,
         **owner,

@@ -18,7 +18,6 @@ back: `theorex backup` moves them to another home.
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from theorex_lab.core.clock import to_iso
 from theorex_lab.designs.theorex import scores
@@ -26,7 +25,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.files import export_files
 from theorex_lab.designs.theorex.flash import Flash, score
 from theorex_lab.dispatch.tasks import Task, TaskBoard, Tasks
-from theorex_lab.files.formats.flat_files import FlatRecord, without_nulls
+from theorex_lab.files.formats.flat_files import FlatRecord
 from theorex_lab.files.formats.home_files import export_runs
 from theorex_lab.files.formats.reports import (
     Exported,
@@ -105,8 +104,9 @@ def _scored_events(home: Home, agent: str) -> Iterator[tuple[Event, float]]:
         )
     weight = home.settings.source_weight(agent)
     with home.views.reading(Flash) as flash:
-        sessions = [session for session, _ in flash.waiting(home, agent)]
-        seqs = [seq for session in sessions for seq in flash.pending(agent, session)]
+        seqs: list[int] = []
+        for session, _ in flash.waiting(home, agent):
+            seqs += flash.pending(agent, session)
     for event in home.journal.read(seqs=seqs):
         yield event, score(event, importance, weight).score
 
@@ -117,14 +117,13 @@ def _flash_record(event: Event, significance: float) -> FlatRecord:
     A prompt, which the document does not have, stands as the input of a tool `prompt`.
     """
     body = event.body
+    text = str(body.get("input", body.get("text", "")))
     response = str(body.get("response", ""))
     return {
         "id": event.id,
         "agent_id": event.agent,
         "tool_name": body.get("tool", _PROMPT),
-        "tool_input_preview": str(body.get("input", body.get("text", "")))[
-            :_INPUT_CHARACTERS
-        ],
+        "tool_input_preview": text[:_INPUT_CHARACTERS],
         "tool_response_preview": response[:_RESPONSE_CHARACTERS],
         "timestamp": to_iso(event.at),
         "significance_score": round(significance, _SCORE_DIGITS),
@@ -142,8 +141,7 @@ def _tasks(home: Home, agent: str | None) -> Iterator[tuple[str, FlatRecord]]:
 
 
 def _task_record(task: Task) -> FlatRecord:
-    completed_at = task.completed_at
-    record: dict[str, Any] = {
+    record: FlatRecord = {
         "id": task.id,
         "from_agent": task.sender,
         "to_agent": task.to,
@@ -151,24 +149,25 @@ def _task_record(task: Task) -> FlatRecord:
         "payload": task.payload,
         "status": task.state,
         "submitted_at": to_iso(task.created_at),
-        "completed_at": None if completed_at is None else to_iso(completed_at),
-        "result": task.result,
     }
-    optional = {name: record.pop(name) for name in ("completed_at", "result")}
-    return {**record, **without_nulls(optional)}
+    if task.completed_at is not None:
+        record["completed_at"] = to_iso(task.completed_at)
+    if task.result is not None:
+        record["result"] = task.result
+    return record
 
 
 def _policies(home: Home) -> Iterator[tuple[str, FlatRecord]]:
     """Yield a document a policy that was kept, by its number."""
     for event in home.journal.tail(0, kinds=["policy"]):
         body = event.body
-        settings = body["settings"]
+        settings = encode(body["settings"])
         document: FlatRecord = {
             "version": body["number"],
             "timestamp": to_iso(event.at),
             "metrics": body["metrics"],
-            "config_hash": sha256(encode(settings).encode()).hexdigest(),
-            "settings": settings,
+            "config_hash": sha256(settings.encode()).hexdigest(),
+            "settings": body["settings"],
             "reason": body["reason"],
             "parent": body["parent"],
         }

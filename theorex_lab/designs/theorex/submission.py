@@ -17,7 +17,9 @@ from theorex_lab.core.processes import start_in_background
 from theorex_lab.dispatch.worker import Dispatcher, DispatchResult, DispatchTask
 from theorex_lab.memory.contract import Home
 
+_FOLDER = "calls"
 _LOG = "submit.log"
+_NAME_CHARACTERS = 32
 _PROJECT = "project"  # beside the members of the task
 
 
@@ -46,13 +48,10 @@ def submit(home: Home, dispatcher: Dispatcher, task: DispatchTask) -> str | None
         return None
     assert ready.trace_id is not None
     file = _task_file(home, ready.trace_id)
-    document = {each.name: getattr(ready, each.name) for each in fields(DispatchTask)}
+    document = _as_document(ready, home.project)
     with told(f"cannot write {file}", "make the folder one that can be written"):
         file.parent.mkdir(parents=True, exist_ok=True)
-        document["tags"] = list(ready.tags)
-        document[_PROJECT] = home.project
-        data = json.dumps(document).encode()
-        write_atomically(file, data, mode=FILE_MODE)
+        write_atomically(file, document, mode=FILE_MODE)
     _start(home, ready.trace_id)
     return ready.trace_id
 
@@ -64,8 +63,10 @@ def run_submitted(home: Home, trace_id: str) -> DispatchResult:
         InvalidInput: No task waits under this id.
         StorageError: The trace cannot be written.
     """
-    document = _take(_task_file(home, trace_id), trace_id)
-    dispatcher = Dispatcher(home.in_project(document.pop(_PROJECT)))
+    file = _task_file(home, trace_id)
+    document = _take(file, trace_id)
+    project = document.pop(_PROJECT)
+    dispatcher = Dispatcher(home.in_project(project))
     task = replace(DispatchTask("", "", ""), **document)
     try:
         return dispatcher.dispatch(task)
@@ -73,10 +74,20 @@ def run_submitted(home: Home, trace_id: str) -> DispatchResult:
         dispatcher.close()
 
 
+def _as_document(task: DispatchTask, project: str) -> bytes:
+    """Return a task and its project as JSON."""
+    document: dict[str, Any] = {_PROJECT: project}
+    for member in fields(task):
+        document[member.name] = getattr(task, member.name)
+    document["tags"] = list(task.tags)
+    return json.dumps(document).encode()
+
+
 def _task_file(home: Home, trace_id: str) -> Path:
     """Return where a submitted task waits; an id may hold what no file's name may."""
-    name = sha256(trace_id.encode()).hexdigest()[:32]
-    return home.folder / "calls" / f"{name}.task.json"
+    digest = sha256(trace_id.encode()).hexdigest()
+    name = digest[:_NAME_CHARACTERS]
+    return home.folder / _FOLDER / f"{name}.task.json"
 
 
 def _take(file: Path, trace_id: str) -> dict[str, Any]:
@@ -89,8 +100,9 @@ def _take(file: Path, trace_id: str) -> dict[str, Any]:
             f"got the trace id {trace_id!r}, under which no task waits; `theorex tiers"
             " submit` prints the ids of those that do"
         ) from error
-    document: dict[str, Any] = json.loads(taken.read_text(encoding="utf-8"))
+    text = taken.read_text(encoding="utf-8")
     taken.unlink()
+    document: dict[str, Any] = json.loads(text)
     return document
 
 
@@ -98,6 +110,6 @@ def _start(home: Home, trace_id: str) -> None:
     """Start the process that dispatches the task; what it prints goes to a log."""
     folder = str(home.folder)
     words = ["tiers", "submit", "--run", trace_id, "--home", folder]
-    log = home.folder / "calls" / _LOG
+    log = home.folder / _FOLDER / _LOG
     with open(log, "ab", opener=open_private) as stream:
         start_in_background(words, folder, stream)
