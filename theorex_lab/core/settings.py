@@ -66,7 +66,7 @@ RENAMED = {
 # Settings of a published design that have no effect here, and why: its config.json is
 # read as it is printed.
 WITHOUT_EFFECT = {
-    "cold_store_path": "what sleeps stays in the journal, and in axon.json",
+    "cold_store_path": "archived concepts stay in the journal, and in axon.json",
 }
 RENAMED_PRESETS: dict[str, PresetName] = {"document": "paper"}
 # Beside config.json: which settings without effect were told.

@@ -538,7 +538,7 @@ def _tiers() -> CommandGroupEntry:
             ),
             CommandEntry(
                 "trace-events",
-                lambda: theorex_document_commands.trace_events,
+                lambda: theorex_document_commands.show_bus_events,
                 "Show a call as the events of the document's EventBus.",
             ),
             CommandEntry(

@@ -3,7 +3,7 @@
 A call is LM_INFERENCE_START, any number of TOOL_USE, and LM_INFERENCE_END. Each is a
 JSON object with the member `event`, its name. The id of the trace is that which the
 START gives. An END or a tool that names no trace belongs to the agent's oldest open
-call, so that calls of one agent that overlap are best told apart by `trace_id`.
+call; where calls of one agent overlap, `trace_id` says which of them it is.
 """
 
 from collections.abc import Iterator, Sequence

@@ -155,7 +155,7 @@ def _run_submitted(home: Home, trace_id: str) -> None:
 
 @command("trace-events")
 @click.argument("trace_id", metavar="ID")
-def trace_events(trace_id: str) -> None:
+def show_bus_events(trace_id: str) -> None:
     """They are LM_INFERENCE_START, TOOL_USE and LM_INFERENCE_END, an event a line.
 
     `trace-emit` takes the same lines.
