@@ -146,6 +146,8 @@ CASES = [
     Case("tiers roles"),
     Case("tiers energy-check"),
     Case("tiers trace-stats"),
+    Case("tiers trace-emit", "calls.jsonl"),
+    Case("tiers trace-events", "call-1"),
     Case("tiers matrix-build"),
     Case("tiers matrix-show"),
     Case("tiers evolve-status"),
@@ -160,6 +162,8 @@ CASES = [
     ),
     Case("tiers a2a-claim", "--agent sage --worker w"),
     Case("tiers a2a-fail", "{task} --worker w no"),
+    Case("tiers submit", "'add the till' --context 20"),
+    Case("tiers export", "tiers-files"),
     # facts
     Case("facts signal", "--text 'Ann lives in York'"),
     Case(
@@ -388,6 +392,9 @@ def prepare(place: Path, patch: pytest.MonkeyPatch, newcomer: Newcomer) -> None:
         (place / folder / "sums.py").write_text('def total():\n    """Add up."""\n')
     Image.new("RGB", (30, 20), (200, 0, 0)).save(place / "till.png")
     film(place / "till.mp4", scenes(((200, 0, 0), 10), ((0, 200, 0), 10)))
+    (place / "calls.jsonl").write_text(
+        '{"event": "LM_INFERENCE_START", "trace_id": "call-1", "model": "m"}\n'
+    )
     (place / "paper.mm").write_text("$c |- $.\nax $a |- $.\nth $p |- $= ax $.\n")
     skill = place / "old" / "skills" / "counting"
     skill.mkdir(parents=True)

@@ -385,3 +385,50 @@ def test_an_unknown_preset_is_refused_with_the_known_ones(
         ConfigError, match=f"got the preset '{name}'; allowed are none, paper"
     ):
         load_settings(tmp_path / "other.json", preset=name)
+
+
+# As the published description of Theorex prints it.
+PUBLISHED_CONFIG = """{
+  "halfLifeDays": 14,
+  "activeThreshold": 0.6,
+  "mildThreshold": 0.3,
+  "pruneThresholdDays": 30,
+  "promotionThreshold": 0.5,
+  "evolveWindowDays": 7,
+  "lmStudioUrl": "http://localhost:1234",
+  "lmStudioEmbedModel": "nomic-embed-text-v1.5",
+  "agentAxonDir": "~/.openclaw/agents",
+  "sharedAxonPath": "~/.openclaw/workspace/theorex/shared-axon.json",
+  "outcomesDir": "data/outcomes",
+  "coldStorePath": "data/cold-store.db"
+}
+"""
+
+
+def test_the_published_config_is_read_and_what_has_no_effect_is_told_once(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "config.json"
+    file.write_text(PUBLISHED_CONFIG)
+    with pytest.warns(FutureWarning, match="without effect: coldStorePath") as caught:
+        settings = load_settings(file)
+    assert len(caught) == 1
+    stated = json.loads(PUBLISHED_CONFIG)
+    del stated["coldStorePath"]
+    assert settings.to_dict(only_given=True) == stated
+    assert load_settings(file) == settings, "and nothing is told again"
+
+
+def test_a_setting_without_effect_stays_in_the_file_until_it_is_taken_out(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "config.json"
+    file.write_text('{"cold_store_path": "data/cold-store.db"}')
+    with pytest.warns(FutureWarning, match="cold_store_path"):
+        save_settings(file, {"recallCalls": 7})
+    assert json.loads(file.read_text()) == {
+        "cold_store_path": "data/cold-store.db",
+        "recallCalls": 7,
+    }
+    save_settings(file, {}, unset=["coldStorePath"])
+    assert json.loads(file.read_text()) == {"recallCalls": 7}

@@ -439,3 +439,30 @@ def test_single_files_are_known_by_what_is_in_them(tmp_path: Path) -> None:
         )
         with pytest.raises(InvalidInput, match=r"traces/\*\.json"):
             take(lab, tmp_path / "nowhere")
+
+
+def test_a_failure_that_was_reviewed_is_not_reviewed_again_where_it_is_imported(
+    tmp_path: Path,
+) -> None:
+    with home(tmp_path / "home") as lab:
+        failures = [
+            log(lab).record("sage", decision, "still stale", success=False)
+            for decision in ("raised the TTL", "flushed the cache")
+        ]
+        reviewed, waiting = failures
+        review = new_event(
+            "reviewed", {"outcome_id": reviewed.outcome_id}, agent="sage", at=NOW
+        )
+        lab.journal.append([review])
+        export(lab, tmp_path / "out")
+    with home(tmp_path / "other") as lab:
+        take(lab, tmp_path / "out")
+        assert [each.decision for each in log(lab).queue()] == [waiting.decision]
+        assert len(log(lab).queue(again=True)) == 2, "but again where it is asked"
+        export(lab, tmp_path / "again")
+    folders = [tmp_path / name / "outcomes" for name in ("out", "again")]
+    marks = []
+    for folder in folders:
+        documents = [json.loads(file.read_text()) for file in folder.glob("*.json")]
+        marks.append({each["decision"]: each.get("reviewed") for each in documents})
+    assert marks == [{"raised the TTL": True, "flushed the cache": None}] * 2

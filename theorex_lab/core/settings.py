@@ -15,6 +15,7 @@ import stat
 import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
@@ -62,7 +63,14 @@ RENAMED = {
     "gate_margin": "acceptance_margin",
     "gate_min_samples": "acceptance_min_samples",
 }
+# Settings of a published design that have no effect here, and why: its config.json is
+# read as it is printed.
+WITHOUT_EFFECT = {
+    "cold_store_path": "archived concepts stay in the journal, and in axon.json",
+}
 RENAMED_PRESETS: dict[str, PresetName] = {"document": "paper"}
+# Beside config.json: which settings without effect were told.
+_TOLD_FILE = ".config.json.told"
 _OUTSIDE = 1_000  # calls up: a warning in one line, without a line of source code
 
 REQUIRED: Any = object()
@@ -1198,6 +1206,7 @@ def load_settings(file: Path, *, preset: str | None = None) -> Settings:
     if preset is not None:
         values["preset"] = preset
     values = with_new_names(values, where=str(file))
+    values = _with_effect(values, file)
     if preset is not None:
         preset = values["preset"]
         if preset not in PRESET_NAMES:
@@ -1260,13 +1269,14 @@ def save_part(
     with exclusive(file.with_name(f".{file.name}.lock"), wait=True):
         values = with_new_names(read_object(file), where=str(file))
         if name:
-            check_settings(values, where=str(file))
+            check_settings(_with_effect(values, file), where=str(file))
             part = values.setdefault("designs", {}).setdefault(name, {})
             _change(part, kind, changes, unset)
             saved = _check_part(name, kind, part, file)
         else:
             _change(values, kind, changes, unset)
-            saved = check(kind, values, where=str(file))
+            effective = _with_effect(values, file)
+            saved = check(kind, effective, where=str(file))
         text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
         write_atomically(file, text.encode())
     return saved
@@ -1327,6 +1337,46 @@ def with_new_names(values: Mapping[str, Any], *, where: str) -> dict[str, Any]:
             stacklevel=_OUTSIDE,
         )
     return renamed
+
+
+def _with_effect(values: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """Return settings without those of a published design that have no effect.
+
+    One warning lists them, once a home: what it told is kept beside the file.
+
+    Args:
+        values: The settings, under camelCase or snake_case names.
+        file: The config.json that they are from.
+    """
+    effective = {}
+    reasons = []
+    for key, value in values.items():
+        reason = WITHOUT_EFFECT.get(to_snake(key))
+        if reason is None:
+            effective[key] = value
+        else:
+            reasons.append(f"{key} ({reason})")
+    listed = ", ".join(reasons)
+    if listed and _is_news(listed, file.with_name(_TOLD_FILE)):
+        warnings.warn(
+            f"{file} has settings without effect: {listed}",
+            FutureWarning,
+            stacklevel=_OUTSIDE,
+        )
+    return effective
+
+
+def _is_news(notice: str, told_file: Path) -> bool:
+    """Return whether a notice was not told before; note that it is told now.
+
+    Where nothing can be noted it is told each time.
+    """
+    with suppress(OSError, ValueError):
+        if told_file.read_text(encoding="utf-8") == notice:
+            return False
+    with suppress(OSError, ValueError):
+        told_file.write_text(notice, encoding="utf-8")
+    return True
 
 
 def read_object(file: Path) -> dict[str, Any]:

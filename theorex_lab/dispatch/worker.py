@@ -146,7 +146,7 @@ class Dispatcher:
             InvalidInput: For a task outside the rules.
             StorageError: Where the trace cannot be written.
         """
-        checked = self._check(task)
+        checked = self.checked_task(task)
         with door(keep_secrets=checked.keep_secrets):
             return self._run(checked)
 
@@ -167,10 +167,13 @@ class Dispatcher:
         self._pid = os.getpid()
         self._clients: dict[str, ModelClient] = {}
 
-    def _check(self, task: DispatchTask) -> DispatchTask:
+    def checked_task(self, task: DispatchTask) -> DispatchTask:
         """Return the task as it is sent, with a trace id.
 
         Every rule is checked that its trace and its answer must meet.
+
+        Raises:
+            InvalidInput: For a task outside the rules.
         """
         if self._pid != os.getpid():
             self._begin()  # after a fork sockets and locks are the parent's

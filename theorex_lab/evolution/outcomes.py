@@ -149,7 +149,7 @@ class Outcomes(View):
     """
 
     name = "outcomes"
-    code = 3
+    code = 4
     kinds = ("outcome", "outcome_scored", "trace_started", "trace_ended", "reviewed")
 
     def __init__(self) -> None:
@@ -257,6 +257,8 @@ class Outcomes(View):
         self.rows.put(
             row, seq=event.seq, at=event.at, agent=self.agents.number(event.agent)
         )
+        if event.body.get("reviewed"):  # as a file stated it
+            self.rows.put(row, reviewed=True)
         if self.silent.find(event.body.get("trace_id", "")) is not None:
             # It was recorded after the call, whatever the clock says.
             self.rows["silent_at"][row] = event.at - 1

@@ -321,6 +321,7 @@ KINDS = {
             "trace_id?": _TEXT_OR_NONE,
             "decided_at?": _TEXT_OR_NONE,
             "answer?": {"query_type": str, "model": str, "at": int},
+            "reviewed?": bool,
         },
     ),
     "outcome_scored": Kind(

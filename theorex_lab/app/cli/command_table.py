@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from theorex_lab.designs.facts import domain_commands, folder_commands
     from theorex_lab.designs.research import commands as research_commands
     from theorex_lab.designs.theorex import commands as theorex_commands
+    from theorex_lab.designs.theorex import (
+        document_commands as theorex_document_commands,
+    )
 else:
     doctor = LazyModule("theorex_lab.app.cli.doctor")
     evaluate = LazyModule("theorex_lab.app.cli.evaluate")
@@ -63,6 +66,9 @@ else:
     folder_commands = LazyModule("theorex_lab.designs.facts.folder_commands")
     research_commands = LazyModule("theorex_lab.designs.research.commands")
     theorex_commands = LazyModule("theorex_lab.designs.theorex.commands")
+    theorex_document_commands = LazyModule(
+        "theorex_lab.designs.theorex.document_commands"
+    )
 
 
 class CommandEntry(NamedTuple):
@@ -535,6 +541,16 @@ def _tiers() -> CommandGroupEntry:
                 "Review failures, and write down their fixes.",
             ),
             CommandEntry(
+                "trace-events",
+                lambda: theorex_document_commands.show_bus_events,
+                "Show a call as the events of the document's EventBus.",
+            ),
+            CommandEntry(
+                "trace-emit",
+                lambda: theorex_document_commands.trace_emit,
+                "Record calls of models from a file of such events.",
+            ),
+            CommandEntry(
                 "matrix-build",
                 lambda: routing.matrix_build,
                 "Bring the confidence matrix up to date.",
@@ -568,6 +584,16 @@ def _tiers() -> CommandGroupEntry:
                 "mcp-start",
                 lambda: serve.mcp,
                 "Serve the memory over the Model Context Protocol (MCP).",
+            ),
+            CommandEntry(
+                "submit",
+                lambda: theorex_document_commands.submit,
+                "Hand a task to a model, and do not wait for the answer.",
+            ),
+            CommandEntry(
+                "export",
+                lambda: theorex_document_commands.export,
+                "Write the memory as the files of Theorex's document.",
             ),
             CommandEntry(
                 "a2a-send",

@@ -337,6 +337,9 @@ _CONTEXT = (
     help="The outcome that the call belongs to; where it fails, so does the call.",
 )
 @click.option(
+    "--trace-id", metavar="ID", help="The id of the trace; default: a new one."
+)
+@click.option(
     "--check",
     help=(
         "A check of the answer: not_empty, json or regex:PATTERN; the next model is"
@@ -358,6 +361,7 @@ def dispatch(
     query_tokens: int | None,
     tags: tuple[str, ...],
     outcome_id: str | None,
+    trace_id: str | None,
     check: str | None,
     cascade: bool,
     session: str,
@@ -382,6 +386,7 @@ def dispatch(
             query_tokens=query_tokens,
             tags=tags,
             outcome_id=outcome_id,
+            trace_id=trace_id,
             session=session,
             check=check,
             cascade=cascade,

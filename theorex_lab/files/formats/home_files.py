@@ -326,7 +326,8 @@ def _outcome_records(home: Home, agent: str | None) -> Iterator[flat.FlatRecord]
             "timestamp": fields.pop("timestamp"),
             "session_id": fields.pop("session"),
         }
-        del fields["reviewed"]
+        if not fields["reviewed"]:
+            del fields["reviewed"]
         del fields["outcome_id"]
         yield {
             **named,

@@ -104,6 +104,7 @@ class _Outcome(schema.TimedRecord):
     concept_ids: schema.Items
     decided_at: schema.Time = 0
     session_id: schema.Text = ""
+    reviewed: schema.Truth = False
 
 
 class _Concepts(schema.FileRecord):
@@ -396,6 +397,8 @@ def outcome_of(record: FlatRecord, options: ImportOptions) -> Event:
         body["concepts"] = list(dict.fromkeys(concepts.concept_ids))
     if "decided_at" in stated.model_fields_set:
         body["decided_at"] = to_iso(stated.decided_at)
+    if stated.reviewed:
+        body["reviewed"] = True
     named = stated.given("id", encode(record))
     return outcome._replace(id=schema.event_id_of(named, "outcome", named), body=body)
 
