@@ -356,6 +356,9 @@ def compare(
     first prompt for an answer (retrieve). Each budget limits these in tokens. Your own
     home is not touched.
 
+    --log memory:PATH takes what another memory left, whatever `theorex import` reads,
+    and asks for each of its texts by some words of it.
+
     The table has a row for each design with the score, its 95 % interval, the tokens it
     took, and whether the difference to the --baseline is significant.
 

@@ -15,6 +15,7 @@ from theorex_lab.memory.contract import (
     AuditPart,
     BriefingPart,
     Design,
+    FileLayout,
     MaintenanceStep,
     Section,
     audit_telling,
@@ -23,9 +24,11 @@ from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
     from typing import Any
 
     from theorex_lab.files.formats.design_records import DesignRecords
+    from theorex_lab.files.formats.reports import Exported, Reports
     from theorex_lab.journal.view import View
     from theorex_lab.memory.contract import (
         ContextLine,
@@ -106,6 +109,41 @@ def _views() -> Sequence[type[View]]:
     return [Graph, Failures, Experience, Personalities]
 
 
+def _graph_files(path: Path) -> list[Path]:
+    from theorex_lab.designs.causal.graph_reading import graph_files_at
+
+    return graph_files_at(path)
+
+
+def _import_graph(
+    home: Home,
+    _searcher: object,
+    path: Path,
+    *,
+    agent: str = "main",
+    trusted: bool = False,
+) -> Reports:
+    from theorex_lab.designs.causal.graph_reading import import_graph
+
+    return import_graph(home, path, agent=agent, trusted=trusted)
+
+
+def _not_exported(
+    _home: Home, _searcher: object, folder: Path, **_options: object
+) -> Exported:
+    """Write nothing: the records hold the same, and `causal export` writes the files."""
+    from theorex_lab.files.formats.reports import Exported
+
+    return Exported(folder)
+
+
+GRAPH = FileLayout(
+    "memory_graph.jsonl, genes.json, capsules.json, memory_graph_state.json",
+    _not_exported,
+    files_of=_graph_files,
+    take=_import_graph,
+    is_copy=True,
+)
 DESIGN = Design(
     name="causal",
     api=_face,
@@ -113,6 +151,7 @@ DESIGN = Design(
     settings=CausalSettings,
     views=_views,
     records=_records,
+    files=(GRAPH,),
     items=(OBSERVATION, GENE, CAPSULE, ATTEMPT),
     evidence={"attempt_closed": runs_of},
     sections=(Section(_advice_lines, _BRIEFING),),

@@ -63,16 +63,22 @@ def export_graph(home: Home, folder: Path) -> Exported:
     return exported
 
 
-def _projects(home: Home) -> tuple[str, ...] | None:
-    """Return the projects whose events are written; None for all."""
-    return None if home.projects is None else ("", *home.projects)
+def _events(home: Home, *kinds: str) -> Iterator[Event]:
+    """Yield the events of these kinds whose projects are written."""
+    projects = None
+    if home.projects is not None:
+        projects = ("", *home.projects)
+    yield from home.journal.tail(
+        0,
+        kinds=kinds,
+        projects=projects,
+    )
 
 
 def graph_lines(home: Home) -> Iterator[JsonObject]:
     """Yield the lines of memory_graph.jsonl."""
     confidence = _Confidence(home)
-    kinds = [*LINE_KINDS.values(), KEPT_KIND]
-    for event in home.journal.tail(0, kinds=kinds, projects=_projects(home)):
+    for event in _events(home, *LINE_KINDS.values(), KEPT_KIND):
         if event.kind == KEPT_KIND:
             if event.body["file"] == GRAPH_FILE:
                 yield event.body["record"]
@@ -102,7 +108,12 @@ class _Confidence:
     def after(self, event: Event) -> list[JsonObject]:
         """Return the lines after an outcome: of its signals, and of any signals."""
         lines = []
-        runs = zip(DERIVED_KINDS, self._half_lives, runs_of(event), strict=False)
+        runs = zip(
+            DERIVED_KINDS,
+            self._half_lives,
+            runs_of(event),
+            strict=False,
+        )
         for kind, half_life_days, run in runs:
             sums = self._sums[run.key, run.option]
             sums[0] += int(run.success)
@@ -163,7 +174,7 @@ def asset_document(home: Home, file: str) -> JsonObject:
         file: The name of the file, of those in `ASSET_FILES`.
     """
     last_by_id: dict[str, Event] = {}
-    for event in home.journal.tail(0, kinds=["asset"], projects=_projects(home)):
+    for event in _events(home, "asset"):
         asset = event.body["asset"]
         if asset["type"] == ASSET_FILES[file]:
             last_by_id[asset["id"]] = event
@@ -186,7 +197,7 @@ def asset_record(event: Event) -> JsonObject:
 def _last_kept(home: Home, file: str) -> JsonObject | None:
     """Return what was kept last of a file that is one object; None without it."""
     record: JsonObject | None = None
-    for event in home.journal.tail(0, kinds=[KEPT_KIND], projects=_projects(home)):
+    for event in _events(home, KEPT_KIND):
         if event.body["file"] == file:
             record = event.body["record"]
     return record
@@ -212,7 +223,7 @@ def state_document(home: Home) -> JsonObject:
 def _last_attempt(home: Home) -> Event | None:
     """Return the last attempt that is no import's word; None without one."""
     last = None
-    for event in home.journal.tail(0, kinds=["attempt"], projects=_projects(home)):
+    for event in _events(home, "attempt"):
         if event.body["source"] != "import":
             last = event
     return last

@@ -40,6 +40,9 @@ from theorex_lab.journal.event import Body, Event, check_event, encode, new_even
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.redact.redaction_scope import kept_value
 
+# The file that `theorex export` writes for the design.
+RECORDS_FILE = "causal.jsonl"
+_FILE_NAMES = (GRAPH_FILE, *ASSET_FILES, STATE_FILE)
 _MOST_FILE_BYTES = 256 * 1024 * 1024
 _MOST_LINE_BYTES = 512_000
 # An id that was drawn by chance: no step of a home takes the same.
@@ -99,21 +102,33 @@ def import_graph(
     return each_file(path, _files_in(path), take)
 
 
+def graph_files_at(path: Path) -> list[Path]:
+    """Return the files of a memory graph in a folder, or the file itself.
+
+    There are none in a folder that holds the design's records, which tell the same.
+    A single file of lines is one where it has the document's name.
+    """
+    if not path.is_dir():
+        return [path] if path.name in _FILE_NAMES and path.is_file() else []
+    if (path / RECORDS_FILE).exists():
+        return []
+    return [path / name for name in _FILE_NAMES if (path / name).is_file()]
+
+
 def _files_in(path: Path) -> list[Path]:
     """Return the files of a memory graph in a folder, or the file itself.
 
     Raises:
         InvalidInput: There is none.
     """
-    names = (GRAPH_FILE, *ASSET_FILES, STATE_FILE)
     files = [path]
     if path.is_dir():
-        files = [path / name for name in names if (path / name).is_file()]
+        files = [path / name for name in _FILE_NAMES if (path / name).is_file()]
     is_known = bool(files) and all(_reader_name(file) for file in files)
     if not is_known:
+        allowed = ", ".join(_FILE_NAMES)
         raise InvalidInput(
-            f"got {path}; allowed is a folder with one of {', '.join(names)}, or such a"
-            " file"
+            f"got {path}; allowed is a folder with one of {allowed}, or such a file"
         )
     return files
 

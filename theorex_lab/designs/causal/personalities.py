@@ -78,8 +78,16 @@ class Personalities(View):
         self.states = Strings()
         self.set_at = Table(seq="i8")
         self.keys = Names()
-        self.sums = Table(success="i8", failed="i8", score="f8")
-        self.outcomes = Table(seq="i8", failed="?", mutated="?")
+        self.sums = Table(
+            success="i8",
+            failed="i8",
+            score="f8",
+        )
+        self.outcomes = Table(
+            seq="i8",
+            failed="?",
+            mutated="?",
+        )
 
     def _personality(self, event: Event) -> None:
         if event.body["source"] == "import":
@@ -102,7 +110,12 @@ class Personalities(View):
                 mutated=mutated,
             )
         if personality:
-            self._sum(personality["key"], status, body["outcome"]["score"] or 0.0)
+            score = body["outcome"]["score"] or 0.0
+            self._sum(
+                personality["key"],
+                status,
+                score,
+            )
 
     def _sum(self, key: str, status: str, score: float) -> None:
         """Add an outcome to those of a personality."""
@@ -120,13 +133,21 @@ class Personalities(View):
         failed = int(self.sums["failed"][row])
         n_outcomes = success + failed
         if n_outcomes < _FEWEST_OUTCOMES:
-            return PersonalityRecord(success, failed, None)
+            return PersonalityRecord(
+                success,
+                failed,
+                score=None,
+            )
         rate = (success + 1) / (n_outcomes + 2)
         mean_score = float(self.sums["score"][row]) / n_outcomes
         certainty = min(1.0, n_outcomes / _FULL_OUTCOMES)
         score = _RATE_WEIGHT * rate
         score += _SCORE_WEIGHT * mean_score * certainty
-        return PersonalityRecord(success, failed, score)
+        return PersonalityRecord(
+            success,
+            failed,
+            score,
+        )
 
 
 def current_personality(home: Home) -> dict[str, float]:
@@ -191,10 +212,11 @@ def set_personality(
     event_id = new_event_id(home.clock.now())
     if outcome_ids:
         event_id = derived_event_id("personality", outcome_ids[-1])
+    changed = checked_state({**current_personality(home), **state})
     event = new_event(
         "personality",
         {
-            "state": checked_state({**current_personality(home), **state}),
+            "state": changed,
             "why": kept_value(why),
             "source": "agent",
             "project": home.project,
@@ -238,16 +260,10 @@ def adapt_personality(
         changes["risk_tolerance"] -= _MOST_NUDGE
         reasons.append("what was tried last failed")
     if drift_enabled or causal_settings(home).drift:
-        generator = np.random.default_rng([seed, recent.n_states])
-        name = str(generator.choice(list(PARAMETERS)))
-        drawn = float(generator.uniform(-_MOST_CHANGE, _MOST_CHANGE))
+        name, drawn = _drawn_change(seed, recent.n_states)
         changes[name] += drawn
         reasons.append("drift")
-    changed = {}
-    for name, value in before["state"].items():
-        change = at_most(changes[name], _MOST_CHANGE)
-        changed[name] = round(value + change, 6)
-    state = checked_state(changed)
+    state = _changed_state(before["state"], changes)
     if not recent.seqs or state == before["state"]:
         return before
     outcomes = home.journal.read(seqs=recent.seqs[-_MOST_HISTORY:])
@@ -258,6 +274,36 @@ def adapt_personality(
         agent=agent,
         outcome_ids=[outcome.id for outcome in outcomes],
     )
+
+
+def _drawn_change(seed: int, n_states: int) -> tuple[str, float]:
+    """Return a parameter that is drawn, and by what it changes.
+
+    Args:
+        seed: Of the draw.
+        n_states: How often the personality was set, so that each draw is another.
+    """
+    generator = np.random.default_rng([seed, n_states])
+    name = generator.choice(list(PARAMETERS))
+    change = generator.uniform(
+        -_MOST_CHANGE,
+        _MOST_CHANGE,
+    )
+    return str(name), float(change)
+
+
+def _changed_state(
+    state: Mapping[str, float], changes: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the parameters after changes, and bound each change."""
+    changed = {}
+    for name, value in state.items():
+        change = at_most(
+            changes[name],
+            _MOST_CHANGE,
+        )
+        changed[name] = round(value + change, 6)
+    return checked_state(changed)
 
 
 class _RecentOutcomes(NamedTuple):
@@ -285,8 +331,12 @@ def _recent_outcomes(home: Home) -> _RecentOutcomes:
         mutated = view.outcomes["mutated"][is_recent]
         n_failed = int(failed[-_LAST_OUTCOMES:].sum())
         n_failed_mutations = int(failed[mutated][-_MANY_FAILURES:].sum())
-    many_failed = max(n_failed, n_failed_mutations) >= _MANY_FAILURES
-    return _RecentOutcomes(seqs, many_failed, n_states)
+    most_failed = max(n_failed, n_failed_mutations)
+    return _RecentOutcomes(
+        seqs,
+        many_failed=most_failed >= _MANY_FAILURES,
+        n_states=n_states,
+    )
 
 
 def _changes_towards_best(present: Mapping[str, Any]) -> dict[str, float]:

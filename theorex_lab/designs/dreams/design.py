@@ -12,6 +12,7 @@ from theorex_lab.memory.contract import (
     AuditPart,
     BriefingPart,
     Design,
+    FileLayout,
     MaintenanceStep,
     Section,
     audit_telling,
@@ -20,9 +21,11 @@ from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
     from typing import Any
 
     from theorex_lab.files.formats.design_records import DesignRecords
+    from theorex_lab.files.formats.reports import Exported, Reports
     from theorex_lab.journal.view import View
     from theorex_lab.memory.contract import (
         ContextLine,
@@ -115,6 +118,41 @@ def _views() -> Sequence[type[View]]:
     return [Trajectories, Strategies]
 
 
+def _sqlite_files(path: Path) -> list[Path]:
+    from theorex_lab.designs.dreams.sqlite_import import is_sqlite_file
+
+    return [path] if is_sqlite_file(path) else []
+
+
+def _import_sqlite(
+    home: Home,
+    _searcher: object,
+    path: Path,
+    *,
+    agent: str = "main",
+    trusted: bool = False,
+) -> Reports:
+    from theorex_lab.designs.dreams.sqlite_import import import_sqlite
+
+    return [import_sqlite(home, path, agent=agent, trusted=trusted)]
+
+
+def _not_exported(
+    _home: Home, _searcher: object, folder: Path, **_options: object
+) -> Exported:
+    """Write nothing: the records hold the same, and `dreams export` writes the file."""
+    from theorex_lab.files.formats.reports import Exported
+
+    return Exported(folder)
+
+
+SQLITE = FileLayout(
+    "a SQLite file with parent_nodes or trace_entries",
+    _not_exported,
+    files_of=_sqlite_files,
+    take=_import_sqlite,
+    is_copy=True,
+)
 DESIGN = Design(
     name="dreams",
     api=_face,
@@ -122,6 +160,7 @@ DESIGN = Design(
     settings=DreamSettings,
     views=_views,
     records=_records,
+    files=(SQLITE,),
     items=(OBSERVATION, STRATEGY, CONSTRAINT),
     sections=(Section(_strategy_lines, _BRIEFING),),
     retrieve=_retrieve_strategies,

@@ -51,8 +51,20 @@ _MOST_PHASES = 1_000
 # A file has one of these at least.
 _NEEDED_TABLES = ("parent_nodes", "trace_entries")
 _ANY_SEQ = 2**53
+_SQLITE_HEADER = b"SQLite format 3\0"
 Placed = list[tuple[str, FileRow]]
 Made = tuple[Event, int]
+
+
+def is_sqlite_file(path: Path) -> bool:
+    """Whether a path is a SQLite file by its first bytes; not where it is unreadable."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE_HEADER)) == _SQLITE_HEADER
+    except OSError:
+        return False
 
 
 def import_sqlite(

@@ -15,6 +15,7 @@ from theorex_lab.core.ids import session_of
 from theorex_lab.eval.adapters.protocol import EvalLog, SessionLine
 from theorex_lab.eval.datasets.dataset_files import read_files
 from theorex_lab.eval.datasets.dataset_table import DATASETS, SESSION_NEEDS
+from theorex_lab.eval.datasets.log_sets.memories import memory
 from theorex_lab.eval.datasets.log_sets.runs import (
     git,
     reflexion_alfworld,
@@ -55,9 +56,10 @@ def load_logs(name: str) -> list[EvalLog]:
     """Return the logs of a data set, each `set/part` where it has several.
 
     Args:
-        name: A data set, or one part of it alone; the path of a git repository; or that
-            of transcripts of coding agents, which give one log a project. A path may
-            also be written as `git:PATH` or `transcripts:PATH`.
+        name: A data set, or one part of it alone; the path of a git repository; that of
+            transcripts of coding agents, which give one log a project; or
+            `memory:PATH`, the folder, file or database of another memory. The first
+            two may also be written as `git:PATH` or `transcripts:PATH`.
 
     Returns:
         The logs, their events in the order of time. Each has its questions (`probes`)
@@ -176,7 +178,8 @@ def transcripts(path: Path) -> Parts:
         rows_by_project[name].append((row, event))
     if not rows_by_project:
         raise InvalidInput(
-            f"got {path}, in which no transcript was found; allowed are {FORMS}"
+            f"got {path}, in which no transcript was found; allowed are {FORMS}; give"
+            " another memory's folder or file as memory:PATH"
         )
     return [
         (name, partial(log_of, name, rows)) for name, rows in rows_by_project.items()
@@ -219,4 +222,8 @@ LOGS: dict[str, Callable[[], Parts]] = {
     "simulated_sessions": _simulated_sessions,
 }
 # What a user has.
-GIVEN: dict[str, Callable[[Path], Parts]] = {"git": git, "transcripts": transcripts}
+GIVEN: dict[str, Callable[[Path], Parts]] = {
+    "git": git,
+    "transcripts": transcripts,
+    "memory": memory,
+}

@@ -24,6 +24,11 @@ from theorex_lab.core.imports import import_string
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs import installed
 from theorex_lab.eval.adapters.protocol import EvalQuery, MemoryDesign
+from theorex_lab.eval.datasets.design_texts import (
+    as_observation,
+    design_words,
+    is_of_a_design,
+)
 from theorex_lab.eval.metrics.sessions import (
     PathEnds,
     Scene,
@@ -38,8 +43,9 @@ from theorex_lab.memory.briefing.notes import note_candidates
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.memory.briefing.token_budget import items_within
-from theorex_lab.memory.contract import Design, Item
+from theorex_lab.memory.contract import Design, Item, item_kinds
 from theorex_lab.search.embed import Embedder
+from theorex_lab.search.items import OBSERVATION
 from theorex_lab.store.lab import Lab
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
 
@@ -57,7 +63,9 @@ Memory = str | Design | Callable[[], MemoryDesign]
 
 
 def text_of(event: Event) -> str:
-    """Return what a capture says in words, '' where it says nothing."""
+    """Return what an event says in words, '' where it says nothing."""
+    if is_of_a_design(event):
+        return design_words(event)
     body = event.body
     members = _TEXT_MEMBERS.get(event.kind, ("text", "decision"))
     text = next((body[name] for name in members if body.get(name)), "")
@@ -457,11 +465,38 @@ class ReplayAdapter:
     def observe(self, events: Sequence[Event]) -> None:
         """Append what happened, in journal order.
 
+        What another design's event says comes in as a text that was written then.
+
         Raises:
             InvalidInput: An event cannot be stored.
         """
-        self.lab.journal.append(events, allow_future=True)
-        self._shown.update(event.id for event in events)
+        readable_events = []
+        for event in events:
+            readable = event
+            if not self._reads(event):
+                observation = as_observation(event)
+                if observation is None:
+                    continue
+                readable = observation
+            readable_events.append(readable)
+        self.lab.journal.append(readable_events, allow_future=True)
+        self._shown.update(event.id for event in readable_events)
+
+    def _reads(self, event: Event) -> bool:
+        """Whether the designs here read such an event.
+
+        Designs have types of written texts of their own, which the others do not find.
+        """
+        designs = self.lab.home.designs
+        if is_of_a_design(event):
+            return any(event.kind in design.kinds for design in designs)
+        if event.kind != OBSERVATION.name:
+            return True
+        for item_kind in item_kinds(designs):
+            reader = item_kind.texts.get(event.kind)
+            if reader is not None and not item_kind.label and any(reader(event)):
+                return True
+        return False
 
     def consolidate(self, now: int) -> None:
         """Run the steps of the designs for all agents, and embed what is queued.
