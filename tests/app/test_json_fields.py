@@ -259,6 +259,7 @@ CASES = [
     Case("research insight add", "pitfalls 'union bound' 'It is loose here'"),
     Case("research insight list"),
     Case("research insight inject", "'union bound' --session s"),
+    Case("research skill inject", "--session s"),
     Case("research import", "old"),
     Case("research skill list"),
     Case("research skill stats", "counting --success"),

@@ -24,7 +24,7 @@ _TAGS = click.option("--tag", "tags", multiple=True, help="A tag; may be repeate
 _DOMAIN = click.option(
     "--domain",
     default="",
-    help="The field it belongs to; default: that of the session, else general.",
+    help="The field it belongs to; default: that of the session, else its project, else general.",
 )
 _OF_DOMAIN = click.option(
     "--domain", default=None, help="Only this domain; default: all domains."
@@ -366,7 +366,7 @@ def _inject(
 
     JSON: {text, tokens}
     """
-    from theorex_lab.designs.research.insights import load_for_injection
+    from theorex_lab.designs.research.injection import load_for_injection
 
     text = load_for_injection(
         home,
@@ -377,9 +377,44 @@ def _inject(
         agent=agent,
         session=session,
     )
+    return _injected(text)
+
+
+def _injected(text: str) -> Output:
+    """Return a block as a command prints it."""
     # A token is four bytes, the last one perhaps fewer.
     n_tokens = -(-len(text.encode()) // 4)
     return {"text": text, "tokens": n_tokens}, text or "nothing fits"
+
+
+def _inject_skills(
+    home: Home,
+    role: str | None,
+    stage: str | None,
+    limit: int | None,
+    tokens: int,
+    session: str,
+    agent: str,
+) -> Output:
+    """They are printed whole, between <skills> and </skills>, the best first.
+
+    A skill that failed more often than it worked is left out. The journal records that
+    they were given: how the session goes then counts for them.
+
+    JSON: {text, tokens}
+    """
+    from theorex_lab.designs.research.injection import skills_for_injection
+
+    text = skills_for_injection(
+        home,
+        role,
+        stage,
+        limit,
+        tokens=tokens,
+        agent=agent,
+        session=session,
+    )
+    return _injected(text)
 
 
 def _skills(home: Home, role: str | None, stage: str | None) -> Output:
@@ -625,6 +660,15 @@ THEOREM = group(
     ),
 )
 _CATEGORY = click.Choice(CATEGORIES)
+_BUDGET = click.option(
+    "--tokens",
+    type=TOKENS,
+    default=2_000,
+    show_default=True,
+    help="The budget in tokens.",
+)
+_ROLE = click.option("--role", help="Only skills for this role.")
+_STAGE = click.option("--stage", help="Only skills for this stage of the work.")
 _WORDS = click.argument("query", metavar="[WORDS]…", nargs=-1)
 INSIGHT = group(
     "insight",
@@ -663,13 +707,7 @@ INSIGHT = group(
         _OF_DOMAIN,
         _AT_MOST,
         SESSION,
-        click.option(
-            "--tokens",
-            type=TOKENS,
-            default=2_000,
-            show_default=True,
-            help="The budget in tokens.",
-        ),
+        _BUDGET,
     ),
 )
 SKILL = group(
@@ -679,8 +717,19 @@ SKILL = group(
         "list",
         "List skills, the best first.",
         _skills,
-        click.option("--role", help="Only skills for this role."),
-        click.option("--stage", help="Only skills for this stage of the work."),
+        _ROLE,
+        _STAGE,
+    ),
+    home_command(
+        "inject",
+        "Print the skills that fit a session.",
+        _inject_skills,
+        OWN_AGENT,
+        _ROLE,
+        _STAGE,
+        _AT_MOST,
+        SESSION,
+        _BUDGET,
     ),
     home_command(
         "stats",

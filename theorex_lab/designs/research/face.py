@@ -1,7 +1,13 @@
 """What a lab gives as `lab.research`: the memory manager of the document."""
 
+from theorex_lab.designs.research import (
+    injection,
+    learning,
+    premises,
+    records,
+    theorems,
+)
 from theorex_lab.designs.research import insights as insight_log
-from theorex_lab.designs.research import learning, premises, records, theorems
 from theorex_lab.designs.research import skills as skill_log
 from theorex_lab.memory.contract import DesignApi, on_home
 
@@ -62,8 +68,9 @@ class MemoryManager(DesignApi):
     premises = on_home(premises.suggest_premises)
     add_insight = on_home(insight_log.add_insight)
     insights = on_home(insight_log.insights_of)
-    load_for_injection = on_home(insight_log.load_for_injection)
+    load_for_injection = on_home(injection.load_for_injection)
     record_skill = on_home(skill_log.record_skill)
     skills = on_home(skill_log.skills_of)
+    skills_for_injection = on_home(injection.skills_for_injection)
     update_stats = on_home(skill_log.update_stats)
     post_run = on_home(learning.post_run)

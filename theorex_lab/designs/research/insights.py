@@ -6,7 +6,6 @@ What says the same is kept once; what says much of the same is linked, or merged
 model is set. What was replaced is not given any more, and stays in the journal.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,10 +31,9 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.briefing.token_budget import count_tokens
 from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST, check_text
-from theorex_lab.memory.retrieval_log import note_recalled
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.lexical import tokenize
-from theorex_lab.text.line import NOTICE, fence, folded, one_line
+from theorex_lab.text.line import fence, folded, one_line
 from theorex_lab.text.redact.redaction_scope import kept_text
 
 _PROMPTS = read_sections(__file__, "prompts.txt")
@@ -45,8 +43,6 @@ _ANSWER_TOKENS = 1_024
 _MOST_ALIKE = 5
 _MOST_HITS = 100
 _SECONDS = 5.0
-_TAG = re.compile(r"<(/?memories)")
-_OPENED = r"< \1"
 _MEMBERS = (
     "category",
     "title",
@@ -634,76 +630,6 @@ def distinct(
             passed_ids.add(insight.insight_id)
             alike_ids.update(insight.like)
             yield insight, likeness
-
-
-def load_for_injection(
-    home: Home,
-    domain: str | None = None,
-    k: int | None = None,
-    query: str = "",
-    *,
-    tokens: int = 2_000,
-    agent: str = "main",
-    session: str = "",
-) -> str:
-    """Return the insights that fit what a session is about, in <memories>.
-
-    They are whole ones within a budget. Without a query one is given of those that say
-    much of the same. That they were given is noted, so that their use can be counted.
-
-    Args:
-        home: Where they are kept.
-        domain: Only of this domain; default: of all.
-        k: How many at most; default: the setting injectK.
-        query: What the session is about.
-        tokens: The budget.
-        agent: To whom they are given.
-        session: In which session.
-
-    Returns:
-        The text; '' where nothing fits.
-
-    Raises:
-        InvalidInput: k is negative.
-    """
-    most = research_settings(home).inject_k if k is None else k
-    if most < 0:
-        raise InvalidInput(f"got k={k}; allowed are whole numbers from 0")
-    lines = ["<memories>", NOTICE]
-    item_ids = list[str]()
-    left = tokens - count_tokens(f"<memories>\n{NOTICE}\n</memories>")
-    for insight, _ in distinct(ranked(home, query, domain)):
-        insight_lines = _prompt_lines(insight)
-        size = count_tokens("\n".join(insight_lines) + "\n")
-        if len(item_ids) < most and size <= left:
-            lines += insight_lines
-            left -= size
-            item_ids.append(insight.insight_id)
-    if not item_ids:
-        return ""
-    text = "\n".join([*lines, "</memories>"])
-    note_recalled(
-        home,
-        "injection",
-        query=query,
-        items=item_ids,
-        tokens=count_tokens(text),
-        agent=agent,
-        session=session,
-    )
-    return text
-
-
-def _prompt_lines(insight: Insight) -> list[str]:
-    """Return an insight for a prompt, on a line that closes nothing.
-
-    It stands in a fence where it is not an agent's or a person's own word.
-    """
-    text = _TAG.sub(_OPENED, folded(insight.text))
-    line = f"- {insight.category}: {text} ({insight.created_at:%Y-%m-%d})"
-    if insight.trusted:
-        return [line]
-    return fence([line], f"{insight.agent}/{insight.source}")
 
 
 def agents_of(home: Home) -> list[str]:

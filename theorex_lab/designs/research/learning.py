@@ -9,6 +9,7 @@ answer is read strictly, or not at all.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,9 @@ import numpy as np
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_session, derived_event_id
 from theorex_lab.core.sections import read_sections
-from theorex_lab.designs.research import CATEGORIES
+from theorex_lab.designs.research import CATEGORIES, GENERAL
 from theorex_lab.designs.research.insights import (
+    Insight,
     ask_model,
     insight_events,
     insights_of,
@@ -844,6 +846,13 @@ def _nothing_new(
     }
 
 
+def _project_of(events: Iterable[Event]) -> str:
+    """Return the project that most of a session's events name, '' for none."""
+    n_events = Counter(event.body.get("project", "") for event in events)
+    del n_events[""]
+    return max(n_events, key=lambda project: n_events[project], default="")
+
+
 class _Learnt:
     """Collect what one session leaves, until it is kept as one."""
 
@@ -862,7 +871,12 @@ class _Learnt:
         self.source = source
         self.read = events
         self.settings = research_settings(home)
-        self.domain = chosen_domain(home, domain, session)
+        self.domain = chosen_domain(
+            home,
+            domain,
+            session,
+            project=_project_of(events) or home.project,
+        )
         self.events = dict[str, Event]()
         self.at = events[-1].at if events else home.clock.now()
         self.new: dict[str, list[str]] = {
@@ -926,12 +940,24 @@ class _Learnt:
                 self.events |= {event.id: event for event in events}
                 self.new["insights"].append(insight_id)
 
+    def _open_problems(self) -> list[Insight]:
+        """Return what is open in the session's domain.
+
+        Sessions of older releases left it in the general domain.
+        """
+        domains = {domain_slug(self.domain), GENERAL}
+        problems = []
+        for problem in insights_of(self.home, None, "open_problems"):
+            if domain_slug(problem.domain) in domains:
+                problems.append(problem)
+        return problems
+
     def _solved_by(self, draft: InsightDraft) -> list[str]:
         """Return the ids of the open problems that a draft with their title solves."""
         if not draft.title or draft.category not in ("pitfalls", "proof_strategy"):
             return []
         solved_ids = []
-        for problem in insights_of(self.home, self.domain, "open_problems"):
+        for problem in self._open_problems():
             if problem.title == draft.title and problem.trusted:
                 solved_ids.append(problem.insight_id)
         return solved_ids

@@ -174,13 +174,22 @@ def domain_of(home: Home, session_id: str) -> str:
         return view.domains[index]
 
 
-def chosen_domain(home: Home, domain: str, session_id: str) -> str:
-    """Return a domain, else that of the session, else `general`.
+def chosen_domain(
+    home: Home, domain: str, session_id: str, *, project: str = ""
+) -> str:
+    """Return a domain, else that of the session, else its project, else `general`.
+
+    Args:
+        home: Where it is noted what sessions are about.
+        domain: The domain that was named; '' for none.
+        session_id: The session.
+        project: The project that the session worked on; '' where nobody knows it.
 
     Raises:
         InvalidInput: The domain is outside the rules.
     """
-    return checked_domain(domain) or domain_of(home, session_id) or GENERAL
+    of_session = domain_of(home, session_id)
+    return checked_domain(domain) or of_session or project or GENERAL
 
 
 def log_event(
