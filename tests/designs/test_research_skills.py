@@ -312,22 +312,19 @@ def test_the_skills_that_a_session_was_given_get_its_outcome(lab):
     assert lab.research.skills()[0].success_rate == 1.0
 
 
+def test_the_calls_of_one_captured_session_are_no_skill(lab):
+    """They name what that session had at hand, such as its branches and commits."""
+    cherry_pick = ("Bash", "git cherry-pick 855e4f0 e8c1e7b", "", [])
+    used(lab, "s1", RED, EDIT, cherry_pick, EDIT, GREEN)
+    assert ToolPatternExtractor(lab.home).extract_and_save("s1") == []
+    assert lab.research.skills() == []
+
+
 def test_patterns_need_enough_calls(lab):
-    used(
-        lab,
-        "s1",
-        RED,
-        EDIT,
-        ("Grep", "grep lock", "", []),
-        ("Edit", "", "", ["pkg/lock.go"]),
-        GREEN,
-    )
-    (pattern,) = ToolPatternExtractor(lab.home).extract_and_save("s1")
-    assert pattern.name == "tool-pattern-go-test"
-    assert pattern.body.splitlines()[0] == "1. Edit sync.go"
-    assert "FAIL" not in pattern.body, "what a tool printed is no part of it"
-    used(lab, "s2", RED, EDIT, GREEN)
-    assert ToolPatternExtractor(lab.home).extract_and_save("s2") == []
+    calls = [{"tool": "search"}, {"tool": "lean"}]
+    state = {"status": "proved", "proven_lemmas": [{"id": "net", "tool_calls": calls}]}
+    lab.research.post_run("s1", state)
+    assert lab.research.skills() == []
 
 
 @pytest.mark.parametrize(("confidence", "kept"), [(None, 1), (0.7, 1), (0.69, 0)])
@@ -457,6 +454,18 @@ def test_a_block_of_skills_holds_whole_ones_or_is_none(lab):
     assert lab.research.skills_for_injection(k=0) == ""
     with pytest.raises(InvalidInput, match="from 0"):
         lab.research.skills_for_injection(k=-1)
+
+
+def test_a_request_is_no_knowledge_and_a_standing_rule_is(lab):
+    used(
+        lab,
+        "s1",
+        prompt="Update the release page to always name the packager of a version.\n"
+        "Never run the linter on generated files.",
+    )
+    lab.research.post_run("s1")
+    contents = [one.content for one in lab.research.insights()]
+    assert contents == ["Never run the linter on generated files."]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.briefing.rule_signs import states_a_wish, wish_signs
 from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.memory.contract import MAINTAIN, Holding, Home
 from theorex_lab.text.directives import Directive, directives
@@ -393,7 +394,7 @@ def _read_of_events(events: Sequence[Event]) -> SessionReading:
     """Return what hooks captured of a session, read by rules."""
     repairs, failing = _checks(events)
     drafts = list(_rules(events))
-    drafts += [repair.draft for repair in repairs]
+    drafts += repairs
     contents = " ".join(draft.content for draft in drafts)
     drafts += [draft for draft in _findings(events) if draft.content not in contents]
     last_failing = list(failing.items())[-1:]
@@ -409,8 +410,7 @@ def _read_of_events(events: Sequence[Event]) -> SessionReading:
         )
         drafts.append(draft)
     failures = [draft.content for draft in drafts if draft.category == "pitfalls"]
-    patterns = [repair.pattern for repair in repairs]
-    return SessionReading(drafts, failures, [], patterns, _outcome_of(events))
+    return SessionReading(drafts, failures, [], [], _outcome_of(events))
 
 
 def _outcome_of(events: Sequence[Event]) -> bool | None:
@@ -439,14 +439,9 @@ def _check_family(event: Event) -> str:
     return family_of(event.body.get("command", ""))
 
 
-class _Repair(NamedTuple):
-    """Hold the repair of a check: the calls that led to it, and the insight to be."""
-
-    pattern: Pattern
-    draft: InsightDraft
-
-
-def _checks(events: Sequence[Event]) -> tuple[list[_Repair], dict[str, Event]]:
+def _checks(
+    events: Sequence[Event],
+) -> tuple[list[InsightDraft], dict[str, Event]]:
     """Return the repairs of checks, and the checks that still fail.
 
     A check that failed and passed after edits was repaired. What still fails is listed
@@ -470,8 +465,8 @@ def _checks(events: Sequence[Event]) -> tuple[list[_Repair], dict[str, Event]]:
 
 def _repair(
     family: str, events: Sequence[Event], start: int, end: int
-) -> _Repair | None:
-    """Return the repair of a check between two of its calls; None without an edit.
+) -> InsightDraft | None:
+    """Return the insight to be of a repair between two calls; None without an edit.
 
     Args:
         family: The kind of check.
@@ -481,22 +476,17 @@ def _repair(
     """
     failed = events[start]
     passed = events[end]
-    calls = []
     edits = []
     for event in events[start + 1 : end]:
-        if event.kind != "tool_used" or has_failed(event):
-            continue
-        calls.append(event)
-        if _edited(event):
+        is_call = event.kind == "tool_used" and not has_failed(event)
+        if is_call and _edited(event):
             edits.append(event)
     if not edits:
         return None
     edit_ids = [edit.id for edit in edits]
     ids = (failed.id, *edit_ids, passed.id)
-    pattern = Pattern(family, (*_calls(calls), f"run {family}"), ids)
     cause = _cause_after(events[end:])
-    draft = _fix(family, failed, edits, cause, ids)
-    return _Repair(pattern, draft)
+    return _fix(family, failed, edits, cause, ids)
 
 
 def _edited(event: Event) -> list[str]:
@@ -509,21 +499,6 @@ def _name_of(path: str) -> str:
     """Return the last name of a path, as it is shown."""
     _, _, name = named_path(path).rpartition("/")
     return quoted_path(kept_path(name))
-
-
-def _calls(events: Sequence[Event]) -> list[str]:
-    """Return calls in words: the tool and the files, nothing of what it printed."""
-    lines = []
-    for event in events[:_MOST_CALLS]:
-        paths = event.body.get("paths") or {}
-        touched = _edited(event)
-        touched += paths.get("read") or ()
-        names = map(_name_of, touched[:_MOST_FILES])
-        argument = ", ".join(names) or event.body.get("command", "")
-        line = f"{event.body['tool']} {argument}".strip()
-        lines.append(one_line(line, _LEMMA_CHARACTERS))
-    distinct = dict.fromkeys(lines)
-    return list(distinct)
 
 
 def _cause_after(events: Sequence[Event]) -> tuple[str, str]:
@@ -606,10 +581,16 @@ def _rules(events: Sequence[Event]) -> Iterator[InsightDraft]:
 
 
 def _is_for_good(rule: Directive) -> bool:
-    """Return whether a rule stands, and tells by itself what it is about."""
+    """Return whether a rule stands, and tells by itself what it is about.
+
+    A request is done with once it is done, whatever it says of rules.
+    """
+    text = rule.span.text
     if not rule.stands or len(rule.subject) < _FEWEST_WORDS:
         return False
-    return _LEANS.match(rule.span.text) is None
+    if _LEANS.match(text):
+        return False
+    return states_a_wish(text, wish_signs(text), text)
 
 
 def _findings(events: Sequence[Event]) -> Iterator[InsightDraft]:
