@@ -71,8 +71,9 @@ def _projects(home: Home) -> tuple[str, ...] | None:
 def graph_lines(home: Home) -> Iterator[JsonObject]:
     """Yield the lines of memory_graph.jsonl."""
     confidence = _Confidence(home)
+    projects = _projects(home)
     kinds = [*LINE_KINDS.values(), KEPT_KIND]
-    for event in home.journal.tail(0, kinds=kinds, projects=_projects(home)):
+    for event in home.journal.tail(0, kinds=kinds, projects=projects):
         if event.kind == KEPT_KIND:
             if event.body["file"] == GRAPH_FILE:
                 yield event.body["record"]
@@ -102,14 +103,16 @@ class _Confidence:
     def after(self, event: Event) -> list[JsonObject]:
         """Return the lines after an outcome: of its signals, and of any signals."""
         lines = []
-        runs = zip(DERIVED_KINDS, self._half_lives, runs_of(event), strict=False)
-        for kind, half_life_days, run in runs:
+        runs = runs_of(event)
+        zipped = zip(DERIVED_KINDS, self._half_lives, runs, strict=False)
+        for kind, half_life_days, run in zipped:
             sums = self._sums[run.key, run.option]
-            sums[0] += int(run.success)
-            sums[1] += int(not run.success)
+            index = 0 if run.success else 1
+            sums[index] += 1
             sums[2] = max(sums[2], event.at)
             stats = _stats(sums, half_life_days)
-            lines.append(_confidence_line(kind, event, stats))
+            line = _confidence_line(kind, event, stats)
+            lines.append(line)
         return lines
 
 
@@ -162,14 +165,16 @@ def asset_document(home: Home, file: str) -> JsonObject:
         home: Where they are kept.
         file: The name of the file, of those in `ASSET_FILES`.
     """
+    projects = _projects(home)
     last_by_id: dict[str, Event] = {}
-    for event in home.journal.tail(0, kinds=["asset"], projects=_projects(home)):
+    for event in home.journal.tail(0, kinds=["asset"], projects=projects):
         asset = event.body["asset"]
         if asset["type"] == ASSET_FILES[file]:
             last_by_id[asset["id"]] = event
     assets = [asset_record(event) for event in last_by_id.values()]
     document = _last_kept(home, file) or {"version": 1}
-    return {**document, file.removesuffix(".json"): assets}
+    list_name = file.removesuffix(".json")
+    return {**document, list_name: assets}
 
 
 def asset_record(event: Event) -> JsonObject:
@@ -185,8 +190,9 @@ def asset_record(event: Event) -> JsonObject:
 
 def _last_kept(home: Home, file: str) -> JsonObject | None:
     """Return what was kept last of a file that is one object; None without it."""
+    projects = _projects(home)
     record: JsonObject | None = None
-    for event in home.journal.tail(0, kinds=[KEPT_KIND], projects=_projects(home)):
+    for event in home.journal.tail(0, kinds=[KEPT_KIND], projects=projects):
         if event.body["file"] == file:
             record = event.body["record"]
     return record
@@ -211,8 +217,9 @@ def state_document(home: Home) -> JsonObject:
 
 def _last_attempt(home: Home) -> Event | None:
     """Return the last attempt that is no import's word; None without one."""
+    projects = _projects(home)
     last = None
-    for event in home.journal.tail(0, kinds=["attempt"], projects=_projects(home)):
+    for event in home.journal.tail(0, kinds=["attempt"], projects=projects):
         if event.body["source"] != "import":
             last = event
     return last
@@ -230,8 +237,10 @@ def _tells_of(state: JsonObject, action_id: str, *, is_closed: bool) -> bool:
     last_action = state.get("last_action")
     if not isinstance(last_action, dict):
         return False
+    if last_action.get("action_id") != action_id:
+        return False
     is_recorded = bool(last_action.get("outcome_recorded"))
-    return last_action.get("action_id") == action_id and is_recorded == is_closed
+    return is_recorded == is_closed
 
 
 def _last_action(attempt: Event, outcome: Event | None) -> JsonObject:

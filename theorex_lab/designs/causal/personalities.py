@@ -107,7 +107,8 @@ class Personalities(View):
     def _sum(self, key: str, status: str, score: float) -> None:
         """Add an outcome to those of a personality."""
         row = self.keys.number(key)
-        if row == len(self.sums):
+        is_new = row == len(self.sums)
+        if is_new:
             self.sums.add()
         n_with_status = self.sums[status][row] + 1
         sum_of_scores = self.sums["score"][row] + score
@@ -153,14 +154,16 @@ def personality(home: Home) -> dict[str, Any]:
     with home.views.reading(Personalities) as view:
         statistics = {}
         for row, key in enumerate(view.keys):
-            statistics[key] = view.record(row)._asdict()
-        texts = list(view.states)[-_MOST_HISTORY:]
+            record = view.record(row)
+            statistics[key] = record._asdict()
+        texts = list(view.states)
+    last_texts = texts[-_MOST_HISTORY:]
     state = current_personality(home)
     return {
         "state": state,
         "key": personality_key(state),
         "statistics": statistics,
-        "history": [json.loads(text) for text in texts],
+        "history": [json.loads(text) for text in last_texts],
     }
 
 
@@ -188,20 +191,23 @@ def set_personality(
     Raises:
         InvalidInput: As `checked_state` raises it.
     """
-    event_id = new_event_id(home.clock.now())
+    now = home.clock.now()
+    event_id = new_event_id(now)
     if outcome_ids:
         event_id = derived_event_id("personality", outcome_ids[-1])
+    present = current_personality(home)
+    whole_state = checked_state({**present, **state})
     event = new_event(
         "personality",
         {
-            "state": checked_state({**current_personality(home), **state}),
+            "state": whole_state,
             "why": kept_value(why),
             "source": "agent",
             "project": home.project,
         },
         agent=check_agent(agent),
         lineage=outcome_ids,
-        at=home.clock.now(),
+        at=now,
         event_id=event_id,
     )
     append_once(home.journal, [event])
@@ -239,9 +245,10 @@ def adapt_personality(
         reasons.append("what was tried last failed")
     if drift_enabled or causal_settings(home).drift:
         generator = np.random.default_rng([seed, recent.n_states])
-        name = str(generator.choice(list(PARAMETERS)))
-        drawn = float(generator.uniform(-_MOST_CHANGE, _MOST_CHANGE))
-        changes[name] += drawn
+        names = list(PARAMETERS)
+        name = str(generator.choice(names))
+        drawn = generator.uniform(-_MOST_CHANGE, _MOST_CHANGE)
+        changes[name] += float(drawn)
         reasons.append("drift")
     changed = {}
     for name, value in before["state"].items():
@@ -280,13 +287,18 @@ def _recent_outcomes(home: Home) -> _RecentOutcomes:
         n_states = len(view.set_at)
         last_set = int(view.set_at["seq"][-1]) if n_states else 0
         is_recent = view.outcomes["seq"] > last_set
-        seqs = view.outcomes["seq"][is_recent].tolist()
+        seqs = view.outcomes["seq"][is_recent]
         failed = view.outcomes["failed"][is_recent]
         mutated = view.outcomes["mutated"][is_recent]
-        n_failed = int(failed[-_LAST_OUTCOMES:].sum())
-        n_failed_mutations = int(failed[mutated][-_MANY_FAILURES:].sum())
-    many_failed = max(n_failed, n_failed_mutations) >= _MANY_FAILURES
-    return _RecentOutcomes(seqs, many_failed, n_states)
+    last_failed = failed[-_LAST_OUTCOMES:]
+    failed_mutations = failed[mutated]
+    last_failed_mutations = failed_mutations[-_MANY_FAILURES:]
+    most_failures = max(int(last_failed.sum()), int(last_failed_mutations.sum()))
+    return _RecentOutcomes(
+        seqs=seqs.tolist(),
+        many_failed=most_failures >= _MANY_FAILURES,
+        n_states=n_states,
+    )
 
 
 def _changes_towards_best(present: Mapping[str, Any]) -> dict[str, float]:
@@ -304,10 +316,12 @@ def _changes_towards_best(present: Mapping[str, Any]) -> dict[str, float]:
         return {}
     distances = {}
     for name, value in zip(PARAMETERS, wanted.groups(), strict=True):
-        distances[name] = round(float(value) - present["state"][name], 6)
+        distance = float(value) - present["state"][name]
+        distances[name] = round(distance, 6)
     farthest = sorted(distances, key=lambda name: -abs(distances[name]))
     changes = {}
     for name in farthest[:_MOST_NUDGED]:
-        if abs(distances[name]) >= _LEAST_NUDGE:
-            changes[name] = at_most(distances[name], _MOST_NUDGE)
+        distance = distances[name]
+        if abs(distance) >= _LEAST_NUDGE:
+            changes[name] = at_most(distance, _MOST_NUDGE)
     return changes
