@@ -10,12 +10,14 @@
 What came from such a file is written as it was read.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from theorex_lab.core.clock import EARLIEST
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.causal.capture import EVENT_TYPE, document_form, in_ms
 from theorex_lab.designs.causal.items import runs_of
@@ -43,6 +45,34 @@ LINE_KINDS = {
 DERIVED_KINDS = ("confidence_edge", "confidence_gene_outcome")
 # Holds what such a file says and no other event does.
 KEPT_KIND = "graph_kept"
+# What a session's folder is named after, and what of it no name of a folder has.
+_SCOPES_FOLDER = "scopes"
+_NOT_IN_SCOPE = re.compile(r"[^A-Za-z0-9_.-]")
+_SCOPE_CHARACTERS = 128
+
+
+def scope_folder(folder: Path, scope: str) -> Path:
+    """Return the folder that the document's program gives to one session's files.
+
+    Signs that no such name has become `_`, and 128 of them are read.
+
+    >>> scope_folder(Path("evolution"), "night shift/7").as_posix()
+    'evolution/scopes/night_shift_7'
+
+    Args:
+        folder: The folder of all sessions.
+        scope: The name of the session, as EVOLVER_SESSION_SCOPE has it.
+
+    Raises:
+        InvalidInput: The name is empty, is a dot, or has two dots in a row.
+    """
+    name = _NOT_IN_SCOPE.sub("_", scope.strip())[:_SCOPE_CHARACTERS]
+    if name in ("", ".") or ".." in name:
+        raise InvalidInput(
+            f"got the scope {scope!r:.80}; allowed is the name of a session, without"
+            " two dots in a row"
+        )
+    return folder / _SCOPES_FOLDER / name
 
 
 def export_graph(home: Home, folder: Path) -> Exported:
