@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run
 from faults import together
 
+from tests.conftest import Run
 from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.designs.causal.capture import asset_id
 from theorex_lab.designs.causal.graph_files import (

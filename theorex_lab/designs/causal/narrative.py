@@ -57,9 +57,13 @@ def narrative(
     remaining = characters - len(_TITLE)
     sections: list[str] = []
     newest = _newest_outcomes(home, agent, entries)
-    strategies = {gene["id"]: gene_text(gene) for gene in assets_of(home)}
-    for entry, same in groupby(newest, partial(_entry, strategies=strategies)):
-        section = _heading(list(same)) + entry
+    strategies = {}
+    for gene in assets_of(home):
+        strategies[gene["id"]] = gene_text(gene)
+    in_words = partial(_entry, strategies=strategies)
+    for entry, same in groupby(newest, in_words):
+        heading = _heading([*same])
+        section = heading + entry
         remaining -= len(section)
         if remaining < 0:
             break
@@ -101,7 +105,9 @@ def _heading(events: list[Event]) -> str:
 
 
 def _minute(event: Event) -> str:
-    when = to_iso(event.at)[:16].replace("T", " ")
+    iso = to_iso(event.at)
+    minute = iso[:16]
+    when = minute.replace("T", " ")
     return f"{when} UTC"
 
 
@@ -112,24 +118,30 @@ def _entry(event: Event, strategies: Mapping[str, str]) -> str:
         event: The outcome.
         strategies: What each gene does, in words, by its id.
     """
-    first_signals = event.body["signal"]["signals"][:_MOST_SIGNALS]
-    signals = ", ".join(map(_words, first_signals)) or "none"
-    tried = _tried(event, strategies)
-    outcome = _outcome(event)
-    return f"- Signals: {signals}\n- Tried: {tried}\n- Outcome: {outcome}\n"
+    signals = event.body["signal"]["signals"]
+    first_signals = signals[:_MOST_SIGNALS]
+    lines = [
+        f"- Signals: {_listed(*first_signals) or 'none'}\n",
+        f"- Tried: {_tried(event, strategies)}\n",
+        f"- Outcome: {_outcome(event)}\n",
+    ]
+    return "".join(lines)
 
 
 def _tried(event: Event, strategies: Mapping[str, str]) -> str:
     """Return what was tried: what the gene does, its id, and the mutation."""
     gene = event.body.get("gene")
     mutation = event.body.get("mutation")
-    parts = ["no gene"]
+    tried = "no gene"
     if gene:
-        strategy = strategies.get(gene["id"], "")
-        parts = [strategy, gene["id"], gene.get("category")]
-    tried = _listed(*parts)
+        gene_id = gene["id"]
+        strategy = strategies.get(gene_id)
+        category = gene.get("category")
+        tried = _listed(strategy, gene_id, category)
     if mutation:
-        kind = _listed(mutation.get("category"), mutation.get("risk_level"))
+        category = mutation.get("category")
+        risk = mutation.get("risk_level")
+        kind = _listed(category, risk)
         tried += f" ({kind} risk)"
     return tried
 
@@ -137,22 +149,34 @@ def _tried(event: Event, strategies: Mapping[str, str]) -> str:
 def _outcome(event: Event) -> str:
     """Return an outcome: its status, why it is said, and its score."""
     outcome = event.body["outcome"]
+    status = outcome["status"]
+    score = outcome["score"]
     note = outcome.get("note") or ""
-    plain_note = note.replace("_", " ").replace("|", ", ")
-    words = _listed(outcome["status"], plain_note)
-    if outcome["score"] is not None:
-        words += f", score {outcome['score']:.2f}"
+    spaced_note = note.replace("_", " ")
+    plain_note = spaced_note.replace("|", ", ")
+    words = _listed(status, plain_note)
+    if score is not None:
+        words += f", score {score:.2f}"
     return words
 
 
 def _listed(*values: object) -> str:
     """Return the values that are there, in words."""
-    return ", ".join(_words(value) for value in values if value)
+    words = []
+    for value in values:
+        if value:
+            text = _words(value)
+            words.append(text)
+    return ", ".join(words)
 
 
 def _words(value: object) -> str:
     """Return a value on one line with its signs escaped, cut where a word ends."""
-    line = one_line(str(value), _WORD_CHARACTERS)
+    text = str(value)
+    line = one_line(text, _WORD_CHARACTERS)
     beginning, _, last_word = line.rpartition(" ")
-    is_cut = last_word.endswith("…") and len(beginning) > len(line) // 2
-    return escape(f"{beginning} …" if is_cut else line)
+    is_cut = last_word.endswith("…")
+    is_short = len(beginning) < _WORD_CHARACTERS // 2
+    if is_cut and not is_short:
+        line = f"{beginning} …"
+    return escape(line)
