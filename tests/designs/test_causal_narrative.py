@@ -85,7 +85,7 @@ def test_outcomes_in_a_row_that_say_the_same_are_told_once(lab: Lab) -> None:
     first, last = text.split("\n### ")[1:]
     assert ", 3 times since " in first.splitlines()[0]
     assert "times" not in last
-    assert "- Tried: look first; mend, gene\\_a\n" in first
+    assert "- Tried: look first; mend (gene\\_a)\n" in first
     assert "- Outcome: failed, by hand" in first
 
 
@@ -98,3 +98,12 @@ def test_what_is_cut_ends_with_a_whole_word(lab: Lab) -> None:
     assert dots == "…"
     assert whole == words[: len(whole)]
     assert len(whole) > 10
+
+
+def test_an_entry_names_the_mutation_and_why_the_outcome_is_one(lab: Lab) -> None:
+    mutation = lab.causal.build_mutation(ERROR)
+    lab.causal.record_attempt(ERROR, {"id": "gene_a"}, mutation=mutation)
+    lab.causal.record_outcome_from_state([])
+    text = lab.causal.narrative()
+    assert "- Tried: gene\\_a; mutation: repair, low risk\n" in text
+    assert "- Outcome: success, error cleared, score 0.85\n" in text

@@ -355,5 +355,7 @@ def test_signals_lead_to_a_gene_a_mutation_an_attempt_and_its_outcome(
     assert outcome["hypothesis"] == {"id": hypothesis["id"]}
     statistics = run("causal", "personality", "--json").json["statistics"]
     assert [record["success"] for record in statistics.values()] == [1]
-    refused = run("causal", "attempt", *signals, "--mutation", "[1]")
-    assert refused.code != 0
+    for wrong in ("[1]", "{}", '{"category": "mend", "risk_level": "low"}'):
+        refused = run("causal", "attempt", *signals, "--mutation", wrong)
+        assert refused.code == 1
+    assert run("causal", "close", "--json").json["closed"] is False

@@ -48,6 +48,21 @@ def _object(
     return None if text is None else parse_object(text.encode("utf-8", "surrogatepass"))
 
 
+def _mutation(
+    context: click.Context, option: click.Parameter, text: str | None
+) -> dict[str, Any] | None:
+    from theorex_lab.designs.causal.capture import CATEGORIES, RISKS, checked_mutation
+
+    mutation = _object(context, option, text)
+    if mutation is not None and checked_mutation(mutation) is None:
+        raise InvalidInput(
+            f"got the mutation {text!r:.100}; allowed is what `theorex causal mutation"
+            f" --json` prints, with a category of {', '.join(CATEGORIES)} and a"
+            f" risk_level of {', '.join(RISKS)}"
+        )
+    return mutation
+
+
 _OBSERVED = click.option(
     "--observed",
     metavar="JSON",
@@ -59,7 +74,7 @@ _OBSERVED = click.option(
 _MUTATION = click.option(
     "--mutation",
     metavar="JSON",
-    callback=_object,
+    callback=_mutation,
     help="The mutation, as `theorex causal mutation --json` prints it; the personality"
     " in force is recorded with it.",
 )

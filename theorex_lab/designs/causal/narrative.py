@@ -137,12 +137,14 @@ def _tried(event: Event, strategies: Mapping[str, str]) -> str:
         gene_id = gene["id"]
         strategy = strategies.get(gene_id)
         category = gene.get("category")
-        tried = _listed(strategy, gene_id, category)
+        tried = _listed(gene_id, category)
+        if strategy:
+            tried = f"{_words(strategy)} ({tried})"
     if mutation:
         category = mutation.get("category")
         risk = mutation.get("risk_level")
         kind = _listed(category, risk)
-        tried += f" ({kind} risk)"
+        tried += f"; mutation: {kind} risk"
     return tried
 
 
@@ -152,9 +154,10 @@ def _outcome(event: Event) -> str:
     status = outcome["status"]
     score = outcome["score"]
     note = outcome.get("note") or ""
-    spaced_note = note.replace("_", " ")
-    plain_note = spaced_note.replace("|", ", ")
-    words = _listed(status, plain_note)
+    # What follows the bar says how the score was computed.
+    reason, _, _ = note.partition("|")
+    plain_reason = reason.replace("_", " ")
+    words = _listed(status, plain_reason)
     if score is not None:
         words += f", score {score:.2f}"
     return words
