@@ -79,7 +79,7 @@ def causal_select(
     capsules = causal.capsules() if untrusted else None
     capsule = causal.select_capsule(signals, capsules)
     gene = selection.selected
-    lines = ["gene: none fits that may be tried"]
+    lines = ["gene: none"]
     if gene is not None:
         words = one_line(gene_text(gene)) or "it says nothing"
         lines = [f"gene: {gene['id']}: {words} (by {selection.selected_by})"]

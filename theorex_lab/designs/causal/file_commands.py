@@ -170,5 +170,8 @@ def causal_narrative(agent: str | None, summary: bool, characters: int | None) -
     else:
         most = narratives.NARRATIVE_CHARACTERS if characters is None else characters
         text = narratives.narrative(home, agent=agent, characters=most)
-    shown = text.rstrip("\n") or "nothing was tried yet"
+    nothing = "nothing was tried yet"
+    if home.projects is not None:
+        nothing += " in this project; --all-projects tells of all"
+    shown = text.rstrip("\n") or nothing
     emit({"narrative": text, "characters": len(text)}, shown)

@@ -82,7 +82,9 @@ def narrative_summary(
 
 def _newest_outcomes(home: Home, agent: str | None, most: int) -> list[Event]:
     """Return the last outcomes of an agent or of all, the newest first."""
-    projects = None if home.projects is None else ("", *home.projects)
+    projects = None
+    if home.projects is not None:
+        projects = ("", *home.projects)
     outcomes = deque[Event](maxlen=most)
     for event in home.journal.tail(0, kinds=["attempt_closed"], projects=projects):
         if agent is None or agent == event.agent:
