@@ -117,6 +117,7 @@ def test_the_journey_of_a_text(
             "causal_graph",
             "causal_failures",
             "causal_experience",
+            "causal_personalities",
             "research_episodes",
             "research_records",
             "research_theorems",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from faults import together
 
+from tests.conftest import Run
 from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.designs.causal.capture import asset_id
 from theorex_lab.designs.causal.graph_files import (
@@ -17,9 +20,10 @@ from theorex_lab.designs.causal.graph_files import (
     NARRATIVE_FILE,
     STATE_FILE,
     export_graph,
+    scope_folder,
 )
 from theorex_lab.designs.causal.graph_reading import import_graph
-from theorex_lab.designs.causal.keys import compute_signal_key
+from theorex_lab.designs.causal.keys import compute_signal_key, stable_hash
 from theorex_lab.files.formats.reports import FileReport
 
 AT = "2026-03-10T00:00:00Z"
@@ -467,3 +471,95 @@ def test_erased_lines_are_not_written_and_do_not_come_back(
     import_graph(lab.home, file, trusted=True)
     export_graph(lab.home, tmp_path / "out")
     assert lines_of(tmp_path / "out" / GRAPH_FILE) == document_lines()[1:2]
+
+
+# Errors with the hashes that the document's program gives to them.
+HASHES = {
+    "TypeError: undefined": "93145a81",
+    "TypeError: Cannot read /home/u/x.js:10 at 0xFF": "def81a01",
+    "C:\\Users\\x\\f.js failed 12 times at 0x1F": "621eb8b3",
+    "n/a ratio 3/4 line12 v18": "d7484b80",
+    "héllo 日本 7": "df054a34",
+}
+
+
+def test_keys_of_another_program_are_the_keys_here(
+    opened: Callable[[], Lab], tmp_path: Path
+) -> None:
+    lab = opened()
+    lines = []
+    for second, (error, hashed) in enumerate(HASHES.items()):
+        signal = {
+            "key": f"errsig_norm:{hashed}|log_error",
+            "signals": ["log_error", f"errsig:{error}"],
+            "error_signature": error.lower(),
+        }
+        lines.append(line("signal", second, signal=signal, observed=None))
+    file = write_graph(tmp_path / GRAPH_FILE, *lines)
+    assert problems_of(import_graph(lab.home, file, trusted=True)) == []
+    keys = [event.body["signal"]["key"] for event in lab.journal.tail(0)]
+    assert keys == [each["signal"]["key"] for each in lines]
+    export_graph(lab.home, tmp_path / "out")
+    assert lines_of(tmp_path / "out" / GRAPH_FILE) == lines
+    assert [stable_hash(text) for text in ("", "a", "é", "日")] == [
+        "811c9dc5",
+        "e40c292c",
+        "6c0b6c44",
+        "609a9a60",
+    ]
+
+
+def test_a_torn_last_line_is_reported_and_loses_nothing_else(
+    opened: Callable[[], Lab], tmp_path: Path
+) -> None:
+    lab = opened()
+    folder = write_folder(tmp_path / "in")
+    with (folder / GRAPH_FILE).open("a") as file:
+        file.write(json.dumps(document_lines()[0])[:70])
+    (problem,) = problems_of(import_graph(lab.home, folder, trusted=True))
+    assert problem.startswith(f"{GRAPH_FILE}:8: ")
+    export_graph(lab.home, tmp_path / "out")
+    assert lines_of(tmp_path / "out" / GRAPH_FILE) == document_lines()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+def test_two_processes_that_import_at_once_import_once(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "in")
+    place = tmp_path / "home"
+
+    def take_in() -> None:
+        with Lab(place, clock=FixedClock.at(AT)) as lab:
+            import_graph(lab.home, folder, trusted=True)
+
+    assert together(take_in, take_in) == [0, 0]
+    with Lab(place, clock=FixedClock.at(AT)) as lab:
+        assert lab.verify().ok
+        export_graph(lab.home, tmp_path / "out")
+        genes = lab.causal.genes()
+    assert [gene["id"] for gene in genes] == [GENE["id"]]
+    written = lines_of(tmp_path / "out" / GRAPH_FILE)
+    # The lines of the two may stand between one another.
+    assert sorted(written, key=lambda each: each["ts"]) == document_lines()
+
+
+def test_the_files_of_a_session_have_their_folder(tmp_path: Path) -> None:
+    scopes = tmp_path / "scopes"
+    assert scope_folder(tmp_path, "night shift/7") == scopes / "night_shift_7"
+    assert scope_folder(tmp_path, "x" * 300) == scopes / ("x" * 128)
+    for refused in ("", " ", ".", "..", "../../etc", "a..b"):
+        with pytest.raises(InvalidInput, match="allowed is the name of a session"):
+            scope_folder(tmp_path, refused)
+
+
+def test_a_session_is_exported_and_imported_by_its_name(
+    run: Run, tmp_path: Path
+) -> None:
+    run("causal", "snapshot", "--signals", "log_error")
+    out = str(tmp_path / "out")
+    assert run("causal", "export", out, "--scope", "night 7").code == 0
+    assert (tmp_path / "out" / "scopes" / "night_7" / GRAPH_FILE).is_file()
+    ended = run("causal", "import", out, "--scope", "night 7", "--json")
+    assert ended.json["skipped"] == 1
+    refused = run("causal", "export", out, "--scope", "../x")
+    assert refused.code == 1
+    assert "allowed is the name of a session" in refused.err

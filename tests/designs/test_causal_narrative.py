@@ -72,3 +72,38 @@ def test_it_is_of_one_agent_and_of_the_project(lab: Lab) -> None:
     inn = lab.in_project("inn", new=True).causal
     assert "gene\\_c" in shop.narrative()
     assert "gene\\_c" not in inn.narrative()
+
+
+def test_outcomes_in_a_row_that_say_the_same_are_told_once(lab: Lab) -> None:
+    lab.causal.record_gene({"id": "gene_a", "strategy": ["look first", "mend"]})
+    for status in ("failed", "failed", "failed", "success"):
+        done = lab.causal.record_attempt(ERROR, {"id": "gene_a"})
+        lab.causal.close(done.id, status, note="by_hand")
+        lab.clock.advance(seconds=3_600)  # type: ignore[attr-defined]
+    text = lab.causal.narrative()
+    assert text.count("\n### ") == 2
+    first, last = text.split("\n### ")[1:]
+    assert ", 3 times since " in first.splitlines()[0]
+    assert "times" not in last
+    assert "- Tried: look first; mend (gene\\_a)\n" in first
+    assert "- Outcome: failed, by hand" in first
+
+
+def test_what_is_cut_ends_with_a_whole_word(lab: Lab) -> None:
+    words = [f"word{number}" for number in range(60)]
+    done = lab.causal.record_attempt([" ".join(words)], {"id": "gene_a"})
+    lab.causal.close(done.id, "success")
+    (signals,) = re.findall(r"- Signals: (.*)", lab.causal.narrative())
+    *whole, dots = signals.split(" ")
+    assert dots == "…"
+    assert whole == words[: len(whole)]
+    assert len(whole) > 10
+
+
+def test_an_entry_names_the_mutation_and_why_the_outcome_is_one(lab: Lab) -> None:
+    mutation = lab.causal.build_mutation(ERROR)
+    lab.causal.record_attempt(ERROR, {"id": "gene_a"}, mutation=mutation)
+    lab.causal.record_outcome_from_state([])
+    text = lab.causal.narrative()
+    assert "- Tried: gene\\_a; mutation: repair, low risk\n" in text
+    assert "- Outcome: success, error cleared, score 0.85\n" in text

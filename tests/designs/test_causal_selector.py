@@ -4,13 +4,15 @@ expressions that would never end.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import NOW
+from conftest import NOW, Run
 from hypothesis import given, settings
 from hypothesis import strategies as draw
 
@@ -300,3 +302,60 @@ def test_a_selection_goes_into_an_attempt(lab: Lab) -> None:
         "/(x+)+/: a group is repeated, or looks around"
     ]
     assert told["gene"] == {"id": "gene_a", "category": "repair"}
+
+
+def test_what_only_an_import_tells_is_selected_where_it_is_asked_for(
+    run: Run, tmp_path: Path
+) -> None:
+    gene = {"type": "Gene", "id": "gene_far", "signals_match": ["log_error"]}
+    capsule = {"type": "Capsule", "id": "capsule_far", "trigger": ["log_error"]}
+    (tmp_path / "genes.json").write_text(json.dumps([gene]))
+    (tmp_path / "capsules.json").write_text(json.dumps([capsule]))
+    assert run("causal", "import", str(tmp_path)).code == 0
+    select = ("causal", "select", "--signals", "log_error", "--json")
+    chosen = run(*select).json
+    assert (chosen["gene"], chosen["capsule"]) == (None, None)
+    chosen = run(*select, "--untrusted").json
+    assert chosen["gene"]["id"] == "gene_far"
+    assert chosen["capsule"]["id"] == "capsule_far"
+
+
+def test_signals_lead_to_a_gene_a_mutation_an_attempt_and_its_outcome(
+    run: Run, tmp_path: Path
+) -> None:
+    gene = {"type": "Gene", "id": "gene_a", "signals_match": ["log_error"]}
+    capsule = {"type": "Capsule", "id": "capsule_a", "trigger": ["log_error"]}
+    (tmp_path / "genes.json").write_text(json.dumps([gene]))
+    (tmp_path / "capsules.json").write_text(json.dumps([capsule]))
+    run("causal", "import", str(tmp_path), "--trusted")
+    signals = ("--signals", "log_error", "--json")
+    run("causal", "snapshot", *signals)
+    chosen = run("causal", "select", *signals).json
+    mutation = run("causal", "mutation", *signals).json
+    tried = (
+        "--gene",
+        chosen["gene"]["id"],
+        "--capsule",
+        chosen["capsule"]["id"],
+        "--mutation",
+        json.dumps(mutation),
+    )
+    hypothesis = run("causal", "hypothesis", *signals, *tried).json
+    attempt = run(
+        "causal", "attempt", *signals, *tried, "--hypothesis", hypothesis["id"]
+    ).json
+    for recorded in (hypothesis, attempt):
+        assert recorded["event"]["mutation"] == mutation
+        assert recorded["event"]["capsules"] == {"used": ["capsule_a"]}
+        assert recorded["event"]["personality"]["state"]["rigor"] == 0.7
+    closed = run("causal", "close", "--status", "success", "--json").json
+    outcome = closed["event"]
+    assert outcome["action"]["id"] == attempt["id"]
+    assert outcome["mutation"]["id"] == mutation["id"]
+    assert outcome["hypothesis"] == {"id": hypothesis["id"]}
+    statistics = run("causal", "personality", "--json").json["statistics"]
+    assert [record["success"] for record in statistics.values()] == [1]
+    for wrong in ("[1]", "{}", '{"category": "mend", "risk_level": "low"}'):
+        refused = run("causal", "attempt", *signals, "--mutation", wrong)
+        assert refused.code == 1
+    assert run("causal", "close", "--json").json["closed"] is False

@@ -9,7 +9,6 @@ import select
 import shutil
 import signal
 import sqlite3
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -30,6 +29,7 @@ from faults import (
     holding,
     quick_folder,
     state,
+    together,
     tool_event,
 )
 
@@ -55,30 +55,6 @@ SENTENCE = "the upload worker met a database deadlock"
 def tmp_path() -> Iterator[Path]:
     with quick_folder() as folder:
         yield folder
-
-
-def together(*runs: Callable[[], object]) -> list[int]:
-    """Run each in a process of its own, started at one moment; their exit codes."""
-    reading, writing = os.pipe()
-    children = []
-    for run in runs:
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                os.close(writing)
-                os.read(reading, 1)  # ends when the parent closes its side
-                run()
-                code = 0
-            except BaseException:
-                traceback.print_exc()  # else nobody would learn why it failed
-                raise
-            finally:
-                os._exit(code)
-        children.append(child)
-    os.close(reading)
-    os.close(writing)
-    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 
 
 def _whole_cycle(home: Path) -> None:

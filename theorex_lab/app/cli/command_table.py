@@ -879,6 +879,12 @@ attempt     a gene that was tried for signals; closing it records
             the outcome
 advice      which gene to try for signals, and which are banned
             since they failed
+capsule     a gene as it was applied once, with its outcome
+mutation    the kind of a change, and its risk
+personality five parameters that say how much change is dared
+
+One turn is `snapshot`, `select`, `mutation`, `attempt` and `close`: the gene
+and the capsule of `select` and the mutation go into the attempt.
 """
 
 

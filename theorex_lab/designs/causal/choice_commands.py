@@ -30,6 +30,14 @@ _DRIFT = click.option(
     is_flag=True,
     help="Leave bans aside and choose by chance among the best (genetic drift).",
 )
+# How the parts of an explanation begin, and what they say.
+_REASONS = {
+    "memory_prefer": "advice prefers {}",
+    "memory_ban": "advice bans {}",
+    "cheapest_not_worse": "it is the cheapest of those not significantly worse: {}",
+    "gene_prior": "what it did under any signals counts {}, and fades with age",
+    "random_drift": "drift is on: bans are left aside",
+}
 _SEED = click.option(
     "--seed", type=click.IntRange(0), default=0, help="The seed of random draws."
 )
@@ -40,12 +48,20 @@ _SEED = click.option(
 @_SIGNALS
 @_DRIFT
 @_SEED
-def causal_select(signals: tuple[str, ...], drift: bool, seed: int) -> None:
+@click.option(
+    "--untrusted",
+    is_flag=True,
+    help="Choose among what only an import tells, too.",
+)
+def causal_select(
+    signals: tuple[str, ...], drift: bool, seed: int, untrusted: bool
+) -> None:
     """It chooses the gene and the capsule for these signals.
 
     Only genes whose patterns fit can be chosen. The one that advice prefers comes
     first, else the one with the most patterns that fit. A banned gene is left out. The
-    capsule is the one with the most triggers that fit, of those that are trusted.
+    capsule is the one with the most triggers that fit. Both must be trusted, unless
+    --untrusted is given.
 
     Next: `attempt --gene` records that it is tried.
 
@@ -54,10 +70,16 @@ def causal_select(signals: tuple[str, ...], drift: bool, seed: int) -> None:
     from theorex_lab.designs.causal.items import gene_text
 
     causal = open_lab().causal
-    selection = causal.select_gene(signals, drift_enabled=drift, seed=seed)
-    capsule = causal.select_capsule(signals)
+    selection = causal.select_gene(
+        signals,
+        causal.genes() if untrusted else None,
+        drift_enabled=drift,
+        seed=seed,
+    )
+    capsules = causal.capsules() if untrusted else None
+    capsule = causal.select_capsule(signals, capsules)
     gene = selection.selected
-    lines = ["gene: none fits that may be tried"]
+    lines = ["gene: none"]
     if gene is not None:
         words = one_line(gene_text(gene)) or "it says nothing"
         lines = [f"gene: {gene['id']}: {words} (by {selection.selected_by})"]
@@ -66,7 +88,16 @@ def causal_select(signals: tuple[str, ...], drift: bool, seed: int) -> None:
         words = one_line(gene_text(capsule)) or "it says nothing"
         lines[-1] = f"capsule: {capsule['id']}: {words}"
     result = {"gene": gene, "capsule": capsule, "selector": selection.to_dict()}
-    emit(result, "\n".join([*lines, *selection.why]))
+    lines += map(_reason_in_words, selection.why)
+    emit(result, "\n".join(lines))
+
+
+def _reason_in_words(reason: str) -> str:
+    """Return a part of an explanation as a reader has it."""
+    name, _, value = reason.partition(":")
+    if name not in _REASONS:
+        return reason
+    return _REASONS[name].format(value)
 
 
 @command("mutation")
@@ -89,6 +120,8 @@ def causal_mutation(
 
     Errors call for repair, drift and opportunities for innovation, the rest for
     optimization. What the personality forbids becomes milder.
+
+    Next: `attempt --mutation` takes what --json prints.
 
     JSON: {id, category, risk_level, trigger_signals, target, expected_effect}
     """

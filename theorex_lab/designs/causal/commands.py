@@ -48,11 +48,42 @@ def _object(
     return None if text is None else parse_object(text.encode("utf-8", "surrogatepass"))
 
 
+def _mutation(
+    context: click.Context, option: click.Parameter, text: str | None
+) -> dict[str, Any] | None:
+    from theorex_lab.designs.causal.capture import CATEGORIES, RISKS, checked_mutation
+
+    mutation = _object(context, option, text)
+    if mutation is not None and checked_mutation(mutation) is None:
+        raise InvalidInput(
+            f"got the mutation {text!r:.100}; allowed is what `theorex causal mutation"
+            f" --json` prints, with a category of {', '.join(CATEGORIES)} and a"
+            f" risk_level of {', '.join(RISKS)}"
+        )
+    return mutation
+
+
 _OBSERVED = click.option(
     "--observed",
     metavar="JSON",
     callback=_object,
     help='What was observed, such as {"recent_error_count": 5}.',
+)
+
+
+_MUTATION = click.option(
+    "--mutation",
+    metavar="JSON",
+    callback=_mutation,
+    help="The mutation, as `theorex causal mutation --json` prints it; the personality"
+    " in force is recorded with it.",
+)
+_CAPSULES = click.option(
+    "--capsule",
+    "capsules",
+    multiple=True,
+    metavar="ID",
+    help="A capsule that is used; may be repeated.",
 )
 
 
@@ -99,18 +130,27 @@ def _selected(gene: str | None, category: str | None) -> dict[str, str | None] |
     return {"id": gene, "category": category} if gene else None
 
 
+def _in_force(mutation: dict[str, Any] | None) -> dict[str, float] | None:
+    """Return the personality within which a mutation is made; None without one."""
+    from theorex_lab.designs.causal.personalities import current_personality
+
+    return current_personality(open_lab().home) if mutation else None
+
+
 def _emit_action(action: RecordedAction) -> None:
     """Print what was recorded."""
     emit(action._asdict(), f"{action.id}: {_signals_in_words(action.event)}")
 
 
 @command("hypothesis")
-@_recording(_GENE, _CATEGORY)
+@_recording(_GENE, _CATEGORY, _MUTATION, _CAPSULES)
 def causal_hypothesis(
     agent: str | None,
     signals: tuple[str, ...],
     gene: str | None,
     category: str | None,
+    mutation: dict[str, Any] | None,
+    capsules: tuple[str, ...],
     observed: dict[str, Any] | None,
 ) -> None:
     """The output is its id, which `attempt --hypothesis` takes.
@@ -121,6 +161,9 @@ def causal_hypothesis(
         signals,
         _selected(gene, category),
         observations=observed,
+        mutation=mutation,
+        personality_state=_in_force(mutation),
+        capsules_used=capsules,
         agent=own_agent(agent),
     )
     _emit_action(action)
@@ -130,6 +173,8 @@ def causal_hypothesis(
 @_recording(
     _GENE,
     _CATEGORY,
+    _MUTATION,
+    _CAPSULES,
     click.option(
         "--hypothesis",
         "hypothesis_id",
@@ -142,10 +187,14 @@ def causal_attempt(
     signals: tuple[str, ...],
     gene: str | None,
     category: str | None,
+    mutation: dict[str, Any] | None,
+    capsules: tuple[str, ...],
     hypothesis_id: str | None,
     observed: dict[str, Any] | None,
 ) -> None:
     """The output is the id of the attempt; `close` records its outcome.
+
+    `select` chooses the gene for --gene, and `mutation` builds what --mutation takes.
 
     JSON: {id, signal_key, event}
     """
@@ -154,6 +203,9 @@ def causal_attempt(
         _selected(gene, category),
         hypothesis_id=hypothesis_id,
         observations=observed,
+        mutation=mutation,
+        personality_state=_in_force(mutation),
+        capsules_used=capsules,
         agent=own_agent(agent),
     )
     _emit_action(action)

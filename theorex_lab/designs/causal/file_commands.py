@@ -19,12 +19,18 @@ from theorex_lab.files.command_line import (
 from theorex_lab.files.command_line.options import OWN_AGENT, agent_option, own_agent
 
 _MOST_FILE_BYTES = 1_000_000
+_SCOPE = click.option(
+    "--scope",
+    metavar="NAME",
+    help="The files of this session: those below scopes/NAME in the folder.",
+)
 
 
 @command("export")
 @reads_project
+@_SCOPE
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-def causal_export(folder: Path) -> None:
+def causal_export(folder: Path, scope: str | None) -> None:
     """FOLDER has the files of the document, with its names.
 
     They are memory_graph.jsonl, genes.json, capsules.json, memory_graph_state.json and
@@ -37,9 +43,16 @@ def causal_export(folder: Path) -> None:
     """
     from theorex_lab.designs.causal.graph_files import export_graph
 
-    exported = export_graph(open_lab().home, folder)
+    exported = export_graph(open_lab().home, _in_scope(folder, scope))
     lines = [f"{count:8d}  {name}" for name, count in exported.files.items()]
-    emit({"folder": str(folder), "files": exported.files}, "\n".join(lines))
+    emit({"folder": str(exported.folder), "files": exported.files}, "\n".join(lines))
+
+
+def _in_scope(folder: Path, scope: str | None) -> Path:
+    """Return the folder of a session's files; the folder itself without a session."""
+    from theorex_lab.designs.causal.graph_files import scope_folder
+
+    return folder if scope is None else scope_folder(folder, scope)
 
 
 @command("import")
@@ -49,9 +62,12 @@ def causal_export(folder: Path) -> None:
     is_flag=True,
     help="The files are your own: their outcomes count as evidence.",
 )
+@_SCOPE
 @click.argument("path", type=click.Path(path_type=Path))
 @keeps_secrets
-def causal_import(path: Path, agent: str | None, trusted: bool) -> None:
+def causal_import(
+    path: Path, agent: str | None, trusted: bool, scope: str | None
+) -> None:
     """PATH is a folder with the files of the document, or one of them.
 
     Importing them twice imports them once. What is here already stays as it is. A line
@@ -65,7 +81,10 @@ def causal_import(path: Path, agent: str | None, trusted: bool) -> None:
     from theorex_lab.designs.causal.graph_reading import import_graph
 
     reports = import_graph(
-        open_lab().home, path, agent=own_agent(agent), trusted=trusted
+        open_lab().home,
+        _in_scope(path, scope),
+        agent=own_agent(agent),
+        trusted=trusted,
     )
     files = []
     problems: list[str] = []
@@ -151,5 +170,8 @@ def causal_narrative(agent: str | None, summary: bool, characters: int | None) -
     else:
         most = narratives.NARRATIVE_CHARACTERS if characters is None else characters
         text = narratives.narrative(home, agent=agent, characters=most)
-    shown = text.rstrip("\n") or "nothing was tried yet"
+    nothing = "nothing was tried yet"
+    if home.projects is not None:
+        nothing += " in this project; --all-projects tells of all"
+    shown = text.rstrip("\n") or nothing
     emit({"narrative": text, "characters": len(text)}, shown)

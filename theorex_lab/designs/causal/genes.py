@@ -365,7 +365,7 @@ def select_gene(
     Args:
         home: Where the evidence is.
         signals: The signals.
-        genes: The genes to choose among; default: those that are known.
+        genes: The genes to choose among; default: those that are trusted.
         drift_enabled: Whether drift is on; the settings may say so too.
         seed: Of the draw.
 
@@ -373,7 +373,7 @@ def select_gene(
         InvalidInput: As `get_advice` raises it, and for a gene without an id.
     """
     checked = checked_signals(signals)
-    pool = _gene_pool(assets_of(home) if genes is None else genes)
+    pool = _gene_pool(assets_of(home, own=True) if genes is None else genes)
     drift = drift_enabled or causal_settings(home).drift
     matcher = Matcher(checked)
     scores = _match_scores(pool, matcher)

@@ -10,12 +10,14 @@
 What came from such a file is written as it was read.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from theorex_lab.core.clock import EARLIEST
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.causal.capture import EVENT_TYPE, document_form, in_ms
 from theorex_lab.designs.causal.items import runs_of
@@ -43,6 +45,34 @@ LINE_KINDS = {
 DERIVED_KINDS = ("confidence_edge", "confidence_gene_outcome")
 # Holds what such a file says and no other event does.
 KEPT_KIND = "graph_kept"
+# What a session's folder is named after, and what of it no name of a folder has.
+_SCOPES_FOLDER = "scopes"
+_NOT_IN_SCOPE = re.compile(r"[^A-Za-z0-9_.-]")
+_SCOPE_CHARACTERS = 128
+
+
+def scope_folder(folder: Path, scope: str) -> Path:
+    """Return the folder that the document's program gives to one session's files.
+
+    Signs that no such name has become `_`, and 128 of them are read.
+
+    >>> scope_folder(Path("evolution"), "night shift/7").as_posix()
+    'evolution/scopes/night_shift_7'
+
+    Args:
+        folder: The folder of all sessions.
+        scope: The name of the session, as EVOLVER_SESSION_SCOPE has it.
+
+    Raises:
+        InvalidInput: The name is empty, is a dot, or has two dots in a row.
+    """
+    name = _NOT_IN_SCOPE.sub("_", scope.strip())[:_SCOPE_CHARACTERS]
+    if name in ("", ".") or ".." in name:
+        raise InvalidInput(
+            f"got the scope {scope!r:.80}; allowed is the name of a session, without"
+            " two dots in a row"
+        )
+    return folder / _SCOPES_FOLDER / name
 
 
 def export_graph(home: Home, folder: Path) -> Exported:
@@ -63,22 +93,17 @@ def export_graph(home: Home, folder: Path) -> Exported:
     return exported
 
 
-def _events(home: Home, *kinds: str) -> Iterator[Event]:
-    """Yield the events of these kinds whose projects are written."""
-    projects = None
-    if home.projects is not None:
-        projects = ("", *home.projects)
-    yield from home.journal.tail(
-        0,
-        kinds=kinds,
-        projects=projects,
-    )
+def _projects(home: Home) -> tuple[str, ...] | None:
+    """Return the projects whose events are written; None for all."""
+    return None if home.projects is None else ("", *home.projects)
 
 
 def graph_lines(home: Home) -> Iterator[JsonObject]:
     """Yield the lines of memory_graph.jsonl."""
     confidence = _Confidence(home)
-    for event in _events(home, *LINE_KINDS.values(), KEPT_KIND):
+    projects = _projects(home)
+    kinds = [*LINE_KINDS.values(), KEPT_KIND]
+    for event in home.journal.tail(0, kinds=kinds, projects=projects):
         if event.kind == KEPT_KIND:
             if event.body["file"] == GRAPH_FILE:
                 yield event.body["record"]
@@ -108,19 +133,16 @@ class _Confidence:
     def after(self, event: Event) -> list[JsonObject]:
         """Return the lines after an outcome: of its signals, and of any signals."""
         lines = []
-        runs = zip(
-            DERIVED_KINDS,
-            self._half_lives,
-            runs_of(event),
-            strict=False,
-        )
-        for kind, half_life_days, run in runs:
+        runs = runs_of(event)
+        zipped = zip(DERIVED_KINDS, self._half_lives, runs, strict=False)
+        for kind, half_life_days, run in zipped:
             sums = self._sums[run.key, run.option]
-            sums[0] += int(run.success)
-            sums[1] += int(not run.success)
+            index = 0 if run.success else 1
+            sums[index] += 1
             sums[2] = max(sums[2], event.at)
             stats = _stats(sums, half_life_days)
-            lines.append(_confidence_line(kind, event, stats))
+            line = _confidence_line(kind, event, stats)
+            lines.append(line)
         return lines
 
 
@@ -173,14 +195,16 @@ def asset_document(home: Home, file: str) -> JsonObject:
         home: Where they are kept.
         file: The name of the file, of those in `ASSET_FILES`.
     """
+    projects = _projects(home)
     last_by_id: dict[str, Event] = {}
-    for event in _events(home, "asset"):
+    for event in home.journal.tail(0, kinds=["asset"], projects=projects):
         asset = event.body["asset"]
         if asset["type"] == ASSET_FILES[file]:
             last_by_id[asset["id"]] = event
     assets = [asset_record(event) for event in last_by_id.values()]
     document = _last_kept(home, file) or {"version": 1}
-    return {**document, file.removesuffix(".json"): assets}
+    list_name = file.removesuffix(".json")
+    return {**document, list_name: assets}
 
 
 def asset_record(event: Event) -> JsonObject:
@@ -196,8 +220,9 @@ def asset_record(event: Event) -> JsonObject:
 
 def _last_kept(home: Home, file: str) -> JsonObject | None:
     """Return what was kept last of a file that is one object; None without it."""
+    projects = _projects(home)
     record: JsonObject | None = None
-    for event in _events(home, KEPT_KIND):
+    for event in home.journal.tail(0, kinds=[KEPT_KIND], projects=projects):
         if event.body["file"] == file:
             record = event.body["record"]
     return record
@@ -222,8 +247,9 @@ def state_document(home: Home) -> JsonObject:
 
 def _last_attempt(home: Home) -> Event | None:
     """Return the last attempt that is no import's word; None without one."""
+    projects = _projects(home)
     last = None
-    for event in _events(home, "attempt"):
+    for event in home.journal.tail(0, kinds=["attempt"], projects=projects):
         if event.body["source"] != "import":
             last = event
     return last
@@ -241,8 +267,10 @@ def _tells_of(state: JsonObject, action_id: str, *, is_closed: bool) -> bool:
     last_action = state.get("last_action")
     if not isinstance(last_action, dict):
         return False
+    if last_action.get("action_id") != action_id:
+        return False
     is_recorded = bool(last_action.get("outcome_recorded"))
-    return last_action.get("action_id") == action_id and is_recorded == is_closed
+    return is_recorded == is_closed
 
 
 def _last_action(attempt: Event, outcome: Event | None) -> JsonObject:

@@ -78,16 +78,8 @@ class Personalities(View):
         self.states = Strings()
         self.set_at = Table(seq="i8")
         self.keys = Names()
-        self.sums = Table(
-            success="i8",
-            failed="i8",
-            score="f8",
-        )
-        self.outcomes = Table(
-            seq="i8",
-            failed="?",
-            mutated="?",
-        )
+        self.sums = Table(success="i8", failed="i8", score="f8")
+        self.outcomes = Table(seq="i8", failed="?", mutated="?")
 
     def _personality(self, event: Event) -> None:
         if event.body["source"] == "import":
@@ -110,17 +102,13 @@ class Personalities(View):
                 mutated=mutated,
             )
         if personality:
-            score = body["outcome"]["score"] or 0.0
-            self._sum(
-                personality["key"],
-                status,
-                score,
-            )
+            self._sum(personality["key"], status, body["outcome"]["score"] or 0.0)
 
     def _sum(self, key: str, status: str, score: float) -> None:
         """Add an outcome to those of a personality."""
         row = self.keys.number(key)
-        if row == len(self.sums):
+        is_new = row == len(self.sums)
+        if is_new:
             self.sums.add()
         n_with_status = self.sums[status][row] + 1
         sum_of_scores = self.sums["score"][row] + score
@@ -133,21 +121,13 @@ class Personalities(View):
         failed = int(self.sums["failed"][row])
         n_outcomes = success + failed
         if n_outcomes < _FEWEST_OUTCOMES:
-            return PersonalityRecord(
-                success,
-                failed,
-                score=None,
-            )
+            return PersonalityRecord(success, failed, None)
         rate = (success + 1) / (n_outcomes + 2)
         mean_score = float(self.sums["score"][row]) / n_outcomes
         certainty = min(1.0, n_outcomes / _FULL_OUTCOMES)
         score = _RATE_WEIGHT * rate
         score += _SCORE_WEIGHT * mean_score * certainty
-        return PersonalityRecord(
-            success,
-            failed,
-            score,
-        )
+        return PersonalityRecord(success, failed, score)
 
 
 def current_personality(home: Home) -> dict[str, float]:
@@ -174,14 +154,16 @@ def personality(home: Home) -> dict[str, Any]:
     with home.views.reading(Personalities) as view:
         statistics = {}
         for row, key in enumerate(view.keys):
-            statistics[key] = view.record(row)._asdict()
-        texts = list(view.states)[-_MOST_HISTORY:]
+            record = view.record(row)
+            statistics[key] = record._asdict()
+        texts = list(view.states)
+    last_texts = texts[-_MOST_HISTORY:]
     state = current_personality(home)
     return {
         "state": state,
         "key": personality_key(state),
         "statistics": statistics,
-        "history": [json.loads(text) for text in texts],
+        "history": [json.loads(text) for text in last_texts],
     }
 
 
@@ -209,21 +191,23 @@ def set_personality(
     Raises:
         InvalidInput: As `checked_state` raises it.
     """
-    event_id = new_event_id(home.clock.now())
+    now = home.clock.now()
+    event_id = new_event_id(now)
     if outcome_ids:
         event_id = derived_event_id("personality", outcome_ids[-1])
-    changed = checked_state({**current_personality(home), **state})
+    present = current_personality(home)
+    whole_state = checked_state({**present, **state})
     event = new_event(
         "personality",
         {
-            "state": changed,
+            "state": whole_state,
             "why": kept_value(why),
             "source": "agent",
             "project": home.project,
         },
         agent=check_agent(agent),
         lineage=outcome_ids,
-        at=home.clock.now(),
+        at=now,
         event_id=event_id,
     )
     append_once(home.journal, [event])
@@ -260,10 +244,17 @@ def adapt_personality(
         changes["risk_tolerance"] -= _MOST_NUDGE
         reasons.append("what was tried last failed")
     if drift_enabled or causal_settings(home).drift:
-        name, drawn = _drawn_change(seed, recent.n_states)
-        changes[name] += drawn
+        generator = np.random.default_rng([seed, recent.n_states])
+        names = list(PARAMETERS)
+        name = str(generator.choice(names))
+        drawn = generator.uniform(-_MOST_CHANGE, _MOST_CHANGE)
+        changes[name] += float(drawn)
         reasons.append("drift")
-    state = _changed_state(before["state"], changes)
+    changed = {}
+    for name, value in before["state"].items():
+        change = at_most(changes[name], _MOST_CHANGE)
+        changed[name] = round(value + change, 6)
+    state = checked_state(changed)
     if not recent.seqs or state == before["state"]:
         return before
     outcomes = home.journal.read(seqs=recent.seqs[-_MOST_HISTORY:])
@@ -274,36 +265,6 @@ def adapt_personality(
         agent=agent,
         outcome_ids=[outcome.id for outcome in outcomes],
     )
-
-
-def _drawn_change(seed: int, n_states: int) -> tuple[str, float]:
-    """Return a parameter that is drawn, and by what it changes.
-
-    Args:
-        seed: Of the draw.
-        n_states: How often the personality was set, so that each draw is another.
-    """
-    generator = np.random.default_rng([seed, n_states])
-    name = generator.choice(list(PARAMETERS))
-    change = generator.uniform(
-        -_MOST_CHANGE,
-        _MOST_CHANGE,
-    )
-    return str(name), float(change)
-
-
-def _changed_state(
-    state: Mapping[str, float], changes: Mapping[str, float]
-) -> dict[str, float]:
-    """Return the parameters after changes, and bound each change."""
-    changed = {}
-    for name, value in state.items():
-        change = at_most(
-            changes[name],
-            _MOST_CHANGE,
-        )
-        changed[name] = round(value + change, 6)
-    return checked_state(changed)
 
 
 class _RecentOutcomes(NamedTuple):
@@ -326,15 +287,16 @@ def _recent_outcomes(home: Home) -> _RecentOutcomes:
         n_states = len(view.set_at)
         last_set = int(view.set_at["seq"][-1]) if n_states else 0
         is_recent = view.outcomes["seq"] > last_set
-        seqs = view.outcomes["seq"][is_recent].tolist()
+        seqs = view.outcomes["seq"][is_recent]
         failed = view.outcomes["failed"][is_recent]
         mutated = view.outcomes["mutated"][is_recent]
-        n_failed = int(failed[-_LAST_OUTCOMES:].sum())
-        n_failed_mutations = int(failed[mutated][-_MANY_FAILURES:].sum())
-    most_failed = max(n_failed, n_failed_mutations)
+    last_failed = failed[-_LAST_OUTCOMES:]
+    failed_mutations = failed[mutated]
+    last_failed_mutations = failed_mutations[-_MANY_FAILURES:]
+    most_failures = max(int(last_failed.sum()), int(last_failed_mutations.sum()))
     return _RecentOutcomes(
-        seqs,
-        many_failed=most_failed >= _MANY_FAILURES,
+        seqs=seqs.tolist(),
+        many_failed=most_failures >= _MANY_FAILURES,
         n_states=n_states,
     )
 
@@ -354,10 +316,12 @@ def _changes_towards_best(present: Mapping[str, Any]) -> dict[str, float]:
         return {}
     distances = {}
     for name, value in zip(PARAMETERS, wanted.groups(), strict=True):
-        distances[name] = round(float(value) - present["state"][name], 6)
+        distance = float(value) - present["state"][name]
+        distances[name] = round(distance, 6)
     farthest = sorted(distances, key=lambda name: -abs(distances[name]))
     changes = {}
     for name in farthest[:_MOST_NUDGED]:
-        if abs(distances[name]) >= _LEAST_NUDGE:
-            changes[name] = at_most(distances[name], _MOST_NUDGE)
+        distance = distances[name]
+        if abs(distance) >= _LEAST_NUDGE:
+            changes[name] = at_most(distance, _MOST_NUDGE)
     return changes
