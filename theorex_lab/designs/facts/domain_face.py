@@ -128,7 +128,7 @@ class DomainMethods(DesignApi):
         return domains.write_domain(self.home, name, file, written, agent=agent)
 
     def render_domains(self, folder: str | Path) -> dict[str, int]:
-        """Write memory/domains/ below a folder; return the files and their lines.
+        """Write memory/domains/ below a folder; return how many files of each kind.
 
         Raises:
             StorageError: A file cannot be written.
@@ -147,7 +147,7 @@ class DomainMethods(DesignApi):
             agent: Who reads them.
 
         Raises:
-            InvalidInput: There is no such folder.
+            InvalidInput: They are not trusted, or there is none.
         """
         return import_domains(self.home, Path(folder), agent=agent, trusted=trusted)
 
