@@ -110,6 +110,14 @@ def test_a_fact_of_a_channel_is_used_and_ended_by_its_project(run: Run) -> None:
     assert "no facts" in run("facts", "list", *chat).out
 
 
+def test_a_fact_is_found_by_its_tag(tmp_path: Path) -> None:
+    with opened(tmp_path) as lab:
+        lab.facts.write("people/ann", "Prefers the green tram", tags=["commuting"])
+        lab.facts.write("people/ben", "Prefers the red tram")
+        tagged = lab.search("tram", kinds=["fact"], tag="commuting")
+        assert [hit.text for hit in tagged] == ["ann: Prefers the green tram"]
+
+
 def test_what_a_folder_brought_in_is_compared_with_other_designs(
     tmp_path: Path,
 ) -> None:
