@@ -84,7 +84,7 @@ def token_growth(
     Args:
         log: The log.
         tokens: The budget of the query.
-        every_days: The days between two measurements, at which a heartbeat runs.
+        every_days: The days between two measurements, each after maintenance.
 
     Raises:
         InvalidInput: The log has no events, or a number is below 1.
