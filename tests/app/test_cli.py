@@ -377,7 +377,8 @@ PRINTED = {
     ).split(),
     "facts": (
         "memory-signal memory-write memory-observe memory-tension memory-contradict"
-        " add-session validate heartbeat"
+        " memory-dedup init add-session add-domain validate validate-kg migrate-v2"
+        " heartbeat"
     ).split(),
 }
 MOST_COMMANDS = 40

@@ -172,6 +172,7 @@ def test_archived_entities_keep_their_facts_and_ids(lab: Lab) -> None:
         (15, 0.4, 0, "cold"),
         (200, 0.8, 10, "warm"),
         (200, 0.4, 9, "cold"),
+        (200, 0.4, 10, "warm"),  # use speaks louder than doubt
         (-3, 0.8, 0, "hot"),
     ],
 )

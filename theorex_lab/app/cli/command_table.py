@@ -763,6 +763,7 @@ def _facts() -> CommandGroupEntry:
                 "validate",
                 lambda: folder_commands.fact_validate,
                 "Check the chains of facts, or an Engram folder.",
+                printed="validate-kg",
             ),
             CommandEntry(
                 "migrate-v2",

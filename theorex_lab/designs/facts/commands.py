@@ -610,6 +610,7 @@ def _parts(fact: Fact) -> list[str]:
 
 
 @command("supersede")
+@reads_project
 @click.argument("old", metavar="OLD")
 @click.argument("by", metavar="[NEW]", required=False, default="")
 @click.option("--why", default="", help="The reason, in your words.")
@@ -638,6 +639,7 @@ def fact_supersede(old: str, by: str, why: str, undo: bool) -> None:
 
 
 @command("access")
+@reads_project
 @click.option(
     "--id",
     "fact_ids",

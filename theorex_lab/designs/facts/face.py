@@ -1,6 +1,7 @@
 """Serve `lab.facts`.
 
-It has facts written, replaced, listed and summed up; notes of the work; channels.
+It has facts written, replaced, listed and summed up; notes of the work; channels;
+domains, hand-offs and folders.
 """
 
 from collections.abc import Sequence
@@ -11,10 +12,11 @@ from theorex_lab.core.files import write_atomically
 from theorex_lab.core.files import writing as writing_file
 from theorex_lab.designs.facts import channels, heartbeat, signals, writing
 from theorex_lab.designs.facts import notes as work
+from theorex_lab.designs.facts.domain_face import DomainMethods
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import moment, summary, tier
-from theorex_lab.memory.contract import DesignApi, on_home
+from theorex_lab.memory.contract import on_home
 
 
 class FactOptions(TypedDict, total=False):
@@ -39,8 +41,8 @@ class FactOptions(TypedDict, total=False):
     value: str
 
 
-class FactsMemory(DesignApi):
-    """Facts in one home.
+class FactsMemory(DomainMethods):
+    """Facts in one home; domains, hand-offs and folders are in `DomainMethods`.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:

@@ -157,10 +157,16 @@ def mend_home(home: Home) -> FolderCheck:
         newest = max(members, key=lambda member: (facts[member].at, member))
         undo_supersede(home, newest)
         check.mended.append(f"{newest} holds again: its chain was a circle")
-    after = check_home(home)
+    after = check_chains(home)
     check.facts = after.facts
     check.problems = after.problems
     return check
+
+
+def check_chains(home: Home) -> FolderCheck:
+    """Check the chains of the facts here: they have no gap and no circle."""
+    chains = check_home(home)
+    return FolderCheck(facts=chains.facts, problems=chains.problems)
 
 
 def init_folder(folder: Path) -> dict[str, list[str]]:

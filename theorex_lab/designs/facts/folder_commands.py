@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from theorex_lab.designs.facts.duplicates import duplicate_of, seed
-from theorex_lab.designs.facts.facts import check_home
 from theorex_lab.files.command_line import fail, home_command, one_row
 from theorex_lab.memory.contract import Home
 
@@ -35,7 +34,7 @@ def _validate(home: Home, folder: Path | None, *, fix: bool) -> _Output:
     JSON: {files, facts, problems, mended, written}
     """
     from theorex_lab.designs.facts.folder_check import (
-        FolderCheck,
+        check_chains,
         check_folder,
         mend_home,
     )
@@ -44,9 +43,7 @@ def _validate(home: Home, folder: Path | None, *, fix: bool) -> _Output:
         return _checked(check_folder(folder, fix=fix).to_dict())
     if fix:
         return _checked(mend_home(home).to_dict())
-    chains = check_home(home)
-    check = FolderCheck(facts=chains.facts, problems=chains.problems)
-    return _checked(check.to_dict())
+    return _checked(check_chains(home).to_dict())
 
 
 def _migrate(_home: Home, folder: Path) -> _Output:

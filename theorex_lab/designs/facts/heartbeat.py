@@ -18,7 +18,7 @@ from theorex_lab.designs.facts import signals, writing
 from theorex_lab.designs.facts.domains import scan_domains
 from theorex_lab.designs.facts.extraction import TEXT_OF, facts_stated
 from theorex_lab.designs.facts.facts import Facts, check_home, facts_of
-from theorex_lab.designs.facts.handoff import Handoff
+from theorex_lab.designs.facts.handoff import HANDOFF_PHASES, Handoff
 from theorex_lab.designs.facts.notes import alerts as note_alerts
 from theorex_lab.designs.facts.notes import notes_of
 from theorex_lab.designs.facts.settings import fact_settings
@@ -297,7 +297,11 @@ def run_phase(home: Home, name: str) -> Handoff:
     """Do one of the long phases, and return what it hands over.
 
     It keeps no watermark: that is for whoever reads the block.
+
+    Raises:
+        InvalidInput: There is no such phase.
     """
+    writing.check_word("phase", name, HANDOFF_PHASES)
     whole = home.in_project("")
     phases: dict[str, Callable[[], Done]] = {
         "extract": lambda: _extracted(whole),

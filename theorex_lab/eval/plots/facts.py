@@ -1,4 +1,4 @@
-"""A picture of facts: the graph of entities, and what replaced what."""
+"""Pictures of facts: the graph of entities and replacements, and the growth of tokens."""
 
 from collections.abc import Sequence
 
@@ -11,6 +11,7 @@ from theorex_lab.designs.facts.settings import FactSettings
 from theorex_lab.designs.facts.summaries import tier
 from theorex_lab.eval.plots import axes
 from theorex_lab.eval.plots.axes import TIER_COLOURS
+from theorex_lab.eval.replay.token_growth import TokenGrowth
 
 # Tiers are told apart by shade as well as by colour.
 _TIERS = ("hot", "warm", "cold", "superseded")
@@ -19,6 +20,7 @@ COLOURS = {
     for name, level in zip(_TIERS, ("ACTIVE", "MILD", "LESS", "NEUTRAL"), strict=True)
 }
 _MOST = 40
+_LINE_STYLES = ("-", "--", ":")
 
 
 def _state(fact: Fact, now: int) -> str:
@@ -113,3 +115,26 @@ def _replacements(facts: Sequence[Fact]) -> nx.DiGraph:
             if replaced_id in ids:
                 graph.add_edge(fact.id, replaced_id)
     return graph
+
+
+def plot_token_growth(growth: TokenGrowth, *, ax: Axes | None = None) -> Axes:
+    """Draw what a session's start costs over the days: notes, pages and a query.
+
+    Args:
+        growth: The measurements.
+        ax: Where it is drawn; a new figure by default.
+    """
+    ax = axes.new_axes(ax, width=8.0, height=4.5)
+    days = [point.n_days for point in growth.points]
+    curves = {
+        "all daily notes": [point.notes for point in growth.points],
+        "pages of all entities": [point.summaries for point in growth.points],
+        "answer to a query": [point.query for point in growth.points],
+    }
+    for (label, values), style in zip(curves.items(), _LINE_STYLES, strict=True):
+        ax.plot(days, values, style, label=label)
+    ax.set_yscale("symlog", linthresh=100)
+    ax.set_xlabel("days since the log begins")
+    ax.set_ylabel("tokens")
+    ax.legend()
+    return ax
