@@ -477,3 +477,81 @@ def test_what_a_group_says_means_nothing_for_what_others_know(lab: Lab) -> None:
     assert lab.facts.show(first.id).project == "telegram-9"
     shop.facts.write("projects/shop", "Ships on Friday")
     assert lab.in_project("mill", new=True).facts.list("projects/shop") == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Fixed the login bug", "Fixed the logout bug"),
+        ("Finished the thesis", "Finished the race"),
+        ("Wrote the parser", "Wrote the lexer"),
+        ("Ann wrote the parser", "Ann wrote the lexer"),
+        ("Reads a book on Rust", "Reads a book on Go"),
+        ("Visited the museum in Rome", "Visited the museum in Paris"),
+        ("Bought a red car", "Bought a blue car"),
+    ],
+)
+def test_what_happened_stands_beside_what_happened_before(
+    lab: Lab, first: str, second: str
+) -> None:
+    lab.facts.write("people/ann", first)
+    assert lab.facts.write("people/ann", second).action == "written"
+    assert (
+        lab.facts.show("ann-002").attribute
+        == second.removeprefix("Ann ").split()[0].lower()
+    )
+
+
+def test_a_pattern_is_on_the_page_while_it_is_warm_and_a_principle_always(
+    lab: Lab,
+) -> None:
+    texts = {
+        "episode": "Went to a fair",
+        "pattern": "Asks for small commits",
+        "principle": "Never deploys on Friday",
+    }
+    for abstraction, text in texts.items():
+        lab.facts.write("people/ann", text, abstraction=abstraction)
+    shown = []
+    for days in (7, 30, 31):
+        lab.clock.microseconds = NOW + days * DAY
+        page = lab.facts.summary("people/ann")
+        shown.append([name for name, text in texts.items() if f"- {text} (" in page])
+    assert shown == [[*texts], [*texts], ["principle"]]
+
+
+def test_a_use_counts_from_its_day_and_ten_keep_a_fact_warm(lab: Lab) -> None:
+    lab.facts.write("people/ann", "Likes tea", confidence=0.4)
+    lab.clock.microseconds += 40 * DAY
+    assert lab.facts.tier(lab.facts.show("ann-001")) == "cold"
+    for _ in range(10):
+        lab.facts.access("ann-001")
+    assert lab.facts.tier(lab.facts.show("ann-001")) == "hot"
+    lab.clock.microseconds += 400 * DAY
+    fact = lab.facts.show("ann-001")
+    assert (fact.access_count, lab.facts.tier(fact)) == (10, "warm")
+
+
+def test_contradictions_are_looked_for_across_entities_people_included(
+    lab: Lab,
+) -> None:
+    lab.facts.write("people/ann", "The parser team uses Postgres for tests")
+    lab.facts.write("people/ben", "The parser team no longer uses Postgres for tests")
+    lab.facts.write("projects/mill", "Grinds wheat at night")
+    assert lab.facts.contradict() == []
+    (pair,) = lab.facts.contradict(cross_entity=True)
+    assert pair["facts"] == ["ann-001", "ben-001"]
+    assert pair["shared"] >= 2
+    assert pair["jaccard"] >= 0.3
+    (same,) = lab.facts.contradict("people/ben", cross_entity=True)
+    assert same == pair
+    assert lab.facts.contradict("projects/mill", cross_entity=True) == []
+
+
+def test_the_command_shows_a_contradiction_across_entities(run: Run) -> None:
+    write = ("facts", "memory-write", "--entity")
+    run(*write, "people/ann", "--fact", "The parser team uses Postgres for tests")
+    run(*write, "people/ben", "--fact", "The parser team never uses Postgres for tests")
+    assert "no two facts" in run("facts", "memory-contradict").out
+    shown = run("facts", "memory-contradict", "--cross-entity").out
+    assert "never uses Postgres" in shown

@@ -104,6 +104,7 @@ REFUSED = [
     "That seems wrong.",
     "This is stored in `data/receipts/`.",
     "It listens on port 9090.",
+    "`Till`'s internal indexes on `receipts(name, day)`.",
     "The fix uses a second cache.",
     "The second approach stores receipts in `b.db`.",
     "All tests pass now.",
@@ -387,6 +388,7 @@ PARTS = [
     ("Renamed `stock.go` to `shelf.go`.", "renamed to", "`shelf.go`"),
     ("Receipts are stored in `data/receipts/`.", "are stored in", "`data/receipts/`"),
     ("`serve` calls `bind(host, port)`.", "calls", "`bind(host, port)`"),
+    ("`Till` doesn't quietly drop rows.", "doesn't drop", "rows"),
 ]
 
 
@@ -399,6 +401,22 @@ def test_a_fact_has_an_attribute_and_a_value(
     assert (fact.attribute, fact.value) == (attribute, value)
     document = fact.to_dict()
     assert (document["attribute"], document["value"]) == (attribute, value)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "category"),
+    [
+        ("My name is Ann and I work at the mill.", "relationship"),
+        ("Always run the linter before you commit.", "preference"),
+        ("I prefer tabs over spaces.", "preference"),
+        ("We decided to store receipts in SQLite.", "decision"),
+    ],
+)
+def test_what_a_message_signals_becomes_a_category_of_facts(
+    lab: Lab, sentence: str, category: str
+) -> None:
+    _say(lab, sentence, kind="prompt")
+    assert [fact.category for fact in _active(lab)] == [category]
 
 
 def test_a_wish_is_what_its_person_wants(lab: Lab) -> None:

@@ -184,6 +184,21 @@ def test_too_many_pending_notes_or_tensions_give_an_alert(lab: Lab) -> None:
     ]
 
 
+def test_the_sixth_pending_tension_gives_an_alert(lab: Lab) -> None:
+    for number in range(6):
+        for town in ("Bath", "York"):
+            lab.facts.write(f"people/p{number}", f"Has a house in {town}")
+    alerts = []
+    for number in range(6):
+        notes.note_tension(lab.home, f"p{number}-001", f"p{number}-002")
+        alerts.append(notes.alerts(lab.home))
+    assert alerts[:5] == [[]] * 5
+    assert alerts[5] == ["6 tensions are pending, more than 5: review them"]
+    assert alerts[5][0] in lab.facts.beat().alerts
+    notes.review(lab.home, "tension-0001", "reject")
+    assert notes.alerts(lab.home) == []
+
+
 def test_a_note_of_another_project_is_not_shown(tmp_path: Path) -> None:
     for project in ("shop", "parser"):
         with Lab(tmp_path / "home", clock=FixedClock(NOW), project=project) as lab:

@@ -12,7 +12,16 @@ import Stemmer
 
 from theorex_lab.core.sections import read_sections
 from theorex_lab.memory.relations import RELATIONS, Holds, KnownRelation
-from theorex_lab.text.lexicon import AUXILIARY, MODAL, PARTICIPLE, VERB, word_kinds
+from theorex_lab.text.lexicon import (
+    AUXILIARY,
+    MIDDLE_S,
+    MODAL,
+    PARTICIPLE,
+    STRONG_S,
+    VERB,
+    WEAK_S,
+    word_kinds,
+)
 
 Relation = frozenset[str]
 Cue = Literal["ends", "replaces", "adds", ""]
@@ -34,12 +43,21 @@ _RELATIVE = _WORDS["relative"]
 _ARTICLES = _WORDS["articles"]
 _SUBJECTLESS = _WORDS["subjectless"]
 _VERB_KINDS = (VERB, AUXILIARY, MODAL, PARTICIPLE)
+_NOUN_OR_VERB = (WEAK_S, MIDDLE_S, STRONG_S)  # with an s: "builds", "reads"
 _IRREGULAR = ("wrote", "left", "led")
 _ENDED = ("stopped", "ceased", "dropped")
 # Prepositions that make another relation of the same words.
 _TELLING_APART = frozenset({"as", "in", "on", "at"})
 _INDEFINITE = frozenset({"a", "an", "one", "another"})
 _MAY_BE_FIRST = re.compile(r"\b(?:I|[Mm]y|She|He|They|We)\b")
+# What begins behind a verb, and not behind a noun: "reads a book".
+_DETERMINER = re.compile(r"(?:the|an?|his|her|their|its|my|our)\b")
+# What begins behind a verb in the past, and seldom behind an adjective that looks like
+# one: "fixed the bug", and not "fixed prices are fair".
+_AFTER_PAST_VERB = re.compile(
+    r"(?:(?:the|an?|all|his|her|their|its|my|our|to|in|on|at|with|from|for|by|as)\b"
+    r"|[A-Z`\"]|\S*\d)"
+)
 # How a fact in the first person is told of its entity, whose name stands for {}.
 _FIRST_PERSON = (
     (re.compile(r"\bI(?:'m| am)\b"), "{} is"),
@@ -154,10 +172,15 @@ def as_statement(entity: str, text: str) -> str:
 
 def _lacks_subject(text: str) -> bool:
     """Return whether a text begins with a verb, so that a subject is missing."""
-    first_word, _, _ = text.partition(" ")
+    first_word, _, rest = text.partition(" ")
     first = first_word.strip(",.").lower()
     if first in _SUBJECTLESS:
         return True
+    kind = word_kinds().get(first)
+    if kind == PARTICIPLE:
+        return _AFTER_PAST_VERB.match(rest) is not None
+    if kind in _NOUN_OR_VERB:
+        return _DETERMINER.match(rest) is not None
     infinitive = first.removesuffix("s")
     return word_kinds().get(infinitive) == VERB
 
@@ -250,6 +273,9 @@ def _read(
     holds: Holds = ""
     if relations:
         holds = relations[0].holds
+    if not after and _is_done(tokens, verb) and _has_mark("object", relations):
+        # One may have written many things.
+        holds = "many"
     has_both = bool(before and after)
     if has_both and _is_object(tokens, verb, value, relations):
         return Assertion(
@@ -320,6 +346,13 @@ def _is_object(
     if is_passive and "by" in between:
         return False
     return _has_mark("object", relations)
+
+
+def _is_done(tokens: list[str], verb: int) -> bool:
+    """Return whether a verb tells what the subject did: it "wrote the parser"."""
+    behind = {token.lower() for token in tokens[verb + 1 :]}
+    is_past = word_kinds().get(tokens[verb].lower()) == PARTICIPLE
+    return is_past and "by" not in behind and not behind.isdisjoint(_ARTICLES)
 
 
 def _has_mark(mark: str, relations: Iterable[KnownRelation]) -> bool:

@@ -96,12 +96,15 @@ class CommandGroupEntry(NamedTuple):
         about: One line of help; "" for a job.
         commands: The commands.
         words: What the words of the design's document mean; "" for a job.
+        left_out: Names that the document prints and that are no command, each with the
+            reason.
     """
 
     name: str
     about: str
     commands: tuple[CommandEntry, ...]
     words: str = ""
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
 def _first_day() -> CommandGroupEntry:
@@ -777,6 +780,12 @@ def _facts() -> CommandGroupEntry:
             ),
         ),
         _FACTS_WORDS,
+        (
+            (
+                "install-qmd",
+                "there is nothing to install, since search is built in: `theorex search`",
+            ),
+        ),
     )
 
 

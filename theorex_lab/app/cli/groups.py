@@ -70,6 +70,7 @@ class DesignCommands(command_line.CommandGroup):
         group = GROUPS[name]
         text = f"{group.about}\n\n{group.words}"
         super().__init__(name, help=text, params=[*COMMON_OPTIONS])
+        self._left_out = dict(group.left_out)
         self._entries: dict[str, CommandEntry] = {}
         self._printed: dict[str, CommandEntry] = {}
         for entry in group.commands:
@@ -89,6 +90,15 @@ class DesignCommands(command_line.CommandGroup):
         if entry is None:
             return None
         return load(entry, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> command_line.Resolved:
+        """Find the command; refuse a name that is left out with the reason."""
+        reason = self._left_out.get(args[0])
+        if reason is not None and not ctx.resilient_parsing:
+            ctx.fail(f"got the command {args[0]!r}, which is left out: {reason}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(
         self,

@@ -126,8 +126,8 @@ def _seeded(result: dict[str, Any], seeds: str | None) -> _Output:
             )
         result["duplicates"] = result["duplicates"][: int(seeds[:6])]
     lines = [
-        f"{result['seeded']} facts of {result['entities']} entities have"
-        f" {result['hashes']} hashes"
+        f"facts: {result['seeded']}, entities: {result['entities']}, hashes:"
+        f" {result['hashes']}"
     ]
     lines += [f"the same: {', '.join(ids)}" for ids in result["duplicates"]]
     return result, "\n".join(lines)

@@ -50,6 +50,9 @@ _CHANGES_OF_VALUE = frozenset(
         "updated to",
     )
 )
+# Behind "do not" and the like.
+_ADVERB = re.compile(r"(?:(?<=n't)|(?<=n’t)|(?<= not))\s+\w+ly$")
+_BASE_FORMS = (lexicon.VERB, lexicon.WEAK, lexicon.MIDDLE, lexicon.STRONG)
 _CODE = re.compile(r"`[^`]*`")
 _PLACEHOLDER = re.compile(r"`code(\d+)`")
 _WORD = re.compile(r"\w+")
@@ -189,8 +192,7 @@ def _is_of(entity: str, subject: str) -> bool:
 
 def _clause_parts(clause: Clause) -> FactParts:
     """Return the parts of a statement."""
-    verb = _FILLER.sub("", clause.verb.lower())
-    value = clause.rest
+    verb, value = _with_main_verb(clause)
     subject, denial = _without_denial(clause.subject)
     if denial:
         verb = f"{denial} {verb}"
@@ -206,6 +208,19 @@ def _clause_parts(clause: Clause) -> FactParts:
         verb,
         value,
     )
+
+
+def _with_main_verb(clause: Clause) -> tuple[str, str]:
+    """Return the verb, and what follows; no adverb stands for the verb.
+
+    "doesn't quietly drop rows" is read as the verb "doesn't drop".
+    """
+    verb = _FILLER.sub("", clause.verb.lower())
+    main_verb, _, value = clause.rest.partition(" ")
+    adverb = _ADVERB.search(verb)
+    if adverb is None or lexicon.word_kinds().get(main_verb) not in _BASE_FORMS:
+        return verb, clause.rest
+    return f"{verb[: adverb.start()]} {main_verb}", value
 
 
 def _without_denial(subject: str) -> tuple[str, str]:

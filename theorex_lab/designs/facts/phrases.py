@@ -64,6 +64,10 @@ def _next_word(clause: Clause) -> str:
 
 def _may_be_noun(clause: Clause, kind: int) -> bool:
     """Return whether a verb before a preposition is rather the noun of a phrase."""
+    last_word = clause.subject.lower().split()[-1] if clause.subject else ""
+    if lexicon.word_kinds().get(last_word) == lexicon.ADJECTIVE:
+        # "The till's internal indexes on …": an adjective has no verb behind it.
+        return True
     if kind == lexicon.STRONG_S:
         return cues.EXACT_VALUE.search(clause.rest) is None
     if is_definite(clause.subject):
