@@ -5,6 +5,7 @@ them.
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
 import yaml
@@ -206,6 +207,85 @@ def test_what_is_exported_comes_back_in_another_home(lab, tmp_path):
             for report in take(other, tmp_path / "out", trusted=True).values()
         )
         assert other.verify().ok
+
+
+def front_of(file):
+    return yaml.safe_load(file.read_text().split("---")[1])
+
+
+def in_utc(time):
+    moment = datetime.fromisoformat(str(time))
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def fields_of(folder):
+    """Return the fields that the document names, of every file; ids become names."""
+    record = json.loads((folder / "memory/persistent.json").read_text())[
+        "theory.failed"
+    ]
+    graph = json.loads((folder / "memory/knowledge_graph.json").read_text())
+    names = {key: node["theorem_name"] for key, node in graph["nodes"].items()}
+    node_fields = (
+        "theorem_name",
+        "formal_statement",
+        "domain",
+        "session_id",
+        "tags",
+    )
+    insight = front_of(folder / "memories/tails/20250101_union_bound.md")
+    skill = front_of(folder / "skills/nets/SKILL.md")
+    return {
+        "record": [
+            *(record[name] for name in ("key", "value", "tags", "source_session")),
+            *(in_utc(record[name]) for name in ("created_at", "updated_at")),
+        ],
+        "nodes": [
+            [node[name] for name in node_fields] + [in_utc(node["created_at"])]
+            for node in graph["nodes"].values()
+        ],
+        "edges": [
+            [names[start], names[end], relation]
+            for start, end, relation in graph["edges"]
+        ],
+        "insight": [
+            *(insight[name] for name in ("category", "title", "domain")),
+            float(insight["confidence"]),
+            in_utc(insight["created_at"]),
+        ],
+        "skill": [
+            *(skill[name] for name in ("tags", "agent_roles", "pipeline_stages")),
+            *(skill[name] for name in ("description", "source", "usage_count")),
+            str(skill["version"]),
+            skill["success_rate"],
+            in_utc(skill["created_at"]),
+        ],
+        "stats": json.loads((folder / "skills/seed_skill_stats.json").read_text()),
+    }
+
+
+def test_each_field_that_comes_in_goes_out(lab, tmp_path):
+    folder = published(tmp_path / "eureka")
+    (folder / "skills/seed_skill_stats.json").write_text(
+        '{"nets": {"usage_count": 4, "success_rate": 0.75}}'
+    )
+    node = PUBLISHED["memory/knowledge_graph.json"]["nodes"]["n1"]
+    other_node = {**node, "theorem_name": "B", "formal_statement": "b"}
+    graph = {"nodes": {"n1": node, "n2": other_node}, "edges": [["n1", "n2", "uses"]]}
+    (folder / "memory/knowledge_graph.json").write_text(json.dumps(graph))
+    take(lab, folder, trusted=True)
+    files.export_tiers(lab.home, None, tmp_path / "out")
+    assert fields_of(tmp_path / "out") == fields_of(folder)
+    with Lab(tmp_path / "other", clock=FixedClock.at("2026-06-01T00:00:00Z")) as other:
+        take(other, tmp_path / "out", trusted=True)
+        files.export_tiers(other.home, None, tmp_path / "again")
+    assert fields_of(tmp_path / "again") == fields_of(folder)
+
+
+def test_statistics_are_written_of_seeds_that_were_tried(lab, tmp_path):
+    lab.research.record_skill("nets", "How a net is built", "Take a set.")
+    lab.research.update_stats("nets", True)
+    files.export_tiers(lab.home, None, tmp_path / "out")
+    assert not (tmp_path / "out/skills/seed_skill_stats.json").exists()
 
 
 def test_a_file_edited_by_hand_replaces_what_it_was(lab, tmp_path):

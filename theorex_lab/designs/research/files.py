@@ -72,6 +72,8 @@ RECORDS = "memory/persistent.json"
 GRAPH = "memory/knowledge_graph.json"
 INDEX = "_index.json"
 SKILL = "SKILL.md"
+STATISTICS = "skills/seed_skill_stats.json"
+_SEED = "seed"  # the origin of a skill that came with the program
 FOLDERS = ("memory", "memories", "skills", "runs")
 VARIABLE = "EUREKACLAW_DIR"
 _TITLE_CHARACTERS = 40
@@ -162,19 +164,33 @@ def tier_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     if agent is not None:
         insights = [insight for insight in insights if insight.agent == agent]
     yield from _insights(home, insights)
-    projects = _skill_projects(home)
-    for skill in skills_of(home):
-        if agent in (None, skill.agent):
-            folder = portable(skill.name)
-            name = f"skills/{folder}/{SKILL}"
-            text = _skill_text(skill, projects[skill.name])
-            yield f"skills/*/{SKILL}", name, text
+    yield from _skills(home, agent)
     for event in home.journal.tail(0, kinds=["post_run"]):
         if agent in (None, event.agent) and event.session:
             folder = portable(event.session)
             name = f"runs/{folder}/post_run.json"
             members = _run_members(event)
             yield "runs/*/post_run.json", name, _in_json(members)
+
+
+def _skills(home: Home, agent: str | None) -> Iterator[Document]:
+    """Yield a file a skill, and the statistics of the seeds that were tried."""
+    projects = _skill_projects(home)
+    statistics = {}
+    for skill in skills_of(home):
+        if agent not in (None, skill.agent):
+            continue
+        folder = portable(skill.name)
+        text = _skill_text(skill, projects[skill.name])
+        name = f"skills/{folder}/{SKILL}"
+        yield f"skills/*/{SKILL}", name, text
+        if skill.origin == _SEED and skill.usage_count:
+            statistics[folder] = {
+                "usage_count": skill.usage_count,
+                "success_rate": skill.success_rate,
+            }
+    if statistics:
+        yield STATISTICS, STATISTICS, _in_json(statistics)
 
 
 def _records(home: Home, agent: str | None) -> dict[str, Any]:
@@ -367,7 +383,6 @@ def _in_json(value: object) -> str:
 
 Members = Mapping[str, Any]
 _STATE = "theory_state.json"
-_STATS = "seed_skill_stats.json"
 _FILE_NAMES = (Path(RECORDS).name, Path(GRAPH).name, SKILL, _STATE)
 _FRONT_CHARACTERS = 20_000
 _NO_DATE = "1970-01-01T00:00:00Z"
@@ -384,7 +399,7 @@ def tier_files(path: Path) -> list[Path]:
         if is_note or path.name in _FILE_NAMES:
             return [path]
         return []
-    files = [path / name for name in (RECORDS, GRAPH, f"skills/{_STATS}")]
+    files = [path / name for name in (RECORDS, GRAPH, STATISTICS)]
     others = list[Path]()
     others += path.glob("memories/*/*.md")
     others += path.glob(f"skills/*/{SKILL}")
@@ -458,7 +473,7 @@ class _Reading:
         """Yield what a file becomes, with its places."""
         self.n_known = 0
         self.n_learnt = 0
-        if file.name == _STATS:
+        if file.name == Path(STATISTICS).name:
             self.stats = _object_in(file)
         elif file.name == Path(RECORDS).name:
             records = _object_in(file).items()
