@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import NOW, Meanings
+from tests.conftest import NOW, Meanings, Run
 from theorex_lab import FixedClock, InvalidInput, Lab
+from theorex_lab.designs.dreams.sqlite_export import export_sqlite
 from theorex_lab.designs.dreams.training import (
     TrainingFilter,
     prepare_training_files,
@@ -96,3 +97,18 @@ def test_other_names_are_refused_and_other_lines_are_named(
     file.write_text(f'{json.dumps(chat)}\n{{"messages": []}}\nno JSON\n')
     stats = prepare_training_files(file, tmp_path)
     assert (stats["chats"], stats["train"], len(stats["problems"])) == (1, 1, 2)
+
+
+def test_actions_in_plain_words_of_a_file_are_taken_on_request(
+    lab: Lab, tmp_path: Path, run: Run
+) -> None:
+    words = [f"Read chapter {number}" for number in range(3)]
+    done = [{"reasoning": "why", "action": word} for word in words]
+    lab.dreams.capture("learn it", [*done, {"action": "without a reason"}])
+    export_sqlite(lab.home, tmp_path / "memory.db")
+    output = tmp_path / "chats.jsonl"
+    arguments = ["dreams", "export-training-data", "--db", str(tmp_path / "memory.db")]
+    arguments += ["--output", str(output), "--outcome", ""]
+    for options, expected in ([], []), (["--all-actions"], words):
+        assert run(*arguments, *options).code == 0
+        assert answers(output) == expected

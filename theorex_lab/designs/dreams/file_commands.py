@@ -115,15 +115,25 @@ def dream_import(file: Path, agent: str | None, trusted: bool) -> None:
     type=click.IntRange(1),
     default=3,
     metavar="N",
-    help="Only trajectories with so many calls of tools.",
+    help="Only trajectories with so many actions that are taken.",
+)
+@click.option(
+    "--all-actions",
+    is_flag=True,
+    help="Take every action that has reasoning, not calls of tools alone.",
 )
 def dream_export_training_data(
-    db: Path | None, output: Path, outcome: str, source: str, min_actions: int
+    db: Path | None,
+    output: Path,
+    outcome: str,
+    source: str,
+    min_actions: int,
+    all_actions: bool,
 ) -> None:
     """Each call of a tool that has reasoning becomes a chat, one a line.
 
     The goal is the system's word, the reasoning the user's, the call the answer.
-    Secrets are masked.
+    Secrets are masked. With --all-actions, actions in plain words are taken too.
 
     Next: `prepare-sft-dataset` splits the file for training.
 
@@ -132,7 +142,10 @@ def dream_export_training_data(
     from theorex_lab.designs.dreams.training import TrainingFilter
 
     chosen = TrainingFilter(
-        outcome=outcome, source=source, min_actions=min_actions, calls_only=True
+        outcome=outcome,
+        source=source,
+        min_actions=min_actions,
+        calls_only=not all_actions,
     )
     n_chats = _write_chats(db, output, chosen)
     emit({"file": str(output), "chats": n_chats}, f"{n_chats} chats in {output}")
