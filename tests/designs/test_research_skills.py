@@ -449,6 +449,14 @@ def test_a_captured_session_is_about_its_project(lab):
     assert lab.research.load_for_injection("other-mill") == ""
 
 
+def test_the_setting_comes_before_the_project_of_a_captured_session(lab):
+    settings = lab.settings.replaced(designs={"research": {"domain": "milling"}})
+    lab.home.settings = lab.settings = settings
+    captured_in(lab, "grain-mill", "s1", RED, EDIT, GREEN)
+    lab.research.post_run("s1")
+    assert [one.domain for one in lab.research.insights()] == ["milling"]
+
+
 def test_a_problem_that_older_sessions_left_in_general_is_solved_in_the_project(lab):
     used(lab, "s1", EDIT, RED)
     lab.research.post_run("s1", domain="general")
