@@ -623,3 +623,38 @@ def test_the_commands(tmp_path):
     assert theorex(home, "export", str(tmp_path / "out"))[0] == 1
     assert theorex(home, "import", str(tmp_path / "out"))[1]["skipped"] >= 4
     assert theorex(home, "import", str(tmp_path / "nowhere"))[0] == 1
+
+
+_TAKER = """
+import sys
+from pathlib import Path
+from theorex_lab import Lab
+from theorex_lab.designs.research import files
+with Lab(sys.argv[1]) as lab:
+    reports = files.import_tiers(lab.home, None, Path(sys.argv[2]), trusted=True)
+    lab.research.add_insight("pitfalls", "", f"Only process {sys.argv[3]} says this.")
+sys.exit(sum(report.imported + report.skipped == 0 for report in reports))
+"""
+
+
+def test_two_processes_take_in_the_same_folder_and_keep_it_once(tmp_path):
+    folder = published(tmp_path / "eureka")
+    home = str(tmp_path / "home")
+    running = [
+        subprocess.Popen([sys.executable, "-c", _TAKER, home, str(folder), number])
+        for number in ("one", "two")
+    ]
+    assert [process.wait(120) for process in running] == [0, 0]
+    with Lab(home) as lab:
+        contents = [one.content for one in lab.research.insights()]
+        assert sorted(contents) == [
+            "It costs a logarithm.",
+            "Only process one says this.",
+            "Only process two says this.",
+            "m: too slow",
+        ]
+        (skill,) = lab.research.skills()
+        assert (skill.name, skill.usage_count) == ("nets", 4)
+        assert len(list(lab.journal.tail(0, kinds=["record"]))) == 1
+        assert len(lab.research.find_related_theorems("A")) == 1
+        assert lab.verify().ok

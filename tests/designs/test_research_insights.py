@@ -116,6 +116,24 @@ def test_the_domain_comes_with_the_session(lab):
     )
 
 
+def test_the_setting_names_the_domain_of_what_names_none(lab):
+    configure(lab, domain="Random nets")
+    lab.research.begin_session("s1", "Optimal transport")
+    cases = {
+        "A map is a gradient.": {"session_id": "s1"},
+        "A net covers a ball.": {"session_id": "s2"},
+        "A tail decays fast.": {"domain": "tails", "session_id": "s2"},
+    }
+    for content, about in cases.items():
+        lab.research.add_insight("domain_knowledge", "", content, **about)
+    domains = [one.domain for one in lab.research.insights()]
+    assert domains == ["Optimal transport", "Random nets", "tails"]
+    assert "A net covers" in lab.research.load_for_injection("random nets")
+    configure(lab, domain="a\nb")
+    with pytest.raises(InvalidInput, match="allowed is one line"):
+        lab.research.add_insight("domain_knowledge", "", "A ball is convex.")
+
+
 def test_what_says_much_of_the_same_is_linked_and_given_once(lab):
     first = lab.research.add_insight(
         "pitfalls",

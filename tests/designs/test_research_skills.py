@@ -282,6 +282,39 @@ def test_a_session_that_hooks_captured_teaches_a_cause(lab):
     }
 
 
+def test_prose_repairs_no_check(lab):
+    notes = ("Edit", "", "", ["docs/Notes.MD"])
+    used(lab, "s1", RED, notes, GREEN)
+    lab.research.post_run("s1")
+    assert lab.research.insights() == []
+    used(lab, "s2", RED, notes, EDIT, GREEN)
+    lab.research.post_run("s2")
+    (repair,) = lab.research.insights()
+    assert repair.content.endswith("it passed after edits to sync.go.")
+
+
+def test_a_file_of_requirements_repairs_a_check(lab):
+    used(lab, "s1", RED, ("Edit", "", "", ["requirements.txt"]), GREEN)
+    lab.research.post_run("s1")
+    (repair,) = lab.research.insights()
+    assert repair.content.endswith("it passed after edits to requirements.txt.")
+
+
+def test_a_cause_is_told_once_though_a_sentence_begins_with_it(lab):
+    used(
+        lab,
+        "s1",
+        RED,
+        EDIT,
+        GREEN,
+        message="It passes, so the hang was caused by the `Sync` lock being held twice."
+        " The hang was caused by the `Sync` lock being held twice.",
+    )
+    lab.research.post_run("s1")
+    contents = [one.content for one in lab.research.insights()]
+    assert len([text for text in contents if "held twice" in text]) == 1
+
+
 def test_what_is_open_is_so_until_it_passes(lab):
     used(lab, "s1", EDIT, RED)
     lab.research.post_run("s1")
@@ -414,6 +447,14 @@ def test_a_captured_session_is_about_its_project(lab):
     assert "go test" in block
     assert block.startswith("<memories>\n")
     assert lab.research.load_for_injection("other-mill") == ""
+
+
+def test_the_setting_comes_before_the_project_of_a_captured_session(lab):
+    settings = lab.settings.replaced(designs={"research": {"domain": "milling"}})
+    lab.home.settings = lab.settings = settings
+    captured_in(lab, "grain-mill", "s1", RED, EDIT, GREEN)
+    lab.research.post_run("s1")
+    assert [one.domain for one in lab.research.insights()] == ["milling"]
 
 
 def test_a_problem_that_older_sessions_left_in_general_is_solved_in_the_project(lab):

@@ -24,7 +24,10 @@ _TAGS = click.option("--tag", "tags", multiple=True, help="A tag; may be repeate
 _DOMAIN = click.option(
     "--domain",
     default="",
-    help="The field it belongs to; default: that of the session, else its project, else general.",
+    help=(
+        "The field it belongs to; default: that of the session, else the setting"
+        " domain, else general. A captured session's is its project before general."
+    ),
 )
 _OF_DOMAIN = click.option(
     "--domain", default=None, help="Only this domain; default: all domains."

@@ -102,6 +102,8 @@ _EVIDENCE = 5
 _MOST_DRAFTS = 5
 _MOST_CALLS = 10
 _MOST_FILES = 3
+# Not .txt: a file of requirements repairs a check.
+_PROSE = (".md", ".mdc", ".mdx", ".rst")
 _TITLE = 80
 _HOUR = 3_600_000_000
 _MOST_LISTED = 1_000
@@ -395,8 +397,10 @@ def _read_of_events(events: Sequence[Event]) -> SessionReading:
     repairs, failing = _checks(events)
     drafts = list(_rules(events))
     drafts += repairs
-    contents = " ".join(draft.content for draft in drafts)
-    drafts += [draft for draft in _findings(events) if draft.content not in contents]
+    contents = " ".join(draft.content for draft in drafts).casefold()
+    for finding in _findings(events):
+        if finding.content.casefold() not in contents:
+            drafts.append(finding)
     last_failing = list(failing.items())[-1:]
     for family, event in last_failing:
         error = error_of(event.body.get("response", ""))
@@ -490,9 +494,10 @@ def _repair(
 
 
 def _edited(event: Event) -> list[str]:
-    """Return the paths that a call edited."""
+    """Return the paths that a call edited, without prose, which repairs no check."""
     paths = event.body.get("paths") or {}
-    return list(paths.get("edited") or ())
+    edited = paths.get("edited") or ()
+    return [path for path in edited if not path.lower().endswith(_PROSE)]
 
 
 def _name_of(path: str) -> str:

@@ -21,6 +21,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent, check_session
 from theorex_lab.designs.research import GENERAL
 from theorex_lab.designs.research.items import checked_domain, record_id_of
+from theorex_lab.designs.research.settings import research_settings
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import View
@@ -177,7 +178,9 @@ def domain_of(home: Home, session_id: str) -> str:
 def chosen_domain(
     home: Home, domain: str, session_id: str, *, project: str = ""
 ) -> str:
-    """Return a domain, else that of the session, else its project, else `general`.
+    """Return a domain, else the session's, the setting's, the project, or `general`.
+
+    The setting is `domain`. Each counts where those before it are ''.
 
     Args:
         home: Where it is noted what sessions are about.
@@ -186,10 +189,12 @@ def chosen_domain(
         project: The project that the session worked on; '' where nobody knows it.
 
     Raises:
-        InvalidInput: The domain is outside the rules.
+        InvalidInput: The domain, or that of the setting, is outside the rules.
     """
-    of_session = domain_of(home, session_id)
-    return checked_domain(domain) or of_session or project or GENERAL
+    named_domain = checked_domain(domain) or domain_of(home, session_id)
+    if named_domain:
+        return named_domain
+    return checked_domain(research_settings(home).domain) or project or GENERAL
 
 
 def log_event(

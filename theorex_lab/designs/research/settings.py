@@ -10,6 +10,10 @@ from theorex_lab.memory.contract import Home
 class ResearchSettings(SettingsRecord):
     """Hold the settings of the design of research tiers."""
 
+    domain: str = setting(
+        "",
+        "the domain of what names none; '' for the project of a captured session",
+    )
     inject_k: int = setting(4, "insights that a session is given", ge=0, le=100)
     rank_by: str = setting(
         "search",
