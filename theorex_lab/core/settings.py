@@ -475,6 +475,7 @@ class ModelSettings(SettingsRecord):
     tier: ModelTier = setting(kind=str, choices=get_args(ModelTier))
 
     # Base of an OpenAI-compatible endpoint; a host named here may be another machine.
+    # local:PATH is a GGUF file, which is asked in this process.
     # None: the model can be advised, not called.
     url: str | None = setting(None, kind=str)
 

@@ -395,8 +395,9 @@ def client_for(name: str, settings: Settings) -> ModelClient:
     A host named in config.json may be remote.
 
     Raises:
-        ModelUnavailable: Where the model has no url or its key is not set or unusable.
-        ConfigError: For an unknown model.
+        ModelUnavailable: Where the model has no url, its key is not set or unusable, or
+            it is a local one and the extra `local-model` is not installed.
+        ConfigError: For an unknown model, or a file that is no model.
 
     >>> published = Settings(preset="paper")
     >>> client_for("claude-sonnet", published)  # doctest: +ELLIPSIS
@@ -412,6 +413,23 @@ def client_for(name: str, settings: Settings) -> ModelClient:
         raise ModelUnavailable(
             f"{name} has no url; set models.{name}.url in config.json to call it"
         )
+    from theorex_lab.dispatch.local_model import (
+        LOCAL_ADDRESS,
+        LocalModelTransport,
+        is_local,
+        local_path,
+    )
+
+    if is_local(model.url):
+        client = ModelClient(
+            LOCAL_ADDRESS,
+            name,
+            timeout_seconds=settings.model_timeout_seconds,
+            max_response_bytes=settings.max_response_bytes,
+            transport=LocalModelTransport(local_path(model.url)),
+        )
+        client.base_url = model.url
+        return client
     return ModelClient(
         model.url,
         name,

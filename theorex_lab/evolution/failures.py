@@ -230,15 +230,19 @@ def _why_none(settings: Settings) -> str:
 def is_reached(name: str, settings: Settings) -> bool:
     """Return whether a model has an address that accepts a connection.
 
-    A model whose address may not be called is not reached.
+    A model whose address may not be called is not reached. One in a file is, where the
+    library that runs it is installed.
     """
     import socket
     from urllib.parse import urlsplit
 
     from theorex_lab.dispatch.llm import client_for
+    from theorex_lab.dispatch.local_model import is_local
 
     try:
         with client_for(name, settings) as client:
+            if is_local(client.base_url):
+                return True
             address = urlsplit(client.url)
         default_port = 443 if address.scheme == "https" else 80
         port = address.port or default_port

@@ -25,6 +25,7 @@ from theorex_lab.evolution.lease import Lease, LeaseHolder, leased
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.event import new_event
 from theorex_lab.memory.contract import Home
+from theorex_lab.memory.embedded import EmbeddedTexts
 from theorex_lab.memory.retrieve import Searcher
 
 T = TypeVar("T")
@@ -249,7 +250,19 @@ def _embed(home: Home) -> str:
     try:
         return vectors.no_vectors or f"{vectors.embed_pending()} embedded"
     except ModelUnavailable as error:
-        return f"{vectors.coverage()['queued']} wait on: {error}"
+        return f"{_waiting(vectors)} wait: {error}; start it, or unset lmStudioUrl"
+
+
+def _waiting(vectors: EmbeddedTexts) -> str:
+    """Return what waits for its vector, in words.
+
+    How many texts these are is not known before an endpoint answered once, since it
+    says what a vector is.
+    """
+    try:
+        return str(vectors.coverage()["queued"])
+    except ModelUnavailable:
+        return "all"
 
 
 def _save_briefings(home: Home) -> str:
