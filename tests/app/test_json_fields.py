@@ -231,6 +231,7 @@ CASES = [
     Case("dreams isa-parse", "program.isa"),
     Case("dreams isa-run", "program.isa"),
     Case("dreams demo", "stripe"),
+    Case("dreams hypotheses"),
     # causal
     Case("causal snapshot", "--signals log_error"),
     Case("causal hypothesis", "--signals log_error --gene retry"),

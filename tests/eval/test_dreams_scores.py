@@ -24,13 +24,13 @@ from test_browser import (
 )
 
 from theorex_lab import InvalidInput, new_event
+from theorex_lab.designs.dreams.demos.hypotheses import made_up_traces
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.metrics.compare import compare
 from theorex_lab.eval.metrics.strategies import (
     beside_peers,
     commands_of,
-    made_up,
     score_actions,
     score_coding,
     score_constraints,
@@ -185,7 +185,8 @@ def test_the_command_tells_the_scores_of_a_log(run: Run) -> None:
 
 def test_sliders_change_what_is_merged_and_where_it_drifts() -> None:
     traces = {
-        name: made_up()[name] for name in ("jwt", "bread", "review", "review again")
+        name: made_up_traces()[name]
+        for name in ("jwt", "bread", "review", "review again")
     }
     _, merge, drift, status, picture = dream_explorer(
         {"four": traces}, CONTEXTS

@@ -872,6 +872,11 @@ def _dreams() -> CommandGroupEntry:
                 lambda: dream_demo_commands.dream_demo,
                 "Show an agent without and with what it dreamt.",
             ),
+            CommandEntry(
+                "hypotheses",
+                lambda: dream_demo_commands.dream_hypotheses,
+                "Rerun the document's tests of its claims.",
+            ),
         ),
         _DREAMS_WORDS,
     )

@@ -39,3 +39,21 @@ def dream_demo(name: str, model: str) -> None:
     settings = load_settings(home / CONFIG_FILE)
     report = run_demo(name, model=model, settings=settings)
     emit(report.to_dict(), str(report))
+
+
+@command("hypotheses")
+def dream_hypotheses() -> None:
+    """Rerun the document's validation on this machine, each test in a home of its own.
+
+    No model is asked: rules dream, and the embedder is the one of your config.json. Each
+    claim stands beside the figures of the document. Your memory is not touched.
+
+    JSON: {embedder, results: [{test, claim, here, document, holds}]}
+    """
+    from theorex_lab.core.settings import load_settings
+    from theorex_lab.designs.dreams.demos.hypotheses import run_hypotheses
+    from theorex_lab.memory.contract import CONFIG_FILE
+
+    home = Path(named_home()).expanduser()
+    report = run_hypotheses(load_settings(home / CONFIG_FILE))
+    emit(report.to_dict(), str(report))

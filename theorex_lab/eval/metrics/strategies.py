@@ -19,7 +19,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -708,13 +707,3 @@ def _reach(
         interval = bootstrap_mean(values[rows_counted], seed, groups)
         figures.update(interval.named(name))
     return figures
-
-
-def made_up() -> dict[str, Any]:
-    """Return traces of an agent's work in twelve fields, by name.
-
-    They are made up after those of Evolving Memory.
-    """
-    file = Path(__file__).with_name("dream_traces.json")
-    traces = json.loads(file.read_text(encoding="utf-8"))
-    return dict(traces)
