@@ -30,7 +30,7 @@ from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.store.lab import Lab
 
 # A question has half of a text's words that tell something, and so many at most.
-QUERY_WORDS = 4
+QUERY_WORDS = 2
 # A text of fewer such words is not asked for.
 _FEWEST_WORDS = 3
 _SHOWN_PROBLEMS = 3
@@ -169,7 +169,7 @@ def _query(text: str) -> str:
     ''
     >>> text = "The staging database moved from Dublin to Frankfurt in October"
     >>> len(_query(text).split()), _query(text) == _query(text)
-    (4, True)
+    (2, True)
     """
     words = informative(text)
     if len(words) < _FEWEST_WORDS:
