@@ -17,7 +17,7 @@ from theorex_lab.dispatch import local_model
 from theorex_lab.dispatch.llm import client_for
 from theorex_lab.evolution.failures import is_reached
 
-# The path of a model of one's own, such as SmolLM2; without it the wire alone is tested.
+# The path of a model of one's own, such as SmolLM2. Without it the wire alone is tested.
 MODEL_VARIABLE = "THEOREX_GGUF"
 
 
@@ -132,12 +132,11 @@ def test_without_the_library_the_extra_is_named(
     assert not is_reached("small", settings)
 
 
-@pytest.mark.skipif(
-    not os.environ.get(MODEL_VARIABLE), reason=f"{MODEL_VARIABLE} names no model's file"
-)
-def test_a_real_model_answers() -> None:
-    settings = local_settings(Path(os.environ[MODEL_VARIABLE]))
-    with client_for("small", settings) as client:
-        completion = client.complete("Say hello.", max_tokens=8)
-    assert completion.text
-    assert completion.completion_tokens
+if MODEL_VARIABLE in os.environ:
+
+    def test_a_real_model_answers() -> None:
+        settings = local_settings(Path(os.environ[MODEL_VARIABLE]))
+        with client_for("small", settings) as client:
+            completion = client.complete("Say hello.", max_tokens=8)
+        assert completion.text
+        assert completion.completion_tokens
