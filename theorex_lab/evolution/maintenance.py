@@ -10,6 +10,7 @@ cut off is completed by running it again.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from theorex_lab.core.errors import ModelUnavailable, TheorexError
 from theorex_lab.core.ids import SCANNER, check_agent
+from theorex_lab.core.progress import bar
 from theorex_lab.evolution.acceptance import AcceptanceResult, gate
 from theorex_lab.evolution.briefing import refresh
 from theorex_lab.evolution.card_rewriting import rewrite_cards
@@ -113,6 +115,7 @@ def run_maintenance(
     review: ReviewFailures,
     agent: str | None = None,
     asks_models: bool = False,
+    progress: bool | None = None,
 ) -> MaintenanceReport:
     """Run the steps for every agent, or for one.
 
@@ -126,6 +129,8 @@ def run_maintenance(
         agent: The agent, None for all.
         asks_models: Whether a model may judge outcomes and word cards, see
             `evolution.cases.judge_pending` and `evolution.card_rewriting`.
+        progress: Whether there is a bar that names the step; None: in a terminal or
+            notebook.
 
     Raises:
         InvalidInput: For an agent outside the rule.
@@ -138,7 +143,7 @@ def run_maintenance(
     with leased(home, "nightly") as lease:
         if not lease.held:
             return MaintenanceReport(False, [], lease.holder)
-        return maintenance.run(lease)
+        return maintenance.run(lease, progress)
 
 
 class _Maintenance:
@@ -154,12 +159,18 @@ class _Maintenance:
         self.fixes = 0
         self.gated = list[AcceptanceResult]()
 
-    def run(self, lease: Lease) -> MaintenanceReport:
+    def run(self, lease: Lease, progress: bool | None = None) -> MaintenanceReport:
         """Run every step, and append the report unless nothing has happened."""
-        results = [
-            run_step(self.home, lease, name, step)
-            for name, step in self._steps().items()
-        ]
+        steps = self._steps()
+        results = []
+        progress_bar = bar(
+            len(steps), unit="steps", what="maintenance", progress=progress
+        )
+        with closing(progress_bar):
+            for name, step in steps.items():
+                progress_bar.set_postfix_str(name)
+                results.append(run_step(self.home, lease, name, step))
+                progress_bar.update(1)
         report = MaintenanceReport(True, results)
         if report.ok and self._last_kind() == "nightly":
             return report  # nothing has happened since the last run

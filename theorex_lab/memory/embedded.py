@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from functools import cached_property
 from typing import cast
 
 import numpy as np
 
 from theorex_lab.core.errors import ModelUnavailable, TheorexError
+from theorex_lab.core.progress import bar
 from theorex_lab.journal.columns import Table
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import Home
@@ -219,18 +221,28 @@ class EmbeddedTexts:
         n_pending = self.coverage()["queued"]
         if limit is not None:
             n_pending = min(n_pending, limit)
-        while n_done < n_pending and time.monotonic() < end:
-            n_batch = min(n_pending - n_done, _EMBEDDED_AT_ONCE)
-            with self.home.views.reading(self.home.item_view) as index:
-                self.follow(index)
-                documents = self._queued[::-1][:n_batch]
-                texts = document_texts(self.home, index, documents)
-                table = index.documents
-            if not texts:
-                break
-            self._keep(documents, texts, self._checked(texts), table)
-            n_done += len(documents)
+        progress_bar = bar(n_pending, unit="texts", what="vectors", progress=None)
+        with closing(progress_bar):
+            while n_done < n_pending and time.monotonic() < end:
+                n_batch = min(n_pending - n_done, _EMBEDDED_AT_ONCE)
+                n_embedded = self._embed_batch(n_batch)
+                if not n_embedded:
+                    break
+                n_done += n_embedded
+                progress_bar.update(n_embedded)
         return n_done
+
+    def _embed_batch(self, n_texts: int) -> int:
+        """Compute the vectors of the newest texts that wait; return how many."""
+        with self.home.views.reading(self.home.item_view) as index:
+            self.follow(index)
+            documents = self._queued[::-1][:n_texts]
+            texts = document_texts(self.home, index, documents)
+            table = index.documents
+        if not texts:
+            return 0
+        self._keep(documents, texts, self._checked(texts), table)
+        return len(documents)
 
     def embed_some(self, seconds: float) -> str:
         """Embed what is pending where time is free.

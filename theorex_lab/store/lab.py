@@ -865,6 +865,7 @@ class Lab:
         agent: str | None = None,
         reviewer: str | Reviewer = "auto",
         designs: Collection[str] = (),
+        progress: bool | None = None,
     ) -> MaintenanceReport:
         """Run the steps of maintenance for an agent, or for all.
 
@@ -875,6 +876,7 @@ class Lab:
             agent: The agent, None for all.
             reviewer: The reviewer of failures, or its kind: auto, heuristic or model.
             designs: Names of designs whose steps run beside those of the active ones.
+            progress: Whether a bar is shown; None: in a terminal or notebook.
 
         Returns:
             How each step ended.
@@ -894,6 +896,7 @@ class Lab:
                 review=review,
                 agent=agent,
                 asks_models=reviewer in ("auto", "model"),
+                progress=progress,
             )
         finally:
             # A policy that was accepted stands in the settings of that home.

@@ -437,7 +437,12 @@ def end_session(
 
 
 def maintain(
-    home: Home, *, review: ReviewFailures, agent: str | None, asks_models: bool
+    home: Home,
+    *,
+    review: ReviewFailures,
+    agent: str | None,
+    asks_models: bool,
+    progress: bool | None = None,
 ) -> MaintenanceReport:
     """Run the steps of maintenance: what is learned from all sessions together.
 
@@ -457,6 +462,7 @@ def maintain(
         review: Reviews the failures.
         agent: The agent, None for all.
         asks_models: Whether a model may judge outcomes.
+        progress: Whether a bar is shown; None: in a terminal or notebook.
 
     Returns:
         How each step ended.
@@ -468,7 +474,13 @@ def maintain(
     """
     from theorex_lab.evolution.maintenance import run_maintenance
 
-    return run_maintenance(home, review=review, agent=agent, asks_models=asks_models)
+    return run_maintenance(
+        home,
+        review=review,
+        agent=agent,
+        asks_models=asks_models,
+        progress=progress,
+    )
 
 
 def note_served(
