@@ -5,6 +5,8 @@ The form is training and test queries, models, and costs.
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +17,18 @@ from numpy.typing import NDArray
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets import recorded_runs
 from theorex_lab.eval.datasets.dataset_table import PUBLISHED
+from theorex_lab.eval.datasets.sources import packaged, read_header
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-ROUTING_SETS = ("llmrouter", "routellm", "routellm_mmlu", "routellm_gsm8k")
+SIMULATED_CALLS = "simulated_calls"
+ROUTING_SETS = (
+    "llmrouter",
+    "routellm",
+    "routellm_mmlu",
+    "routellm_gsm8k",
+    SIMULATED_CALLS,
+)
 TEST_SHARE = 0.5
 
 
@@ -122,8 +132,9 @@ def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
     """Return a set by its name, one of ROUTING_SETS.
 
     Args:
-        name: The set; `routellm` is both of its benchmarks.
-        seed: Splits routellm in halves.
+        name: The set; `routellm` is both of its benchmarks, and `simulated_calls`
+            comes with the package.
+        seed: Splits routellm and the simulation in halves.
 
     Returns:
         The queries of training and test, with the scores (0 to 1) and costs of every
@@ -137,6 +148,8 @@ def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
         raise InvalidInput(
             f"got the set {name!r}; allowed are {', '.join(ROUTING_SETS)}"
         )
+    if name == SIMULATED_CALLS:
+        return _simulated_calls(seed)
     return _llmrouter(name) if name == "llmrouter" else _routellm(name, seed)
 
 
@@ -199,6 +212,38 @@ def _routellm(name: str, seed: int) -> RoutingSet:
     return RoutingSet(
         name, ("weak", "strong"), costs, unit, costs, train, test, published, licence
     )
+
+
+def _simulated_calls(seed: int) -> RoutingSet:
+    """Return the packaged simulation: made-up models, each with its strengths."""
+    path = packaged(f"{SIMULATED_CALLS}.jsonl.gz")
+    header = read_header(path, of="calls of models")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file][1:]
+    models = tuple(header["models"])
+    # Millionths of a dollar for a thousand tokens are thousandths for a million.
+    costs = np.array([header["models"][model] / 1_000 for model in models])
+    scores = np.array([_successes(row, models) for row in rows])
+    queries = Queries([row["text"] for row in rows], [row["type"] for row in rows])
+    training = TrainingScores(queries, scores.astype(np.float64))
+    order = np.random.default_rng(seed).permutation(len(rows))
+    cut = round(len(rows) * TEST_SHARE)
+    return RoutingSet(
+        SIMULATED_CALLS,
+        models,
+        costs,
+        "USD per million tokens (made up)",
+        costs.argsort().argsort().astype(np.float64),
+        training.take(order[cut:]),
+        training.take(order[:cut]),
+        {},
+        "MIT, as the project",
+    )
+
+
+def _successes(row: Mapping[str, Any], models: Sequence[str]) -> list[int]:
+    """Return whether each model answered a query, 1 or 0."""
+    return [row["answers"][model][0] for model in models]
 
 
 def _training(
