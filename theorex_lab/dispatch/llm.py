@@ -414,19 +414,20 @@ def client_for(name: str, settings: Settings) -> ModelClient:
             f"{name} has no url; set models.{name}.url in config.json to call it"
         )
     from theorex_lab.dispatch.local_model import (
-        LOCAL_ADDRESS,
         LocalModelTransport,
         is_local,
+        local_address,
         local_path,
     )
 
     if is_local(model.url):
+        path = local_path(model.url)
         client = ModelClient(
-            LOCAL_ADDRESS,
+            local_address(path),
             name,
             timeout_seconds=settings.model_timeout_seconds,
             max_response_bytes=settings.max_response_bytes,
-            transport=LocalModelTransport(local_path(model.url)),
+            transport=LocalModelTransport(path),
         )
         client.base_url = model.url
         return client

@@ -390,8 +390,8 @@ def import_(
 
     An Engram folder (life, memory, ops, MEMORY.md, SOUL.md) is read too, unless
     facts.jsonl is in it, which holds more. What cannot be read is reported, and
-    `export` writes it back as it stood. Domains come in with --trusted alone. So are
-    the files of EurekaClaw, Evolving Memory's database and a GEP memory graph.
+    `export` writes it back as it stood. Domains come in with --trusted alone.
+    EurekaClaw's folders, Evolving Memory's database and a GEP memory graph are read too.
 
     The exit code is 1 where nothing could be read, and with --strict where anything
     could not.

@@ -243,7 +243,7 @@ def _links(dreams: Dreams) -> list[HypothesisResult]:
     n_links = report.cross_edges_created
     here = f"{n_links} links"
     if not n_links:
-        here += "; that one leads to the other is no rule's to see: it needs a model"
+        here += "; rules cannot see that one leads to the other: this needs a model"
     return [
         HypothesisResult(
             "4 links",
