@@ -18,6 +18,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -37,6 +38,7 @@ _RENAME_CANDIDATES = (
 )
 _RENAMES = ("-M50%", f"-l{_RENAME_CANDIDATES}")
 _EXACT_RENAMES = ("-M100%", f"-l{_RENAME_CANDIDATES}")
+_AUTHOR_BYTES = 8  # of the number that stands for an author
 _NO_PROTOCOL = "none"
 _NO_INDEX = "no-such-index"
 
@@ -74,6 +76,22 @@ class NoRepository(InvalidInput):
 
 class NoCommit(InvalidInput):
     """A git repository has no commit yet."""
+
+
+class OpenBranch(NamedTuple):
+    """A branch with commits that HEAD has not.
+
+    Attributes:
+        name: Its name, with that of its remote.
+        at: When its last commit was made (µs UTC).
+        n_ahead: How many commits it has that HEAD has not.
+        n_behind: How many commits HEAD has that it has not.
+    """
+
+    name: str
+    at: int
+    n_ahead: int
+    n_behind: int
 
 
 @dataclass(frozen=True)
@@ -178,6 +196,37 @@ class GitRepository:
             if len(lines) < most or n_own >= limit:
                 return commits
             most = 2 * most + 1
+
+    def open_branches(self, most: int) -> list[OpenBranch]:
+        """Return the branches that have commits which HEAD has not, newest first.
+
+        A branch here that a remote has under the same name, with the same commit, is
+        told once. Whether its commits came in under other ids, as a squash brings
+        them, cannot be told.
+
+        Args:
+            most: How many branches are looked at, the newest.
+
+        Raises:
+            InvalidInput: Git cannot read the repository, or it has no commit.
+        """
+        head = self._head()
+        fields = "%(objectname) %(committerdate:unix) %(symref) %(refname:short)"
+        options = [f"--format={fields}", "--sort=-committerdate", f"--count={most}"]
+        listing = self.run("for-each-ref", *options, "refs/heads", "refs/remotes")
+        branches: dict[str, OpenBranch] = {}
+        for line in listing.decode("utf-8", "surrogateescape").splitlines():
+            commit, time, symbolic, name = line.split(" ", 3)
+            if symbolic or commit == head or commit in branches:
+                continue
+            counts = self.run(
+                "rev-list", "--left-right", "--count", f"{head}...{commit}"
+            )
+            n_behind, n_ahead = (int(count) for count in counts.split())
+            if n_ahead and time.isdecimal():
+                at = int(time) * MICROSECONDS_PER_SECOND
+                branches[commit] = OpenBranch(name, at, n_ahead, n_behind)
+        return list(branches.values())
 
     def _head(self) -> str:
         """Return the id of the commit at HEAD.
@@ -406,6 +455,8 @@ class StoredCommit:
     Attributes:
         parents: Those that are in the repository.
         is_cut: It has parents that are not, in a shallow clone.
+        author: A number for whoever wrote it, the same in each of their commits; it
+            tells neither name nor address. '' where that is not told.
         changes: What differs, by parent; a commit without parents has one such list.
     """
 
@@ -416,6 +467,7 @@ class StoredCommit:
     is_cut: bool
     time: int | None
     subject: str
+    author: str = ""
     changes: list[list[Change]] = field(default_factory=list)
 
 
@@ -457,7 +509,20 @@ def _parse_commit(
         is_cut=len(own_parents) != len(parents),
         time=_time(fields.get(b"committer", [b""])[0]),
         subject=_subject(message, encoding),
+        author=_author_number(fields.get(b"author", [b""])[0]),
     )
+
+
+def _author_number(author: bytes) -> str:
+    """Return a number for the address in an author line, the same for each spelling.
+
+    >>> _author_number(b"Ada <ada@x.org> 1 +0000") == _author_number(b"A <ADA@x.org>")
+    True
+    """
+    address = author.rpartition(b">")[0].rpartition(b"<")[2].strip().lower()
+    if not address:
+        return ""
+    return blake2b(address, digest_size=_AUTHOR_BYTES).hexdigest()
 
 
 def _time(committer: bytes) -> int | None:
