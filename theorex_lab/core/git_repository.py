@@ -78,22 +78,6 @@ class NoCommit(InvalidInput):
     """A git repository has no commit yet."""
 
 
-class OpenBranch(NamedTuple):
-    """A branch with commits that HEAD has not.
-
-    Attributes:
-        name: Its name, with that of its remote.
-        at: When its last commit was made (µs UTC).
-        n_ahead: How many commits it has that HEAD has not.
-        n_behind: How many commits HEAD has that it has not.
-    """
-
-    name: str
-    at: int
-    n_ahead: int
-    n_behind: int
-
-
 @dataclass(frozen=True)
 class GitRepository:
     """A repository, and the one way in which git is run on it.
@@ -185,7 +169,7 @@ class GitRepository:
         Args:
             limit: At least so many that are no merges are read; None for all.
         """
-        start = self._head()
+        start = self.head()
         if limit is None:
             return self._commits_of(self._listed(start, []))
         most = limit
@@ -197,38 +181,7 @@ class GitRepository:
                 return commits
             most = 2 * most + 1
 
-    def open_branches(self, most: int) -> list[OpenBranch]:
-        """Return the branches that have commits which HEAD has not, newest first.
-
-        A branch here that a remote has under the same name, with the same commit, is
-        told once. Whether its commits came in under other ids, as a squash brings
-        them, cannot be told.
-
-        Args:
-            most: How many branches are looked at, the newest.
-
-        Raises:
-            InvalidInput: Git cannot read the repository, or it has no commit.
-        """
-        head = self._head()
-        fields = "%(objectname) %(committerdate:unix) %(symref) %(refname:short)"
-        options = [f"--format={fields}", "--sort=-committerdate", f"--count={most}"]
-        listing = self.run("for-each-ref", *options, "refs/heads", "refs/remotes")
-        branches: dict[str, OpenBranch] = {}
-        for line in listing.decode("utf-8", "surrogateescape").splitlines():
-            commit, time, symbolic, name = line.split(" ", 3)
-            if symbolic or commit == head or commit in branches:
-                continue
-            counts = self.run(
-                "rev-list", "--left-right", "--count", f"{head}...{commit}"
-            )
-            n_behind, n_ahead = (int(count) for count in counts.split())
-            if n_ahead and time.isdecimal():
-                at = int(time) * MICROSECONDS_PER_SECOND
-                branches[commit] = OpenBranch(name, at, n_ahead, n_behind)
-        return list(branches.values())
-
-    def _head(self) -> str:
+    def head(self) -> str:
         """Return the id of the commit at HEAD.
 
         Raises:
@@ -519,10 +472,13 @@ def _author_number(author: bytes) -> str:
     >>> _author_number(b"Ada <ada@x.org> 1 +0000") == _author_number(b"A <ADA@x.org>")
     True
     """
-    address = author.rpartition(b">")[0].rpartition(b"<")[2].strip().lower()
-    if not address:
+    before_time = author.rpartition(b">")[0]
+    address = before_time.rpartition(b"<")[2]
+    spelling = address.strip().lower()
+    if not spelling:
         return ""
-    return blake2b(address, digest_size=_AUTHOR_BYTES).hexdigest()
+    digest = blake2b(spelling, digest_size=_AUTHOR_BYTES)
+    return digest.hexdigest()
 
 
 def _time(committer: bytes) -> int | None:

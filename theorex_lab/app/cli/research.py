@@ -225,9 +225,9 @@ def tour(repo: str | None, transcripts: str | None, output: str, *, keep: bool) 
         f"The page is {file}, with pictures and whole tables ({report.seconds:.0f} s).",
     ]
     if keep and sessions is not None:
-        kept = open_lab().import_transcripts(sessions, trusted=True)
-        result["kept"] = kept.sessions
-        text.append(f"{kept.sessions} new sessions are kept in your memory.")
+        imported = open_lab().import_transcripts(sessions, trusted=True)
+        result["kept"] = imported.sessions
+        text.append(f"{imported.sessions} new sessions are kept in your memory.")
     emit(result, "\n\n".join(text))
 
 
@@ -254,14 +254,15 @@ def _own_sessions(repo: str | None) -> Path | None:
     if not folder.is_dir() or not is_asking:
         return None
     lacks_history = bool(lacking_history(folder, is_named=repo is not None))
-    found = find_own_sessions(folder, anywhere=lacks_history)
-    if found is None:
+    sessions = find_own_sessions(folder, anywhere=lacks_history)
+    if sessions is None:
         return None
     question = (
-        f"{found.path} holds {found.n_files} sessions of {found.of}. Read them? They"
-        " stay where they are, and nothing is sent"
+        f"{sessions.path} holds {sessions.n_files} sessions of {sessions.of}. Read them?"
+        " They stay where they are, and nothing is sent"
     )
-    return found.path if click.confirm(question, default=True, err=True) else None
+    is_wanted = click.confirm(question, default=True, err=True)
+    return sessions.path if is_wanted else None
 
 
 @command("lab")

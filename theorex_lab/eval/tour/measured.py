@@ -9,18 +9,18 @@ was needed often enough, no share is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from theorex_lab.core.progress import bar
 from theorex_lab.eval.metrics.needs import comparable
-from theorex_lab.eval.tour.tables import TourTable, counted
+from theorex_lab.eval.tour.tables import TableRows, TourTable, counted
 from theorex_lab.memory.briefing.candidates import PITFALLS, RULES, Candidate
 from theorex_lab.memory.briefing.command_roles import BUILD, FORMAT, LINT, TEST
-from theorex_lab.memory.briefing.commands import command_uses
+from theorex_lab.memory.briefing.commands import CommandUse, command_uses
 from theorex_lab.memory.briefing.compose import start_lines
-from theorex_lab.memory.briefing.pitfalls import recurring_pitfalls
+from theorex_lab.memory.briefing.pitfalls import Pitfall, recurring_pitfalls
 from theorex_lab.memory.briefing.rule_sayings import Saying, sayings_of
 from theorex_lab.memory.briefing.session_log import Session
 from theorex_lab.text.wording import content_words, overlap
@@ -40,7 +40,7 @@ KINDS = {
 }
 
 
-class ToldNeed(NamedTuple):
+class LookedUpNeed(NamedTuple):
     """One thing that a session turned out to need.
 
     Attributes:
@@ -69,34 +69,33 @@ class MeasuredBriefings:
         tokens: The budget of a briefing.
     """
 
-    needs: tuple[ToldNeed, ...]
+    needs: tuple[LookedUpNeed, ...]
     n_replayed: int
     n_sessions: int
     tokens: int
 
-    def of_kind(self, kind: str) -> list[ToldNeed]:
+    def of_kind(self, kind: str) -> list[LookedUpNeed]:
         """Return the needs of a kind."""
         return [need for need in self.needs if need.kind == kind]
 
     @property
     def table(self) -> TourTable:
         """How many of the needs the briefing held, and the last message before it."""
-        rows: list[tuple[str | int, ...]] = []
-        lines: list[str] = []
+        content = TableRows()
         for kind, what in KINDS.items():
             needs = self.of_kind(kind)
             if not needs:
                 continue
-            told = sum(need.in_briefing for need in needs)
-            in_message = sum(need.in_message for need in needs)
             name = what
             if len(needs) < FEWEST_TO_TELL:
                 name += " (too few to tell)"
-            rows.append((name, len(needs), told, in_message))
-            lines.append(
-                f"{name}: needed {counted(len(needs), 'time')}, {told} of them in the"
-                f" briefing, {in_message} in the last message before."
+            in_briefing = sum(need.in_briefing for need in needs)
+            in_message = sum(need.in_message for need in needs)
+            line = (
+                f"{name}: needed {counted(len(needs), 'time')}, {in_briefing} of them in"
+                f" the briefing, {in_message} in the last message before."
             )
+            content.add(name, len(needs), in_briefing, in_message, line=line)
         return TourTable(
             key="measured",
             title=(
@@ -114,8 +113,7 @@ class MeasuredBriefings:
                 "in the briefing",
                 "in the last message before",
             ),
-            rows=tuple(rows),
-            lines=tuple(lines),
+            content=content,
             nothing="None of these sessions needed what an earlier one holds.",
         )
 
@@ -153,37 +151,42 @@ def measure_briefings(
     replayed = sessions[_FEWEST_BEFORE:][-MOST_REPLAYED:]
     if not replayed:
         return None
-    given = list(_given(sessions))
-    needs: list[ToldNeed] = []
-    shown = bar(len(replayed), unit="session", what="replay", progress=progress)
+    sayings = list(_rules_given(sessions))
+    needs: list[LookedUpNeed] = []
+    progress_bar = bar(
+        len(replayed),
+        unit="session",
+        what="replay the last sessions",
+        progress=progress,
+    )
     for session in replayed:
         before = [other for other in sessions if other.end < session.start]
         if before:
-            needs += _needs_of(session, before, given, tokens)
-        shown.update(1)
-    shown.close()
+            needs += _needs_of(session, before, sayings, tokens)
+        progress_bar.update(1)
+    progress_bar.close()
     return MeasuredBriefings(tuple(needs), len(replayed), len(sessions), tokens)
 
 
 def _needs_of(
     session: Session,
     before: Sequence[Session],
-    given: Sequence[Saying],
+    sayings: Sequence[Saying],
     tokens: int,
-) -> list[ToldNeed]:
+) -> list[LookedUpNeed]:
     """Return what a session needed of earlier ones, and whether it was told.
 
     Args:
         session: The session.
         before: Those that ended before it.
-        given: What the user said of how to work, in all sessions.
+        sayings: What the user said of how to work, in all sessions.
         tokens: The budget of a briefing.
     """
     briefing = start_lines(before, session.start, tokens=tokens)
     message = _last_message(before)
     return [
         *_commands(session, before, briefing, message),
-        *_rules(session, given, briefing, message),
+        *_rules(session, sayings, briefing, message),
         *_failures(session, before, briefing, message),
     ]
 
@@ -200,70 +203,92 @@ def _commands(
     before: Sequence[Session],
     briefing: Iterable[Candidate],
     message: str,
-) -> list[ToldNeed]:
+) -> list[LookedUpNeed]:
+    """Return the commands that checked the work of a session, one of each kind."""
+    text_of_briefing = "\n".join(line.text for line in briefing)
+    needs: list[LookedUpNeed] = []
+    for command in _checks_of(session, before):
+        # Who is told `pytest` can run it on one file.
+        general = _PLACEHOLDER.sub("", command)
+        in_briefing = _holds_any([text_of_briefing], [f"`{command}`", f"`{general}`"])
+        in_message = _holds_any([message], [command, general])
+        needs.append(
+            LookedUpNeed(
+                session.id,
+                "command",
+                command,
+                in_briefing,
+                in_message,
+            )
+        )
+    return needs
+
+
+def _checks_of(session: Session, before: Sequence[Session]) -> list[str]:
     """Return the commands that checked the work of a session, one of each kind.
 
     It is the one that was run most in the session among those that worked in an earlier
     one.
     """
     worked = {use.text for use in command_uses(before) if use.n_ok > 0}
-    of_role: dict[str, tuple[float, str]] = {}
+    most_used: dict[str, CommandUse] = {}
     for use in command_uses([session]):
-        if use.role in _CHECKS and use.sessions and use.text in worked:
-            best = of_role.get(use.role, (0.0, ""))
-            of_role[use.role] = max(best, (use.n_uses, use.text))
-    needs = []
-    given = "\n".join(line.text for line in briefing)
-    for _, text in of_role.values():
-        # Who is told `pytest` can run it on one file.
-        general = _PLACEHOLDER.sub("", text)
-        in_briefing = f"`{text}" in given or f"`{general}`" in given
-        in_message = text in message or general in message
-        needs.append(ToldNeed(session.id, "command", text, in_briefing, in_message))
-    return needs
+        if use.role not in _CHECKS or not use.sessions or use.text not in worked:
+            continue
+        best = most_used.get(use.role)
+        if best is None or use.n_uses > best.n_uses:
+            most_used[use.role] = use
+    return [use.text for use in most_used.values()]
 
 
 def _rules(
     session: Session,
-    given: Sequence[Saying],
+    sayings: Sequence[Saying],
     briefing: Iterable[Candidate],
     message: str,
-) -> list[ToldNeed]:
+) -> list[LookedUpNeed]:
     """Return the rules that the user gave in a session and in an earlier one."""
-    earlier = [
-        saying
-        for saying in given
-        if saying.at < session.start and saying.session != session.id
-    ]
+    earlier: list[frozenset[str]] = []
+    now: dict[frozenset[str], str] = {}
+    for saying in sayings:
+        if saying.session == session.id:
+            now.setdefault(saying.words, saying.text)
+        elif saying.at < session.start:
+            earlier.append(saying.words)
     lines = [line.words for line in briefing if line.section == RULES]
     message_words = content_words(message)
-    needs: list[ToldNeed] = []
-    told: list[frozenset[str]] = []
-    for saying in given:
-        if saying.session != session.id:
+    counted_words: list[frozenset[str]] = []
+    needs: list[LookedUpNeed] = []
+    for words, text in now.items():
+        if not _is_among(words, earlier) or _is_among(words, counted_words):
             continue
-        is_repeated = any(_is_same(saying.words, other.words) for other in earlier)
-        is_again = any(_is_same(saying.words, words) for words in told)
-        if not is_repeated or is_again:
-            continue
-        told.append(saying.words)
-        in_briefing = any(_is_same(saying.words, words) for words in lines)
-        in_message = saying.words <= message_words
-        needs.append(ToldNeed(session.id, "rule", saying.text, in_briefing, in_message))
+        counted_words.append(words)
+        needs.append(
+            LookedUpNeed(
+                session.id,
+                "rule",
+                text,
+                _is_among(words, lines),
+                words <= message_words,
+            )
+        )
     return needs
 
 
-def _given(sessions: Sequence[Session]) -> Iterable[Saying]:
+def _rules_given(sessions: Sequence[Session]) -> Iterable[Saying]:
     """Yield what the user said of how to work, in words of their own."""
     for saying in sayings_of(sessions):
         if saying.source in _GIVEN_BY_USER and saying.score > 0 and not saying.key:
             yield saying
 
 
-def _is_same(words: frozenset[str], others: frozenset[str]) -> bool:
-    """Return whether two sayings state one rule, by their words."""
-    is_enough = len(words & others) >= _FEWEST_SHARED
-    return is_enough and overlap(words, others) >= _SAME_RULE
+def _is_among(words: frozenset[str], sayings: Iterable[frozenset[str]]) -> bool:
+    """Return whether one of some sayings states a rule too, by its words."""
+    for others in sayings:
+        is_enough = len(words & others) >= _FEWEST_SHARED
+        if is_enough and overlap(words, others) >= _SAME_RULE:
+            return True
+    return False
 
 
 def _failures(
@@ -271,34 +296,38 @@ def _failures(
     before: Sequence[Session],
     briefing: Iterable[Candidate],
     message: str,
-) -> list[ToldNeed]:
+) -> list[LookedUpNeed]:
     """Return the failures of a session that an earlier one had too."""
-    pitfalls = recurring_pitfalls([*before, session])
-    ids = {earlier.id for earlier in before}
+    earlier = {other.id for other in before}
     lines = [comparable(line.text) for line in briefing if line.section == PITFALLS]
-    in_message = comparable(message)
-    needs = []
-    for pitfall in pitfalls.values():
-        where = {call.tool.session for call in pitfall.occurrences}
-        if session.id not in where or not where & ids:
+    needs: list[LookedUpNeed] = []
+    for pitfall in recurring_pitfalls([*before, session]).values():
+        sessions = {call.tool.session for call in pitfall.occurrences}
+        if session.id not in sessions or sessions.isdisjoint(earlier):
             continue
-        complaints = {
-            comparable(call.failure.complaint)
-            for call in pitfall.occurrences
-            if call.failure.complaint
-        }
+        complaints = _complaints(pitfall)
         needs.append(
-            ToldNeed(
+            LookedUpNeed(
                 session.id,
                 "failure",
                 pitfall.what_fails,
                 _holds_any(lines, complaints),
-                _holds_any([in_message], complaints),
+                _holds_any([comparable(message)], complaints),
             )
         )
     return needs
 
 
-def _holds_any(texts: Iterable[str], parts: Iterable[str]) -> bool:
+def _complaints(pitfall: Pitfall) -> set[str]:
+    """Return what a failure complained of, each time that it came."""
+    complaints: set[str] = set()
+    for call in pitfall.occurrences:
+        if call.failure.complaint:
+            complaints.add(comparable(call.failure.complaint))
+    return complaints
+
+
+def _holds_any(texts: Iterable[str], parts: Collection[str]) -> bool:
     """Return whether one of some texts holds one of some parts."""
-    return any(part in text for text in texts for part in parts)
+    everything = "\n".join(texts)
+    return any(part in everything for part in parts)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from html import escape
 from itertools import groupby
 from pathlib import Path
 from string import Template
 
-from theorex_lab.eval.tour.tables import TourTable, day
-from theorex_lab.memory.briefing.briefing import Briefing
+from theorex_lab.eval.tour.tables import Cells, TourTable, day
+from theorex_lab.memory.briefing.briefing import Briefing, BriefingLine
 
 _FOLDER = Path(__file__).parent
 _CODE = re.compile("`([^`]+)`")
@@ -22,6 +22,7 @@ def tour_page(
     source: str,
     briefing: Briefing,
     tables: Iterable[TourTable],
+    *,
     pictures: Mapping[str, str],
     now: int,
 ) -> str:
@@ -34,9 +35,11 @@ def tour_page(
         pictures: By caption the pictures, as PNG files in base64.
         now: The present of the tour (µs UTC).
     """
-    script = (_FOLDER / "page.js").read_text(encoding="utf-8")
-    style = (_FOLDER / "page.css").read_text(encoding="utf-8")
-    page = Template((_FOLDER / "page.html").read_text(encoding="utf-8"))
+    script = _read("page.js")
+    style = _read("page.css")
+    page = Template(_read("page.html"))
+    figures = [_figure(caption, data) for caption, data in pictures.items()]
+    sections = [_section(table) for table in tables]
     return page.substitute(
         style_hash=_hash_for_policy(style),
         script_hash=_hash_for_policy(script),
@@ -44,44 +47,66 @@ def tour_page(
         script=script,
         source=escape(source),
         day=day(now),
-        pictures="".join(map(_figure, pictures, pictures.values())),
+        pictures="".join(figures),
         briefing=_briefing(briefing),
         tokens=briefing.tokens,
-        tables="".join(map(_section, tables)),
+        tables="".join(sections),
     )
+
+
+def _read(name: str) -> str:
+    """Return a file that lies beside this module."""
+    file = _FOLDER / name
+    return file.read_text(encoding="utf-8")
 
 
 def _hash_for_policy(text: str) -> str:
     """Return the hash by which a Content-Security-Policy allows a text of the page."""
     digest = hashlib.sha256(text.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
+    encoded = base64.b64encode(digest)
+    return f"sha256-{encoded.decode()}"
 
 
 def _figure(caption: str, picture: str) -> str:
+    """Return a picture with its caption."""
     text = escape(caption)
-    return (
-        f'<figure><img alt="{text}" src="data:image/png;base64,{picture}">'
-        f"<figcaption>{text}</figcaption></figure>"
-    )
+    source = f"data:image/png;base64,{picture}"
+    image = f'<img alt="{text}" src="{source}">'
+    return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
 
 
 def _briefing(briefing: Briefing) -> str:
-    """Return the lines of a briefing by section, each with why it is there."""
+    """Return the lines of a briefing by section, each with why it is there.
+
+    A reason that all of them share is said once.
+    """
     if not briefing.lines:
-        return f"<p>{escape(briefing.problem or 'The history tells too little.')}</p>"
+        problem = briefing.problem or "The history tells too little."
+        return f"<p>{escape(problem)}</p>"
     reasons = {line.why for line in briefing.lines}
-    shared = f"<p>{escape(reasons.pop())}</p>" if len(reasons) == 1 else ""
-    sections: list[str] = [shared]
-    for title, lines in groupby(briefing.lines, key=lambda line: line.section):
-        items = "".join(_line(line.text, "" if shared else line.why) for line in lines)
-        sections.append(f"<h3>{escape(title)}</h3><ul>{items}</ul>")
-    return "".join(sections)
+    is_shared = len(reasons) == 1
+    parts: list[str] = []
+    if is_shared:
+        parts.append(f"<p>{escape(reasons.pop())}</p>")
+    for title, lines in groupby(briefing.lines, key=_section_of):
+        parts.append(f"<h3>{escape(title)}</h3><ul>")
+        for line in lines:
+            reason = "" if is_shared else line.why
+            parts.append(_line(line.text, reason))
+        parts.append("</ul>")
+    return "".join(parts)
+
+
+def _section_of(line: BriefingLine) -> str:
+    return line.section
 
 
 def _line(text: str, why: str) -> str:
     """Return a line of the briefing, with why it is there where that is said of it."""
-    reason = f"<small>{_with_code(why)}</small>" if why else ""
-    return f"<li>{_with_code(text)}{reason}</li>"
+    content = _with_code(text)
+    if why:
+        content += f"<small>{_with_code(why)}</small>"
+    return f"<li>{content}</li>"
 
 
 def _with_code(text: str) -> str:
@@ -94,38 +119,61 @@ def _with_code(text: str) -> str:
 
 
 def _section(table: TourTable) -> str:
-    """Return a table with its heading."""
-    if not table.rows and not table.nothing:
+    """Return a table with its heading; '' where there is nothing to say."""
+    parts = [f"<h2>{escape(table.title)}</h2>"]
+    if table.rows:
+        parts.append(f"<p>{_with_code(table.lead)}</p>")
+        parts.append(_table(table))
+    elif table.nothing:
+        parts.append(f"<p>{escape(table.nothing)}</p>")
+    else:
         return ""
-    heading = f"<h2>{escape(table.title)}</h2>"
-    if not table.rows:
-        return f"<section>{heading}<p>{escape(table.nothing)}</p></section>"
-    return (
-        f"<section>{heading}<p>{_with_code(table.lead)}</p>"
-        f'<div class="wide"><table><caption>{escape(table.title)}</caption>'
-        f"<thead><tr>{_head(table)}</tr></thead>"
-        f"<tbody>{''.join(map(_row, table.rows))}</tbody></table></div></section>"
-    )
+    content = "".join(parts)
+    return f"<section>{content}</section>"
+
+
+def _table(table: TourTable) -> str:
+    """Return the rows of a table under the headings that sort them."""
+    rows = [_row(row) for row in table.rows]
+    parts = [
+        '<div class="wide"><table>',
+        f"<caption>{escape(table.title)}</caption>",
+        f"<thead><tr>{_head(table)}</tr></thead>",
+        "<tbody>",
+        *rows,
+        "</tbody></table></div>",
+    ]
+    return "".join(parts)
 
 
 def _head(table: TourTable) -> str:
     """Return the headings; those of numbers stand over numbers."""
-    cells = zip(table.columns, table.rows[0], strict=True)
-    return "".join(
-        f'<th scope="col"{_class_of(value)}><button type="button">{escape(name)}'
-        "</button></th>"
-        for name, value in cells
-    )
+    cells: list[str] = []
+    for name, value in zip(table.columns, table.rows[0], strict=True):
+        button = f'<button type="button">{escape(name)}</button>'
+        cells.append(f'<th scope="col"{_class_of(value)}>{button}</th>')
+    return "".join(cells)
 
 
-def _row(row: Sequence[str | int]) -> str:
-    return f"<tr>{''.join(map(_cell, row))}</tr>"
+def _row(row: Cells) -> str:
+    """Return a row; each cell holds the value that it is sorted by."""
+    cells: list[str] = []
+    for value in row:
+        sorted_by = escape(str(value))
+        attributes = f'{_class_of(value)} data-value="{sorted_by}"'
+        cells.append(f"<td{attributes}>{_shown(value)}</td>")
+    content = "".join(cells)
+    return f"<tr>{content}</tr>"
 
 
-def _cell(value: str | int) -> str:
-    text = f"{value:,}" if isinstance(value, int) else _with_code(value)
-    return f'<td{_class_of(value)} data-value="{escape(str(value))}">{text}</td>'
+def _shown(value: str | int) -> str:
+    """Return a value as a cell shows it."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return _with_code(value)
 
 
 def _class_of(value: str | int) -> str:
-    return ' class="number"' if isinstance(value, int) else ""
+    if isinstance(value, int):
+        return ' class="number"'
+    return ""

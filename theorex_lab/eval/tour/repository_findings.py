@@ -9,15 +9,17 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
-from theorex_lab.core.git_repository import GitRepository, OpenBranch
-from theorex_lab.eval.tour.tables import TourTable, counted, day
+from theorex_lab.core.git_branches import OpenBranch, open_branches
+from theorex_lab.core.git_repository import GitRepository
+from theorex_lab.eval.tour.tables import TableRows, TourTable, counted, day
 from theorex_lab.memory.briefing.places import are_file_and_test, is_test_file
 from theorex_lab.memory.briefing.repository_company import RepositoryWork
 from theorex_lab.memory.briefing.repository_history import (
@@ -32,6 +34,7 @@ _YEAR = 365 * MICROSECONDS_PER_DAY
 _HALF_YEAR = 182 * MICROSECONDS_PER_DAY
 _MOST_ROWS = 15
 _MOST_BRANCHES = 100
+_MOST_COMPANIONS = 3  # of a text, that are looked at
 # A file is a hotspot from so many commits of its last year on.
 _FEWEST_OF_HOTSPOT = 4
 # A text goes with a file where it changed in so many of its commits, and in this share.
@@ -55,6 +58,40 @@ _NO_CODE = re.compile(
     r"\.(?:json|ya?ml|toml|lock|cfg|ini|svg|png|jpe?g|gif|ico|snap|csv|css|sum|mod)$",
     re.IGNORECASE,
 )
+
+
+class _Pair(NamedTuple):
+    """Two files that change together.
+
+    Attributes:
+        path: The one.
+        other: The other.
+        touches: The commits that changed both, newest first.
+    """
+
+    path: str
+    other: str
+    touches: list[Touch]
+
+
+class _LeftText(NamedTuple):
+    """A text or test that is behind the code that it goes with.
+
+    Attributes:
+        path: The text.
+        code: The file that it goes with.
+        n_since: The commits of the file since both last changed.
+        usual: The usual number of them between two changes of the text.
+        n_both: How often both changed.
+        last_at: When both last changed (µs UTC).
+    """
+
+    path: str
+    code: str
+    n_since: int
+    usual: int
+    n_both: int
+    last_at: int
 
 
 @dataclass(frozen=True)
@@ -91,23 +128,23 @@ class RepositoryFindings:
     @property
     def areas(self) -> TourTable:
         """Where work was done, by folder."""
-        rows: list[tuple[str | int, ...]] = []
-        lines: list[str] = []
+        content = TableRows()
         for area, touches in self._touches_of_areas():
-            n_files = sum(
-                area_of(path, self.work.areas) == area for path in self.history.files
+            n_files = 0
+            for path in self.history.files:
+                n_files += area_of(path, self.work.areas) == area
+            n_commits = len(touches)
+            n_recent = len(self._recent(touches))
+            n_people = _n_people(touches)
+            first = day(touches[-1].at)
+            last = day(touches[0].at)
+            line = (
+                f"{area}/: {counted(n_commits, 'commit')} by"
+                f" {counted(n_people, 'person')}, {n_recent:,} of them in the last year;"
+                f" the last on {last}."
             )
-            recent = [touch for touch in touches if self._is_recent(touch)]
-            first, last = day(touches[-1].at), day(touches[0].at)
-            people = _n_people(touches)
-            rows.append(
-                (f"{area}/", len(touches), len(recent), n_files, people, first, last)
-            )
-            lines.append(
-                f"{area}/: {counted(len(touches), 'commit')} by"
-                f" {counted(people, 'person')}, {len(recent):,} of them in the last"
-                f" year; the last on {last}."
-            )
+            cells = (n_commits, n_recent, n_files, n_people, first, last)
+            content.add(f"{area}/", *cells, line=line)
         return TourTable(
             key="areas",
             title="Where is the work?",
@@ -121,54 +158,47 @@ class RepositoryFindings:
                 "first",
                 "last",
             ),
-            rows=tuple(rows),
-            lines=tuple(lines),
+            content=content,
         )
 
     @property
     def hotspots(self) -> TourTable:
         """The files that were changed most in the last year, and how often to mend."""
-        counted_files = []
-        for path, touches in self.touches_of_files().items():
-            recent = [touch for touch in touches if self._is_recent(touch)]
-            if len(recent) >= _FEWEST_OF_HOTSPOT and _is_code(path):
-                fixes = sum(touch.is_fix for touch in recent)
-                counted_files.append((path, recent, fixes))
-        counted_files.sort(key=lambda file: (-len(file[1]), -file[2], file[0]))
-        newest = day(self.newest_at)
-        rows: list[tuple[str | int, ...]] = []
-        lines: list[str] = []
-        for path, recent, fixes in counted_files[:_MOST_ROWS]:
-            people, last = _n_people(recent), day(recent[0].at)
-            rows.append((path, len(recent), fixes, people, last))
-            lines.append(
-                f"{path}: {counted(len(recent), 'commit')}, {fixes} to mend something;"
-                f" {counted(people, 'person')}, the last on {last}."
+        content = TableRows()
+        for path, touches in self._hot_files()[:_MOST_ROWS]:
+            n_fixes = sum(touch.is_fix for touch in touches)
+            n_people = _n_people(touches)
+            last = day(touches[0].at)
+            line = (
+                f"{path}: {counted(len(touches), 'commit')}, {n_fixes} to mend"
+                f" something; {counted(n_people, 'person')}, the last on {last}."
             )
+            content.add(path, len(touches), n_fixes, n_people, last, line=line)
         return TourTable(
             key="hotspots",
-            title=f"Which files changed most in the year up to {newest}?",
+            title=f"Which files changed most in the year up to {day(self.newest_at)}?",
             lead=(
                 "A commit mends something where its subject says so (fix, bug,"
                 " regression, revert, crash)."
             ),
             columns=("file", "commits", "to mend", "people", "last"),
-            rows=tuple(rows),
-            lines=tuple(lines),
+            content=content,
         )
 
     @property
     def together(self) -> TourTable:
         """The files that change together though they lie apart."""
-        rows: list[tuple[str | int, ...]] = []
-        lines: list[str] = []
-        for path, other, both in self._pairs_apart():
-            n_commits, last = len(self.touches_of_files()[path]), day(both[0].at)
-            rows.append((path, other, len(both), n_commits, last))
-            lines.append(
-                f"{path} and {other}: together in {len(both)} of the"
+        content = TableRows()
+        touches_of = self.touches_of_files()
+        for pair in self._pairs_apart():
+            n_commits = len(touches_of[pair.path])
+            n_both = len(pair.touches)
+            last = day(pair.touches[0].at)
+            line = (
+                f"{pair.path} and {pair.other}: together in {n_both} of the"
                 f" {counted(n_commits, 'commit')} of the first, the last on {last}."
             )
+            content.add(pair.path, pair.other, n_both, n_commits, last, line=line)
         return TourTable(
             key="together",
             title="Which files change together though they lie apart?",
@@ -178,23 +208,22 @@ class RepositoryFindings:
                 " the other."
             ),
             columns=("file", "with", "together", "of its commits", "last together"),
-            rows=tuple(rows),
-            lines=tuple(lines),
+            content=content,
         )
 
     @property
     def left_behind(self) -> TourTable:
         """The texts and tests that did not follow the code they used to change with."""
-        rows: list[tuple[str | int, ...]] = []
-        lines: list[str] = []
-        for text, code, since, usual, both in self._texts_left():
-            last = day(both[0].at)
-            rows.append((text, code, len(since), usual, len(both), last))
-            lines.append(
-                f"{text} last changed with {code} on {last}. Since then {code} changed"
-                f" in {counted(len(since), 'commit')} without it; {usual} used to be"
-                " usual."
+        content = TableRows()
+        for text in self._texts_left():
+            last = day(text.last_at)
+            line = (
+                f"{text.path} last changed with {text.code} on {last}. Since then"
+                f" {text.code} changed in {counted(text.n_since, 'commit')} without it;"
+                f" {text.usual} used to be usual."
             )
+            cells = (text.code, text.n_since, text.usual, text.n_both, last)
+            content.add(text.path, *cells, line=line)
         return TourTable(
             key="left_behind",
             title="Which texts and tests may be out of date?",
@@ -212,55 +241,49 @@ class RepositoryFindings:
                 "together",
                 "last together",
             ),
-            rows=tuple(rows),
-            lines=tuple(lines),
+            content=content,
             nothing="No text or test is behind the code that it goes with.",
         )
 
     @property
     def gone_knowledge(self) -> TourTable:
         """The files that one person made, who has not been here for half a year."""
+        content = TableRows()
         last_at = self._last_of_authors()
-        rows: list[tuple[str | int, ...]] = []
-        lines: list[str] = []
-        for path, touches in self._by_number():
-            author, own = Counter(touch.author for touch in touches).most_common(1)[0]
-            is_ones = author and own >= _LEAST_OF_ONE * len(touches)
-            if len(touches) < _FEWEST_OF_ONE or not is_ones or not _is_code(path):
-                continue
-            gone_at = last_at[author]
-            if gone_at >= self.newest_at - _HALF_YEAR:
-                continue
-            rows.append((path, own, len(touches), day(gone_at), day(touches[0].at)))
-            lines.append(
-                f"{path}: {own} of its {counted(len(touches), 'commit')} are by one"
-                f" person, whose last commit anywhere was on {day(gone_at)}."
+        for path, touches in self._files_of_one()[:_MOST_ROWS]:
+            author, n_own = _main_author(touches)
+            gone = day(last_at[author])
+            n_commits = len(touches)
+            line = (
+                f"{path}: {n_own} of its {counted(n_commits, 'commit')} are by one"
+                f" person, whose last commit anywhere was on {gone}."
             )
+            last = day(touches[0].at)
+            content.add(path, n_own, n_commits, gone, last, line=line)
         return TourTable(
             key="gone_knowledge",
             title="Which files are known best by somebody who has left?",
             lead=(
                 "Three quarters of a file's commits are by one person, who has made no"
-                f" commit in the half year up to {day(self.newest_at)}. People are told"
-                " apart by their address; no name is read."
+                f" commit in the half year up to {day(self.newest_at)}. An address is a"
+                " person; no name is read."
             ),
             columns=("file", "commits by one", "commits", "their last", "last change"),
-            rows=tuple(rows[:_MOST_ROWS]),
-            lines=tuple(lines[:_MOST_ROWS]),
+            content=content,
         )
 
     @property
     def open_work(self) -> TourTable:
         """The branches that are not in HEAD."""
-        rows = [
-            (branch.name, branch.n_ahead, branch.n_behind, day(branch.at))
-            for branch in self.branches
-        ]
-        lines = [
-            f"{branch.name}: {counted(branch.n_ahead, 'commit')} of its own, the last on"
-            f" {day(branch.at)}; {branch.n_behind:,} behind."
-            for branch in self.branches
-        ]
+        content = TableRows()
+        for branch in self.branches:
+            last = day(branch.at)
+            line = (
+                f"{branch.name}: {counted(branch.n_ahead, 'commit')} of its own, the last"
+                f" on {last}; {branch.n_behind:,} behind."
+            )
+            cells = (branch.n_ahead, branch.n_behind, last)
+            content.add(branch.name, *cells, line=line)
         return TourTable(
             key="open_branches",
             title="Which branches are open?",
@@ -269,8 +292,7 @@ class RepositoryFindings:
                 " squashing still counts, since its commits are others."
             ),
             columns=("branch", "its own commits", "behind", "last"),
-            rows=tuple(rows),
-            lines=tuple(lines),
+            content=content,
             nothing="No branch has commits that HEAD has not.",
         )
 
@@ -295,8 +317,33 @@ class RepositoryFindings:
                 touches_of[area].append(touch)
         return sorted(touches_of.items(), key=lambda item: (-len(item[1]), item[0]))
 
-    def _is_recent(self, touch: Touch) -> bool:
-        return touch.at > self.newest_at - _YEAR
+    def _recent(self, touches: Iterable[Touch]) -> list[Touch]:
+        """Return the commits of the last year, newest first."""
+        oldest = self.newest_at - _YEAR
+        return [touch for touch in touches if touch.at > oldest]
+
+    def _hot_files(self) -> list[tuple[str, list[Touch]]]:
+        """Return the files with their commits of the last year, most first."""
+        files: list[tuple[str, list[Touch]]] = []
+        for path, touches in self._by_number():
+            recent = self._recent(touches)
+            if len(recent) >= _FEWEST_OF_HOTSPOT and _is_code(path):
+                files.append((path, recent))
+        files.sort(key=lambda file: (-len(file[1]), file[0]))
+        return files
+
+    def _files_of_one(self) -> list[tuple[str, list[Touch]]]:
+        """Return the files that one person made who has left, of most commits first."""
+        last_at = self._last_of_authors()
+        files: list[tuple[str, list[Touch]]] = []
+        for path, touches in self._by_number():
+            if len(touches) < _FEWEST_OF_ONE or not _is_code(path):
+                continue
+            author, n_own = _main_author(touches)
+            has_left = last_at[author] < self.newest_at - _HALF_YEAR
+            if author and has_left and n_own >= _LEAST_OF_ONE * len(touches):
+                files.append((path, touches))
+        return files
 
     def _last_of_authors(self) -> dict[str, int]:
         """Return when each author made their last commit of any kind (µs UTC)."""
@@ -305,69 +352,97 @@ class RepositoryFindings:
             last_at[touch.author] = max(touch.at, last_at.get(touch.author, 0))
         return last_at
 
-    def _pairs_apart(self) -> Iterator[tuple[str, str, list[Touch]]]:
-        """Yield pairs of files in two folders, with the commits that changed both."""
-        named: set[frozenset[str]] = set()
-        companies = self.work.company_of_files(most=4 * _MOST_ROWS)
-        for company in companies:
+    def _pairs_apart(self) -> list[_Pair]:
+        """Return the pairs of files in two folders, those of most work first."""
+        pairs: list[_Pair] = []
+        names: set[frozenset[str]] = set()
+        for company in self.work.company_of_files(most=4 * _MOST_ROWS):
             for other, _ in company.partners:
-                path = company.subject
-                pair = frozenset((path, other))
-                if pair in named or folder_of(path) == folder_of(other):
-                    continue
-                if is_test_file(path) or is_test_file(other):
-                    continue
-                named.add(pair)
-                both = [touch for touch in company.touches if other in touch.changed]
-                yield path, other, both
-                if len(named) == _MOST_ROWS:
-                    return
+                both = frozenset((company.subject, other))
+                if both not in names and _are_apart(company.subject, other):
+                    names.add(both)
+                    touches = [
+                        touch for touch in company.touches if other in touch.changed
+                    ]
+                    pairs.append(_Pair(company.subject, other, touches))
+        return pairs[:_MOST_ROWS]
 
-    def _texts_left(
-        self,
-    ) -> list[tuple[str, str, list[Touch], int, list[Touch]]]:
-        """Return the texts that are behind the file that they go with most.
-
-        Each has its file, the commits of the file since, the usual number of them, and
-        the commits that changed both.
-        """
-        found: list[tuple[str, str, list[Touch], int, list[Touch]]] = []
+    def _texts_left(self) -> list[_LeftText]:
+        """Return the texts that are behind the file that they go with most."""
+        texts: list[_LeftText] = []
         touches_of = self.touches_of_files()
-        followers = [
-            path for path in touches_of if _is_text(path) or is_test_file(path)
-        ]
-        for text in sorted(followers):
-            behind = self._behind(text, touches_of)
-            if behind is not None:
-                found.append((text, *behind))
-        found.sort(key=lambda row: (-len(row[2]) / row[3], row[0]))
-        return found[:_MOST_ROWS]
-
-    def _behind(
-        self, text: str, touches_of: dict[str, list[Touch]]
-    ) -> tuple[str, list[Touch], int, list[Touch]] | None:
-        """Return the file that a text is behind of, None where it is behind of none."""
-        partners: Counter[str] = Counter()
-        for touch in touches_of[text]:
-            for path in touch.changed:
-                if _is_code(path) and (_is_text(text) or are_file_and_test(path, text)):
-                    partners[path] += 1
-        for code, count in partners.most_common(3):
-            touches = touches_of[code]
-            least = max(
-                _FEWEST_TOGETHER,
-                _LEAST_SHARE * len(touches),
-                _LEAST_SHARE_OF_TEXT * len(touches_of[text]),
-            )
-            if count < least:
+        for path in sorted(touches_of):
+            if not _is_text(path) and not is_test_file(path):
                 continue
-            gaps = _gaps(text, touches)
-            since = touches[: gaps[0]]
-            usual = max(1, round(median(gaps[1:])))
-            if len(since) >= max(_FEWEST_SINCE, _USUAL_TIMES * usual):
-                both = [touch for touch in touches if text in touch.changed]
-                return code, since, usual, both
+            for code in _companions(path, touches_of):
+                left = _left_text(path, code, touches_of)
+                if left is not None:
+                    texts.append(left)
+                    break
+        texts.sort(key=lambda text: (-text.n_since / text.usual, text.path))
+        return texts[:_MOST_ROWS]
+
+
+def _companions(text: str, touches_of: Mapping[str, Sequence[Touch]]) -> list[str]:
+    """Return the files of code that changed with a text most often.
+
+    Args:
+        text: The path of the text or test. A test goes with what it tests alone.
+        touches_of: The commits of each file.
+    """
+    partners: Counter[str] = Counter()
+    for touch in touches_of[text]:
+        for path in touch.changed:
+            is_its_own = _is_text(text) or are_file_and_test(path, text)
+            if is_its_own and _is_code(path):
+                partners[path] += 1
+    return [path for path, _ in partners.most_common(_MOST_COMPANIONS)]
+
+
+def _left_text(
+    text: str, code: str, touches_of: Mapping[str, Sequence[Touch]]
+) -> _LeftText | None:
+    """Return how far a text is behind a file; None where it is not.
+
+    Args:
+        text: The path of the text or test.
+        code: The path of the file.
+        touches_of: The commits of each file, newest first.
+    """
+    touches = touches_of[code]
+    both = [touch for touch in touches if text in touch.changed]
+    least = max(
+        _FEWEST_TOGETHER,
+        _LEAST_SHARE * len(touches),
+        _LEAST_SHARE_OF_TEXT * len(touches_of[text]),
+    )
+    if len(both) < least:
         return None
+    n_since, *between = _gaps(text, touches)
+    usual = max(1, round(median(between)))
+    if n_since < max(_FEWEST_SINCE, _USUAL_TIMES * usual):
+        return None
+    return _LeftText(
+        text,
+        code,
+        n_since,
+        usual,
+        len(both),
+        both[0].at,
+    )
+
+
+def _are_apart(path: str, other: str) -> bool:
+    """Return whether two files lie in two folders, and neither is a test."""
+    is_of_tests = is_test_file(path) or is_test_file(other)
+    return not is_of_tests and folder_of(path) != folder_of(other)
+
+
+def _main_author(touches: Iterable[Touch]) -> tuple[str, int]:
+    """Return who made most of some commits, and how many."""
+    authors = Counter(touch.author for touch in touches)
+    ((author, count),) = authors.most_common(1)
+    return author, count
 
 
 def _gaps(text: str, touches: Sequence[Touch]) -> list[int]:
@@ -380,9 +455,12 @@ def _gaps(text: str, touches: Sequence[Touch]) -> list[int]:
     Returns:
         First the number since the last of them, then that before each, newest first.
     """
-    places = [number for number, touch in enumerate(touches) if text in touch.changed]
-    between = [later - earlier for earlier, later in pairwise(places)]
-    return [places[0], *between]
+    positions: list[int] = []
+    for position, touch in enumerate(touches):
+        if text in touch.changed:
+            positions.append(position)
+    between = [later - earlier for earlier, later in pairwise(positions)]
+    return [positions[0], *between]
 
 
 def _is_text(path: str) -> bool:
@@ -420,5 +498,5 @@ def find_in_repository(folder: str | Path, now: int) -> RepositoryFindings | Non
     history = read_history(folder, now, in_haste=False)
     if not history.telling:
         return None
-    branches = GitRepository.at(folder).open_branches(_MOST_BRANCHES)
+    branches = open_branches(GitRepository.at(folder), _MOST_BRANCHES)
     return RepositoryFindings(history, RepositoryWork(history), tuple(branches))

@@ -84,22 +84,29 @@ class Tour:
 
         Every text from a history is escaped.
         """
-        pictures = {
-            caption: base64.b64encode(picture).decode()
-            for caption, picture in self.pictures.items()
-        }
-        return tour_page(self.source, self.briefing, self.tables, pictures, self.now)
+        pictures: dict[str, str] = {}
+        for caption, picture in self.pictures.items():
+            encoded = base64.b64encode(picture)
+            pictures[caption] = encoded.decode()
+        return tour_page(
+            self.source,
+            self.briefing,
+            self.tables,
+            pictures=pictures,
+            now=self.now,
+        )
 
     def result(self) -> dict[str, Any]:
         """Return what was found as values for JSON."""
-        lines = [
-            {"section": line.section, "text": line.text} for line in self.briefing.lines
-        ]
+        lines: list[dict[str, str]] = []
+        for line in self.briefing.lines:
+            lines.append({"section": line.section, "text": line.text})
+        measured = self.measured.result() if self.measured else None
         return {
             "source": self.source,
             "briefing": {"tokens": self.briefing.tokens, "lines": lines},
             "findings": {table.key: table.records() for table in self.tables},
-            "measured": self.measured.result() if self.measured else None,
+            "measured": measured,
             "seconds": round(self.seconds, 2),
         }
 
@@ -150,31 +157,46 @@ def run_tour(
 
     """
     started = time.perf_counter()
-    parts: list[_Part] = []
-    why = ""
-    if transcripts is not None:
-        parts.append(_of_sessions(sessions_at(transcripts), now, progress))
-    if repository is not None or transcripts is None:
-        folder = repository or Path()
-        why = lacking_history(folder, is_named=repository is not None)
-        if not why:
-            parts.append(_of_repository(folder, now))
-    if not parts:
-        parts.append(_of_sessions(simulated_sessions(why), now, progress))
-    tables = [table for part in parts for table in part.tables]
+    parts = _parts(repository, transcripts, now, progress)
+    tables: list[TourTable] = []
     pictures: dict[str, bytes] = {}
     for part in parts:
+        tables += part.tables
         for caption, draw in part.draws.items():
             pictures[caption] = drawn(draw, size=_PICTURE_INCHES)
+    first = parts[0]
     return Tour(
         source="; ".join(part.source for part in parts),
-        briefing=parts[0].briefing,
+        briefing=first.briefing,
         tables=tuple(tables),
-        measured=parts[0].measured,
+        measured=first.measured,
         pictures=pictures,
         now=max(part.now for part in parts),
         seconds=time.perf_counter() - started,
     )
+
+
+def _parts(
+    repository: Path | None,
+    transcripts: Path | None,
+    now: int | None,
+    progress: bool | None,
+) -> list[_Part]:
+    """Return what each history gives: the sessions first; at least one."""
+    parts: list[_Part] = []
+    if transcripts is not None:
+        sessions = sessions_at(transcripts)
+        parts.append(_of_sessions(sessions, now, progress))
+        if repository is None:
+            return parts
+    folder = repository or Path()
+    why = lacking_history(folder, is_named=repository is not None)
+    if not why:
+        parts.append(_of_repository(folder, now))
+    if not parts:
+        simulation = simulated_sessions(why)
+        parts.append(_of_sessions(simulation, now, progress))
+    return parts
 
 
 def _of_sessions(
@@ -218,11 +240,18 @@ def _of_repository(folder: Path, now: int | None) -> _Part:
     name = folder.resolve().name
     if findings is None:
         empty = Briefing("", (), 0, "the history tells too little")
-        return _Part(f"git history of {name}", empty, (), {}, now or 0)
+        return _Part(
+            f"git history of {name}",
+            empty,
+            (),
+            {},
+            now or 0,
+        )
     present = now if now is not None else findings.newest_at + 1
     briefing = briefing_of_repository(folder, present, in_haste=False)
     touches = findings.history.touches
-    first, last = day(touches[-1].at), day(touches[0].at)
+    first = day(touches[-1].at)
+    last = day(touches[0].at)
     which = "" if findings.history.is_whole else "the newest "
     n_commits = counted(len(touches), "commit")
     source = f"git history of {name}: {which}{n_commits}, {first} to {last}"
@@ -234,7 +263,14 @@ def _of_repository(folder: Path, now: int | None) -> _Part:
             plots.plot_hotspots, findings.hotspots.rows[:_MOST_PLACES]
         ),
     }
-    return _Part(source, briefing, tuple(findings.tables), draws, present)
+    tables = tuple(findings.tables)
+    return _Part(
+        source,
+        briefing,
+        tables,
+        draws,
+        present,
+    )
 
 
 def _commits_by_area(findings: RepositoryFindings) -> dict[str, list[int]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from theorex_lab.eval.tour.tables import TourTable, counted, day
+from theorex_lab.eval.tour.tables import TableRows, TourTable, counted, day
 from theorex_lab.memory.briefing.candidates import COMMANDS, RULES, Candidate, bare_text
 from theorex_lab.memory.briefing.cards import wish_in
 from theorex_lab.memory.briefing.compose import kept_start_candidates
@@ -54,19 +53,14 @@ class SessionFindings:
     @property
     def learnt(self) -> TourTable:
         """The rules and commands that were learnt, with the places they rest on."""
-        candidates = kept_start_candidates(self.sessions, self.now)
+        content = TableRows()
         places = _Places(self.sessions)
-        rows: list[tuple[str | int, ...]] = []
-        lines: list[str] = []
-        for section, what in ((RULES, "rule"), (COMMANDS, "command")):
-            best = [line for line in candidates if line.section == section]
-            best.sort(key=lambda line: -line.weight)
-            for line in best[:_MOST_LEARNT]:
-                quotes = places.quotes_for(line)
-                text = bare_text(line.text)
-                why = _sentence(line.why)
-                rows.append((what, text, day(line.at), why, quotes))
-                lines.append(f"{text}. {why}\n  {quotes}")
+        for what, line in self._best_lines():
+            quotes = places.quotes_for(line)
+            text = bare_text(line.text)
+            why = _sentence(line.why)
+            cells = (text, day(line.at), why, quotes)
+            content.add(what, *cells, line=f"{text}. {why}\n  {quotes}")
         return TourTable(
             key="learnt",
             title="Which rules and commands does the memory hold?",
@@ -76,64 +70,71 @@ class SessionFindings:
                 " `theorex correct` change them."
             ),
             columns=("what", "text", "last", "why", "where it stands"),
-            rows=tuple(rows),
-            lines=tuple(lines),
-            nothing="No rule and no command was told or run often enough.",
+            content=content,
+            nothing="No rule and no command was given or run often enough.",
             shown=2 * _MOST_LEARNT,
         )
+
+    def _best_lines(self) -> list[tuple[str, Candidate]]:
+        """Return the rules and the commands that weigh most, each with what it is."""
+        candidates = kept_start_candidates(self.sessions, self.now)
+        candidates.sort(key=lambda line: -line.weight)
+        best: list[tuple[str, Candidate]] = []
+        for section, what in ((RULES, "rule"), (COMMANDS, "command")):
+            lines = [line for line in candidates if line.section == section]
+            best += [(what, line) for line in lines[:_MOST_LEARNT]]
+        return best
 
     @property
     def failures(self) -> TourTable:
         """The failures that came back in another session, and what helped."""
-        recurring = sorted(
-            recurring_pitfalls(self.sessions).values(),
-            key=lambda pitfall: (-pitfall.n_sessions, -pitfall.newest.tool.at),
-        )
-        rows: list[tuple[str | int, ...]] = []
-        lines: list[str] = []
+        content = TableRows()
+        recurring = list(recurring_pitfalls(self.sessions).values())
+        recurring.sort(key=lambda pitfall: -pitfall.newest.tool.at)
+        recurring.sort(key=lambda pitfall: -pitfall.n_sessions)
         for pitfall in recurring[:_MOST_ROWS]:
             calls = pitfall.occurrences
-            remedy = pitfall.what_helps or "nothing surely helped"
-            first, last = day(calls[0].tool.at), day(calls[-1].tool.at)
             n_sessions = pitfall.n_sessions
-            rows.append(
-                (pitfall.what_fails, n_sessions, len(calls), first, last, remedy)
-            )
-            lines.append(
+            remedy = pitfall.what_helps or "nothing surely helped"
+            first = day(calls[0].tool.at)
+            last = day(calls[-1].tool.at)
+            line = (
                 f"{pitfall.what_fails}: {counted(len(calls), 'time')} in"
-                f" {counted(n_sessions, 'session')}, {first} to {last}. {_sentence(remedy)}"
+                f" {counted(n_sessions, 'session')}, {first} to {last}."
+                f" {_sentence(remedy)}"
             )
+            cells = (n_sessions, len(calls), first, last, remedy)
+            content.add(pitfall.what_fails, *cells, line=line)
         return TourTable(
             key="failures",
             title="Which failures came back, and what helped?",
             lead=(
                 "The same program with the same complaint, in at least two sessions. A"
-                " cure is told only where it is near to what failed."
+                " cure is named only where it is near to what failed."
             ),
             columns=("what fails", "sessions", "times", "first", "last", "what helps"),
-            rows=tuple(rows),
-            lines=tuple(lines),
+            content=content,
             nothing="No failure came back in another session.",
         )
 
     @property
     def asked_again(self) -> TourTable:
         """What the user asked for in several sessions."""
-        rows: list[tuple[str | int, ...]] = []
-        lines: list[str] = []
-        groups = sorted(
-            _requests(self.sessions),
-            key=lambda group: (-len(group.sessions), -group.last_at),
-        )
-        for group in groups[:_MOST_ROWS]:
-            if len(group.sessions) < _FEWEST_SESSIONS:
-                break
-            first, last = day(group.first_at), day(group.last_at)
-            rows.append((group.text, len(group.sessions), first, last, group.how))
-            lines.append(
-                f"“{group.text}” in {len(group.sessions)} sessions, {first} to {last}"
-                f" ({group.how})."
+        content = TableRows()
+        requests = []
+        for request in _requests(self.sessions):
+            if len(request.sessions) >= _FEWEST_SESSIONS:
+                requests.append(request)
+        requests.sort(key=lambda request: (-len(request.sessions), -request.last_at))
+        for request in requests[:_MOST_ROWS]:
+            n_sessions = len(request.sessions)
+            first = day(request.first_at)
+            last = day(request.last_at)
+            line = (
+                f"“{request.text}” in {n_sessions} sessions, {first} to {last}"
+                f" ({request.how})."
             )
+            content.add(request.text, n_sessions, first, last, request.how, line=line)
         return TourTable(
             key="asked_again",
             title="What was asked again and again?",
@@ -142,40 +143,62 @@ class SessionFindings:
                 " can be a command of the agent, or a line of its instructions."
             ),
             columns=("request", "sessions", "first", "last", "how"),
-            rows=tuple(rows),
-            lines=tuple(lines),
+            content=content,
             nothing="Nothing was asked in three sessions or more.",
         )
 
     @property
     def files(self) -> TourTable:
         """The files that the sessions edited most."""
-        sessions_of: dict[str, list[Session]] = {}
-        n_edits: Counter[str] = Counter()
-        for session in self.sessions:
-            edits = [path for tool in session.tools for path in tool.edits]
-            n_edits.update(edits)
-            for path in dict.fromkeys(edits):
-                sessions_of.setdefault(path, []).append(session)
-        rows: list[tuple[str | int, ...]] = []
-        lines: list[str] = []
-        for path, sessions in sorted(
-            sessions_of.items(), key=lambda item: (-len(item[1]), item[0])
-        )[:_MOST_ROWS]:
-            first, last = day(sessions[0].start), day(sessions[-1].end)
-            rows.append((path, len(sessions), n_edits[path], first, last))
-            lines.append(
-                f"{path}: {counted(n_edits[path], 'edit')} in"
-                f" {counted(len(sessions), 'session')}, {first} to {last}."
+        content = TableRows()
+        for file in _edited_files(self.sessions)[:_MOST_ROWS]:
+            n_sessions = len(file.sessions)
+            first = day(file.first_at)
+            last = day(file.last_at)
+            line = (
+                f"{file.path}: {counted(file.n_edits, 'edit')} in"
+                f" {counted(n_sessions, 'session')}, {first} to {last}."
             )
+            content.add(file.path, n_sessions, file.n_edits, first, last, line=line)
         return TourTable(
             key="files",
             title="Which files do the sessions return to?",
             lead="Files by the number of sessions that edited them.",
             columns=("file", "sessions", "edits", "first", "last"),
-            rows=tuple(rows),
-            lines=tuple(lines),
+            content=content,
         )
+
+
+@dataclass
+class _EditedFile:
+    """A file that sessions edited.
+
+    Attributes:
+        path: Its path.
+        first_at: When it was first edited (µs UTC).
+        last_at: When it was last edited (µs UTC).
+        n_edits: How often.
+        sessions: The sessions that did.
+    """
+
+    path: str
+    first_at: int
+    last_at: int = 0
+    n_edits: int = 0
+    sessions: set[str] = field(default_factory=set)
+
+
+def _edited_files(sessions: Iterable[Session]) -> list[_EditedFile]:
+    """Return the edited files, those of most sessions first."""
+    files: dict[str, _EditedFile] = {}
+    for session in sessions:
+        for tool in session.tools:
+            for path in tool.edits:
+                file = files.setdefault(path, _EditedFile(path, tool.at))
+                file.last_at = max(file.last_at, tool.at)
+                file.n_edits += 1
+                file.sessions.add(tool.session)
+    return sorted(files.values(), key=lambda file: (-len(file.sessions), file.path))
 
 
 class _Places:
@@ -210,11 +233,13 @@ def _nearest_words(step: Prompt | Message | ToolUse, words: frozenset[str]) -> s
     """Return the sentence of a step that shares most words; of a call its command."""
     if isinstance(step, ToolUse):
         return _cut(step.command)
-    best, highest = "", 0
+    best = ""
+    highest = 0
     for statement in statements_in(step.text):
-        shared = len(content_words(statement.text) & words)
-        if shared > highest:
-            best, highest = statement.text, shared
+        n_shared = len(content_words(statement.text) & words)
+        if n_shared > highest:
+            best = statement.text
+            highest = n_shared
     return _cut(best)
 
 
@@ -280,15 +305,25 @@ def _requests(sessions: Iterable[Session]) -> list[_Request]:
     for session in sessions:
         for prompt in session.prompts:
             for text in _asked(prompt):
-                words = content_words(text)
-                group = max(
-                    groups, key=lambda group: group.likeness(words), default=None
-                )
-                if group is None or not group.likeness(words):
-                    group = _Request(text, words)
+                group = _request_like(text, groups)
+                if group is None:
+                    group = _Request(text, content_words(text))
                     groups.append(group)
                 group.note(text, prompt)
     return groups
+
+
+def _request_like(text: str, requests: Iterable[_Request]) -> _Request | None:
+    """Return the request that a text is most like; None for a new one."""
+    words = content_words(text)
+    nearest = None
+    highest = 0.0
+    for request in requests:
+        likeness = request.likeness(words)
+        if likeness > highest:
+            nearest = request
+            highest = likeness
+    return nearest
 
 
 def _asked(prompt: Prompt) -> list[str]:
@@ -298,15 +333,16 @@ def _asked(prompt: Prompt) -> list[str]:
     the same each time: the rest was filled in.
     """
     if prompt.kind in _TEMPLATE_KINDS:
-        return _wishes(prompt, ("repeated", "template"))[:1]
+        return _wishes(prompt, "repeated", "template")[:1]
     if prompt.kind != "own" or not prompt.trusted:
         return []
     # A line that returns in a long prompt was pasted.
-    is_typed = len(prompt.text) <= _LONGEST_TYPED
-    return _wishes(prompt, ("own", "repeated") if is_typed else ("own",))
+    if len(prompt.text) <= _LONGEST_TYPED:
+        return _wishes(prompt, "own", "repeated")
+    return _wishes(prompt, "own")
 
 
-def _wishes(prompt: Prompt, words_of: Collection[WordsOf]) -> list[str]:
+def _wishes(prompt: Prompt, *words_of: WordsOf) -> list[str]:
     """Return the requests among the statements of a prompt that hold such words."""
     wishes = []
     for statement, whose in prompt.statements:

@@ -14,7 +14,8 @@ from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.datasets.sources import describe_source, packaged
 from theorex_lab.eval.tour.tables import counted, day
 
-MIN_COMMITS = 30
+MIN_COMMITS = 30  # of a history that is shown
+MAX_COMMITS = 5_000  # the newest; older ones change no fit
 SIMULATION = "simulated_sessions"
 _NO_WORD = re.compile(r"[^A-Za-z0-9]")
 
@@ -62,22 +63,38 @@ def find_own_sessions(
         None where there are none.
     """
     agents = _agents_folder(home)
-    for project in (folder.resolve(), *folder.resolve().parents):
+    sessions = _of_project(agents, folder.resolve())
+    if sessions is None and anywhere:
+        sessions = _most_in(agents)
+    return sessions
+
+
+def _of_project(agents: Path, folder: Path) -> OwnSessions | None:
+    """Return the sessions of a folder, or of those above it up to the repository's."""
+    for project in (folder, *folder.parents):
         name = _NO_WORD.sub("-", str(project))
-        own = _sessions_in(agents / name, f"the folder {project.name}")
-        if own is not None:
-            return own
+        sessions = _sessions_in(agents / name, f"the folder {project.name}")
+        if sessions is not None:
+            return sessions
         if (project / ".git").exists():
             break
-    if not anywhere or not agents.is_dir():
+    return None
+
+
+def _most_in(agents: Path) -> OwnSessions | None:
+    """Return the sessions of the project that has the most transcripts."""
+    if not agents.is_dir():
         return None
-    found = [_sessions_in(path, "another project") for path in sorted(agents.iterdir())]
-    largest = max(
-        (own for own in found if own is not None),
-        key=lambda own: own.n_files,
-        default=None,
-    )
-    return largest
+    projects: list[OwnSessions] = []
+    for path in sorted(agents.iterdir()):
+        sessions = _sessions_in(path, "another project")
+        if sessions is not None:
+            projects.append(sessions)
+    return max(projects, key=_n_transcripts, default=None)
+
+
+def _n_transcripts(sessions: OwnSessions) -> int:
+    return sessions.n_files
 
 
 def _agents_folder(home: Path | None) -> Path:

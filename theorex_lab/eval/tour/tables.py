@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from theorex_lab.core.clock import to_iso
+
+Cells = tuple[str | int, ...]
+
+
+@dataclass
+class TableRows:
+    """The rows of a table, while they are collected.
+
+    Attributes:
+        rows: The cells of each row.
+        lines: Each row as a sentence.
+    """
+
+    rows: list[Cells] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, *cells: str | int, line: str) -> None:
+        """Add a row, as cells and as a sentence."""
+        self.rows.append(cells)
+        self.lines.append(line)
 
 
 @dataclass(frozen=True)
@@ -18,8 +37,7 @@ class TourTable:
         title: What it tells, as a heading.
         lead: How it was found, and what it does not say.
         columns: The headings of its columns.
-        rows: Its rows, the most telling first.
-        lines: The same rows as sentences.
+        content: Its rows, the most telling first.
         nothing: What the page says where there are no rows.
         shown: How many lines a terminal shows.
     """
@@ -28,34 +46,40 @@ class TourTable:
     title: str
     lead: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | int, ...], ...]
-    lines: tuple[str, ...]
+    content: TableRows
     nothing: str = ""
     shown: int = 5
 
     @property
+    def rows(self) -> list[Cells]:
+        """The cells of each row."""
+        return self.content.rows
+
+    @property
+    def lines(self) -> list[str]:
+        """Each row as a sentence."""
+        return self.content.lines
+
+    @property
     def text(self) -> str:
         """Its first lines under its title; '' where there is nothing to say."""
-        shown = [f"- {line}" for line in self.lines[: self.shown]]
-        n_more = len(self.lines) - len(shown)
+        if not self.lines:
+            return ""
+        parts = [self.title]
+        for line in self.lines[: self.shown]:
+            parts.append(f"- {line}")
+        n_more = len(self.lines) - self.shown
         if n_more > 0:
-            shown.append(f"  ({n_more} more on the page)")
-        return "\n".join([self.title, *shown]) if shown else ""
+            parts.append(f"  ({n_more} more on the page)")
+        return "\n".join(parts)
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows as values for JSON, by the names of the columns."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as a list in words.
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+        records: list[dict[str, Any]] = []
+        for row in self.rows:
+            cells = zip(self.columns, row, strict=True)
+            records.append(dict(cells))
+        return records
 
 
 def counted(n: int, unit: str) -> str:
