@@ -14,6 +14,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import become_python, python_command, worker_pool
 from theorex_lab.files.command_line import (
     command,
+    confirm,
     emit,
     given_options,
     one_row,
@@ -261,7 +262,7 @@ def _own_sessions(repo: str | None) -> Path | None:
         f"{sessions.path} holds {sessions.n_files} sessions of {sessions.of}. Read them?"
         " They stay where they are, and nothing is sent"
     )
-    is_wanted = click.confirm(question, default=True, err=True)
+    is_wanted = confirm(question, default=True, err=True)
     return sessions.path if is_wanted else None
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.core.clock import FixedClock
+from theorex_lab.core.progress import working
 from theorex_lab.eval.plots import tour as plots
 from theorex_lab.eval.tour.measured import MeasuredBriefings, measure_briefings
 from theorex_lab.eval.tour.page import tour_page
@@ -236,8 +237,9 @@ def _of_sessions(
 def _of_repository(folder: Path, now: int | None) -> _Part:
     """Return what the history of a repository gives."""
     present = _FAR_FUTURE if now is None else now
-    findings = find_in_repository(folder, present)
     name = folder.resolve().name
+    with working(f"reads the git history of {name}"):
+        findings = find_in_repository(folder, present)
     if findings is None:
         empty = Briefing("", (), 0, "the history tells too little")
         return _Part(
