@@ -98,6 +98,20 @@ def test_what_the_library_refuses_is_an_unusable_model(
         client.complete("x")
 
 
+def test_a_broken_file_is_told_at_once_by_its_name(
+    library: type[FakeServer], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_server: FakeServer, _params: Any) -> None:
+        raise RuntimeError("the tensors end too early")
+
+    monkeypatch.setattr(library, "__init__", broken)
+    with (
+        client_for("small", settings) as client,
+        pytest.raises(ModelUnavailable, match=r"small\.gguf.*end too early"),
+    ):
+        client.complete("x")
+
+
 def test_the_loop_of_failures_runs_without_a_server(
     library: type[FakeServer], settings: Settings, tmp_path: Path
 ) -> None:

@@ -197,3 +197,14 @@ def test_a_path_that_holds_no_memory_is_refused(tmp_path: Path) -> None:
         load_logs(f"memory:{tmp_path / 'notes.txt'}")
     with pytest.raises(InvalidInput, match="memory:PATH"):
         load_logs(str(tmp_path))
+
+
+def test_records_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    folder = engram_folder(tmp_path / "left")
+    items = folder / "life/projects/depot/items.json"
+    document = json.loads(items.read_text("utf-8"))
+    document["facts"].append({"id": "depot-004", "fact": 7})
+    write(items, document)
+    with pytest.warns(UserWarning, match="1 records of .* are left out: .*items.json"):
+        log = log_of(folder)
+    assert len(log.probes) == 2

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from conftest import DAY, NOW, Meanings, Run, observation
 from faults import documented, tool_event
-from hostile_server import HostileServer, completion
+from hostile_server import HostileServer, completion, status
 from test_gate import TOKENS, _lab, _new
 
 from theorex_lab import FixedClock, HashedNgramEmbedder, Home, Lab, StorageError
 from theorex_lab.core.clock import to_iso
-from theorex_lab.core.settings import load_settings
+from theorex_lab.core.settings import check_settings, load_settings
 from theorex_lab.designs.theorex import lifecycle, upkeep
 from theorex_lab.evolution import maintenance as maintenance_module
 from theorex_lab.evolution.lease import leased
@@ -200,6 +200,24 @@ def test_the_maintenance_embeds_what_is_queued(tmp_path: Path) -> None:
         }
         assert detail["embed"] != "0 embedded"
         assert lab.searcher.vectors.coverage()["queued"] == 0
+
+
+@pytest.mark.parametrize("is_running", [False, True])
+def test_texts_wait_for_an_endpoint_that_is_off_and_one_that_fails_is_a_failure(
+    tmp_path: Path, is_running: bool
+) -> None:
+    with HostileServer(status(500)) as server:
+        if not is_running:
+            server.close()
+        settings = check_settings({"lmStudioUrl": server.url})
+        with Lab(tmp_path, clock=FixedClock(NOW), settings=settings) as lab:
+            lab.agent("main").write("TTL invalidation prevents cache stampedes")
+            steps = lab.maintain(reviewer="heuristic").steps
+    (embed,) = [step for step in steps if step.name == "embed"]
+    assert embed.ok is not is_running
+    advice = "start it, or unset lmStudioUrl"
+    assert (advice in embed.detail) is not is_running
+    assert ("answered with the status 500" in embed.detail) is is_running
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from theorex_lab.core.errors import (
     ModelUnavailable,
     UnusableAnswer,
 )
+from theorex_lab.core.progress import working
 from theorex_lab.core.settings import Settings
 from theorex_lab.core.strict_json import unambiguous
 from theorex_lab.search.endpoint import (
@@ -414,19 +415,20 @@ def client_for(name: str, settings: Settings) -> ModelClient:
             f"{name} has no url; set models.{name}.url in config.json to call it"
         )
     from theorex_lab.dispatch.local_model import (
-        LOCAL_ADDRESS,
         LocalModelTransport,
         is_local,
+        local_address,
         local_path,
     )
 
     if is_local(model.url):
+        path = local_path(model.url)
         client = ModelClient(
-            LOCAL_ADDRESS,
+            local_address(path),
             name,
             timeout_seconds=settings.model_timeout_seconds,
             max_response_bytes=settings.max_response_bytes,
-            transport=LocalModelTransport(local_path(model.url)),
+            transport=LocalModelTransport(path),
         )
         client.base_url = model.url
         return client
@@ -486,15 +488,16 @@ def ask(
         for name in dict.fromkeys(names):
             try:
                 client = _client(name, settings, open_clients)
-                completion = client.complete(
-                    prompt,
-                    json_schema=json_schema,
-                    max_tokens=max_tokens,
-                    temperature=temperature,
-                    seed=seed,
-                    timeout_seconds=timeout_seconds,
-                    images=images,
-                )
+                with working(f"waits for the model {name}"):
+                    completion = client.complete(
+                        prompt,
+                        json_schema=json_schema,
+                        max_tokens=max_tokens,
+                        temperature=temperature,
+                        seed=seed,
+                        timeout_seconds=timeout_seconds,
+                        images=images,
+                    )
             except ModelUnavailable as error:
                 kinds[name] = error.kind
                 attempts.append(_failed_attempt(name, error, error.kind))

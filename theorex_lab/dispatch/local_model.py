@@ -13,17 +13,18 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
 from theorex_lab.core.errors import ConfigError, ModelUnavailable
 
 LOCAL_PREFIX = "local:"
-# What the client believes to ask; nothing is sent there.
-LOCAL_ADDRESS = "http://localhost/v1"
 _LIBRARY = "xllamacpp"
 _CONTEXT_TOKENS = 4_096
 _GGUF_HEADER = b"GGUF"
+# A model is loaded once, and answers one question after the other.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 def is_local(url: str) -> bool:
@@ -53,6 +54,15 @@ def local_path(url: str) -> Path:
     return path
 
 
+def local_address(path: Path) -> str:
+    """Return what the client believes to ask, which errors name; nothing is sent there.
+
+    >>> local_address(Path("models/small.gguf"))
+    'http://localhost/small.gguf'
+    """
+    return f"http://localhost/{quote(path.name)}"
+
+
 def check_library() -> None:
     """Raise ModelUnavailable unless the extra is installed."""
     if find_spec(_LIBRARY) is None:
@@ -80,9 +90,9 @@ class LocalModelTransport(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Return the completion of a request's messages, as an endpoint does."""
         body = json.loads(request.read())
-        server, lock = _loaded(self._path.resolve())
         try:
-            with lock:  # one answer at a time
+            with _ONE_AT_A_TIME:
+                server = _loaded(self._path.resolve())
                 answer = server.handle_chat_completions(body)
         except (RuntimeError, ValueError) as error:
             return httpx.Response(400, text=str(error))
@@ -96,12 +106,12 @@ def _encoded(answer: Any) -> bytes:
 
 
 @cache
-def _loaded(path: Path) -> tuple[Any, threading.Lock]:
-    """Return the server of a model's file and its lock, once a process."""
+def _loaded(path: Path) -> Any:
+    """Return the server of a model's file, which is loaded once a process."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.n_ctx = _CONTEXT_TOKENS
     params.verbosity = 0  # it would write its log to stderr
-    return xllamacpp.Server(params), threading.Lock()
+    return xllamacpp.Server(params)

@@ -255,12 +255,17 @@ def closing_steps(home: Home) -> Steps:
 def _embed(home: Home) -> str:
     """Compute the vectors that are queued.
 
-    Where the embedder is silent they wait on.
+    Where nothing listens they wait on.
+
+    Raises:
+        ModelUnavailable: The embedder answered an error.
     """
     vectors = Searcher(home).vectors
     try:
         return vectors.no_vectors or f"{vectors.embed_pending()} embedded"
     except ModelUnavailable as error:
+        if error.kind != "silent":
+            raise
         return f"{_waiting(vectors)} wait: {error}; start it, or unset lmStudioUrl"
 
 

@@ -353,7 +353,7 @@ class FileLayout:
         names: The files as an error lists what is read; '' where the files are written
             alone, and then `files_of` gives none.
         export: (home, searcher, folder, agent=) → an
-            `files.formats.reports.Exported`.
+            `files.formats.reports.Exported`; None where the files are read alone.
         files_of: The files of this layout below a folder, or the file itself where it
             may be one.
         take: (home, a function that gives the searcher, path, agent=, trusted=) → a
@@ -367,7 +367,7 @@ class FileLayout:
     """
 
     names: str
-    export: Callable[..., Any]
+    export: Callable[..., Any] | None = None
     files_of: Callable[[Path], list[Path]] = lambda _path: []
     take: Callable[..., list[Any]] = lambda *_arguments, **_options: []
     places: Callable[[Settings], list[Path]] | None = None

@@ -221,7 +221,13 @@ class EmbeddedTexts:
         n_pending = self.coverage()["queued"]
         if limit is not None:
             n_pending = min(n_pending, limit)
-        progress_bar = bar(n_pending, unit="texts", what="vectors", progress=None)
+        progress = None if n_pending > _FEW_TEXTS else False
+        progress_bar = bar(
+            n_pending,
+            unit="texts",
+            what="vectors",
+            progress=progress,
+        )
         with closing(progress_bar):
             while n_done < n_pending and time.monotonic() < end:
                 n_batch = min(n_pending - n_done, _EMBEDDED_AT_ONCE)

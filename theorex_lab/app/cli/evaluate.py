@@ -10,6 +10,7 @@ import click
 
 from theorex_lab.app.cli.context import write_picture
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.progress import working
 from theorex_lab.files.command_line import command, emit
 from theorex_lab.files.command_line.options import PICTURE, SEED, parse_budgets
 
@@ -225,7 +226,8 @@ def eval(
     request = EvalRequest(
         dataset, seed, path, picture, project, systems, budgets, lines, fit
     )
-    result, text = _PARTS[part](request)
+    with working(f"measures {part}"):
+        result, text = _PARTS[part](request)
     emit(result, text)
 
 

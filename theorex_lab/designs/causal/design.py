@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from theorex_lab.files.formats.design_records import DesignRecords
-    from theorex_lab.files.formats.reports import Exported, Reports
+    from theorex_lab.files.formats.reports import Reports
     from theorex_lab.journal.view import View
     from theorex_lab.memory.contract import (
         ContextLine,
@@ -128,18 +128,9 @@ def _import_graph(
     return import_graph(home, path, agent=agent, trusted=trusted)
 
 
-def _not_exported(
-    _home: Home, _searcher: object, folder: Path, **_options: object
-) -> Exported:
-    """Write nothing: the records hold the same, and `causal export` writes the files."""
-    from theorex_lab.files.formats.reports import Exported
-
-    return Exported(folder)
-
-
+# The records hold the same; the group's command `export` writes such files.
 GRAPH = FileLayout(
     "memory_graph.jsonl, genes.json, capsules.json, memory_graph_state.json",
-    _not_exported,
     files_of=_graph_files,
     take=_import_graph,
     is_copy=True,

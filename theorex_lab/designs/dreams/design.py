@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from theorex_lab.files.formats.design_records import DesignRecords
-    from theorex_lab.files.formats.reports import Exported, Reports
+    from theorex_lab.files.formats.reports import Reports
     from theorex_lab.journal.view import View
     from theorex_lab.memory.contract import (
         ContextLine,
@@ -137,18 +137,9 @@ def _import_sqlite(
     return [import_sqlite(home, path, agent=agent, trusted=trusted)]
 
 
-def _not_exported(
-    _home: Home, _searcher: object, folder: Path, **_options: object
-) -> Exported:
-    """Write nothing: the records hold the same, and `dreams export` writes the file."""
-    from theorex_lab.files.formats.reports import Exported
-
-    return Exported(folder)
-
-
+# The records hold the same; the group's command `export` writes such files.
 SQLITE = FileLayout(
     "a SQLite file with parent_nodes or trace_entries",
-    _not_exported,
     files_of=_sqlite_files,
     take=_import_sqlite,
     is_copy=True,

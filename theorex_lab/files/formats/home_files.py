@@ -126,6 +126,7 @@ def export_home(
         reports = [
             layout.export(home, searcher, folder, agent=agent)
             for layout in layouts(home)
+            if layout.export is not None
         ]
     counts: dict[str, int] = {}
     for report in reports:

@@ -11,6 +11,7 @@ replaced are stale.
 import math
 import random
 import tempfile
+import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
@@ -53,6 +54,8 @@ def memory(path: Path) -> Parts:
 def memory_log(path: Path) -> EvalLog:
     """Return the records of another memory, and a question for each known text.
 
+    Records that cannot be read are left out, and a warning tells them.
+
     Raises:
         InvalidInput: Nothing there can be read.
     """
@@ -63,12 +66,16 @@ def memory_log(path: Path) -> EvalLog:
         with Lab(home, embedder=HashedNgramEmbedder()) as lab:
             reports = lab.import_files(path, trusted=True)
             events = list(lab.journal.tail(0))
+    problems: list[str] = []
+    for report in reports:
+        problems += report.problems
+    reason = "; ".join(problems[:_SHOWN_PROBLEMS])
     if not events:
-        problems: list[str] = []
-        for report in reports:
-            problems += report.problems
-        reason = "; ".join(problems[:_SHOWN_PROBLEMS])
         raise InvalidInput(f"got {path}, in which no record could be read: {reason}")
+    if problems:
+        warnings.warn(
+            f"{len(problems)} records of {path} are left out: {reason}", stacklevel=2
+        )
     # A journal is in the order in which it was written, which is not that of time.
     in_time = sorted(
         (event._replace(seq=0) for event in events), key=lambda event: event.at
