@@ -2,8 +2,9 @@
 
 Nobody asked these models: their names are made up, and so are their skills. A query has
 a type and a level of difficulty; whether a model answers it is drawn from its skill in
-the type, less what the level takes away. Two models are specialists, so that no single
-model leads everywhere, and the largest costs two hundred times the smallest.
+the type, less what the level takes away. Two models are specialists, and one of middle
+size writes best, so that no single model leads everywhere. The largest costs two hundred
+times the smallest.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from simulation_draws import Dice, write_stored
 VERSION = 1
 LEVELS = 4
 # How much each further level takes from the chance, per thousand.
-_PER_LEVEL = 130
+_PER_LEVEL = 150
+# A query is easier or harder for all models alike, by so much per thousand at most; and
+# so many of a thousand nobody can answer.
+_SHARED_LUCK = 160
+_HOPELESS = 50
 _LEAST_CHANCE = 20
 _MOST_CHANCE = 985
 
@@ -47,7 +52,7 @@ MODELS = (
         50,
         240,
         _skills(
-            code=420, math=350, retrieval=860, synthesis=560, creative=640, safety=700
+            code=220, math=180, retrieval=830, synthesis=400, creative=560, safety=520
         ),
     ),
     SimulatedModel(
@@ -55,7 +60,7 @@ MODELS = (
         180,
         420,
         _skills(
-            code=640, math=560, retrieval=940, synthesis=740, creative=800, safety=820
+            code=430, math=380, retrieval=910, synthesis=590, creative=760, safety=660
         ),
     ),
     SimulatedModel(
@@ -63,7 +68,7 @@ MODELS = (
         700,
         650,
         _skills(
-            code=960, math=700, retrieval=820, synthesis=640, creative=480, safety=740
+            code=910, math=520, retrieval=760, synthesis=470, creative=330, safety=560
         ),
     ),
     SimulatedModel(
@@ -71,7 +76,7 @@ MODELS = (
         760,
         900,
         _skills(
-            code=720, math=965, retrieval=800, synthesis=620, creative=440, safety=760
+            code=540, math=920, retrieval=740, synthesis=460, creative=300, safety=590
         ),
     ),
     SimulatedModel(
@@ -79,7 +84,7 @@ MODELS = (
         900,
         1_100,
         _skills(
-            code=830, math=790, retrieval=950, synthesis=900, creative=930, safety=900
+            code=640, math=580, retrieval=930, synthesis=780, creative=920, safety=780
         ),
     ),
     SimulatedModel(
@@ -87,7 +92,7 @@ MODELS = (
         3_000,
         1_900,
         _skills(
-            code=930, math=900, retrieval=955, synthesis=960, creative=940, safety=960
+            code=740, math=710, retrieval=940, synthesis=830, creative=820, safety=850
         ),
     ),
     SimulatedModel(
@@ -95,7 +100,7 @@ MODELS = (
         10_000,
         3_600,
         _skills(
-            code=975, math=970, retrieval=960, synthesis=980, creative=950, safety=980
+            code=800, math=790, retrieval=930, synthesis=880, creative=730, safety=890
         ),
     ),
 )
@@ -232,17 +237,20 @@ def _row(dice: Dice, number: int) -> dict[str, Any]:
     """Return one query with the answer of every model."""
     query_type = dice.pick(list(_QUERIES))
     level = 1 + dice.weighted([4, 3, 2, 1])
+    luck = dice.below(2 * _SHARED_LUCK + 1) - _SHARED_LUCK
+    is_hopeless = dice.chance(_HOPELESS)
     answers = {}
     for model in MODELS:
         lost = _PER_LEVEL * (level - 1)
         if query_type == "retrieval":  # what is looked up is there or not
             lost //= 4
-        chance = min(max(model.skills[query_type] - lost, _LEAST_CHANCE), _MOST_CHANCE)
         # The larger a model, the less a hard query takes from it; a specialist loses
         # little in its own type.
-        chance += _regained(model, query_type, lost)
+        kept_skill = model.skills[query_type] - lost + _regained(model, query_type, lost)
+        chance = min(max(kept_skill + luck, _LEAST_CHANCE), _MOST_CHANCE)
+        is_right = dice.chance(chance) and not is_hopeless
         answers[model.name] = [
-            int(dice.chance(min(chance, _MOST_CHANCE))),
+            int(is_right),
             model.milliseconds * (60 + dice.below(81)) // 100,
         ]
     return {

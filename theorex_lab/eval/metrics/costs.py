@@ -54,7 +54,7 @@ from theorex_lab.store.lab import DEFAULT_HOME, Lab
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COST_SETS = ("llmrouter", "routellm", "local_runs")
+COST_SETS = ("llmrouter", "routellm", "simulated_calls", "local_runs")
 CHEAPEST = "cheapest not worse"
 THOMPSON = "Thompson sampling"
 FALSE_PASS = FALSE_ALARM = 0.1  # of the noisy check
@@ -121,7 +121,8 @@ def score_costs(
     tasks.
 
     Args:
-        dataset: llmrouter, routellm, local_runs (whose cost is latency), or a set.
+        dataset: llmrouter, routellm, simulated_calls, local_runs (whose cost is
+            latency), or a set.
         level: The chance of error at which a model counts as worse (see
             `memory.evidence.not_worse`).
         seed: Draws samples, errors of the check and the bootstrap.
