@@ -106,6 +106,12 @@ MODELS = (
 )
 _REGAINED_PERCENT = {"linden-70b": 35, "oak-400b": 60, "sequoia-1t": 85}
 _SPECIALISTS = {"forge-14b": "code", "abacus-14b": "math"}
+_CUSTOMERS = (
+    "Aldermoor", "Birchgate", "Coldbrook", "Dunmarsh", "Eastlea", "Fernhollow",
+    "Greyford", "Highmere", "Ivyton", "Junewick", "Kestrelby", "Larkfield", "Millrace",
+    "Northover", "Oakhithe", "Pinecombe", "Quarrydene", "Rookhurst", "Saltmere",
+    "Thornbury Wharf", "Umberleigh", "Valegate", "Westering", "Yarrowby",
+)  # fmt: skip
 # By type: what is asked, with a gap for a thing, and the things.
 _QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "code": (
@@ -246,7 +252,9 @@ def _row(dice: Dice, number: int) -> dict[str, Any]:
             lost //= 4
         # The larger a model, the less a hard query takes from it; a specialist loses
         # little in its own type.
-        kept_skill = model.skills[query_type] - lost + _regained(model, query_type, lost)
+        kept_skill = (
+            model.skills[query_type] - lost + _regained(model, query_type, lost)
+        )
         chance = min(max(kept_skill + luck, _LEAST_CHANCE), _MOST_CHANCE)
         is_right = dice.chance(chance) and not is_hopeless
         answers[model.name] = [
@@ -273,7 +281,7 @@ def _regained(model: SimulatedModel, query_type: str, lost: int) -> int:
 def _text(dice: Dice, query_type: str, level: int) -> str:
     """Return the words of a query; a hard one names more things."""
     forms, things = _QUERIES[query_type]
-    text = dice.pick(forms).format(dice.pick(things))
+    text = dice.pick(forms).format(f"{dice.pick(things)} of {dice.pick(_CUSTOMERS)}")
     further = [thing for thing in dice.several(things, level) if thing not in text]
     if level > 1 and further:
         end = "" if text.endswith("?") else "."

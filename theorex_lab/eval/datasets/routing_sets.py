@@ -61,10 +61,18 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class TrainingScores:
-    """Queries and how every model scored on them: (queries, models), 0 to 1."""
+    """Queries and how every model scored on them: (queries, models), 0 to 1.
+
+    Attributes:
+        queries: The queries.
+        scores: How each model scored.
+        latency_ms: How long each answer took, of the same shape; None where that is not
+            known.
+    """
 
     queries: Queries
     scores: Floats
+    latency_ms: Floats | None = None
 
     def __post_init__(self) -> None:
         shape = self.scores.shape
@@ -84,7 +92,8 @@ class TrainingScores:
 
     def take(self, rows: Ints) -> TrainingScores:
         """Return the training queries of these rows, in their order."""
-        return TrainingScores(self.queries.take(rows), self.scores[rows])
+        latencies = None if self.latency_ms is None else self.latency_ms[rows]
+        return TrainingScores(self.queries.take(rows), self.scores[rows], latencies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,9 +232,10 @@ def _simulated_calls(seed: int) -> RoutingSet:
     models = tuple(header["models"])
     # Millionths of a dollar for a thousand tokens are thousandths for a million.
     costs = np.array([header["models"][model] / 1_000 for model in models])
-    scores = np.array([_successes(row, models) for row in rows])
+    scores = np.array([_answers(row, models, 0) for row in rows])
+    latencies = np.array([_answers(row, models, 1) for row in rows], np.float64)
     queries = Queries([row["text"] for row in rows], [row["type"] for row in rows])
-    training = TrainingScores(queries, scores.astype(np.float64))
+    training = TrainingScores(queries, scores.astype(np.float64), latencies)
     order = np.random.default_rng(seed).permutation(len(rows))
     cut = round(len(rows) * TEST_SHARE)
     return RoutingSet(
@@ -241,9 +251,9 @@ def _simulated_calls(seed: int) -> RoutingSet:
     )
 
 
-def _successes(row: Mapping[str, Any], models: Sequence[str]) -> list[int]:
-    """Return whether each model answered a query, 1 or 0."""
-    return [row["answers"][model][0] for model in models]
+def _answers(row: Mapping[str, Any], models: Sequence[str], column: int) -> list[int]:
+    """Return of each model's answer whether it was right (0), or its latency (1)."""
+    return [row["answers"][model][column] for model in models]
 
 
 def _training(

@@ -368,6 +368,8 @@ class ModelRuns:
         rows: Iterable[tuple[str, str, bool, int, float]],
         settings: Settings,
         now: int,
+        *,
+        costs: Mapping[str, float] | None = None,
     ) -> Self:
         """Return the sums of some rows.
 
@@ -376,7 +378,9 @@ class ModelRuns:
                 ms). The latency is NaN where none was measured.
             settings: The settings that route among the models.
             now: The time at which evidence is looked at, in µs UTC.
+            costs: What a run costs, by model; None where that is not known.
         """
+        costs = costs or {}
         table = EvidenceTable()
         for query_type, model, success, at, latency_ms in rows:
             table.add(
@@ -385,6 +389,7 @@ class ModelRuns:
                 success,
                 at=at,
                 latency_ms=latency_ms,
+                cost=costs.get(model, math.nan),
             )
         return cls(table, settings, now)
 
@@ -459,22 +464,26 @@ def set_runs(dataset: RoutingSet) -> ModelRuns:
     """Return the training of a public set as runs of every model.
 
     Each is a success from the score that the router asks for. Types are those that the
-    router tells from the words of a query; the sets state neither times nor latencies.
+    router reads from the words of a query. Costs are those of the set; latencies too,
+    where it states them.
     """
     kinds = [classify(text).query_type for text in dataset.train.queries.texts]
     scores = dataset.train.scores
     query_kinds = np.repeat(kinds, scores.shape[1]).tolist()
     models = np.tile(dataset.models, len(scores)).tolist()
+    latencies = np.full(scores.shape, math.nan)
+    if dataset.train.latency_ms is not None:
+        latencies = dataset.train.latency_ms
     rows = zip(
         query_kinds,
         models,
         (scores.ravel() >= SUCCESS_FROM).tolist(),
         repeat(0),
-        repeat(math.nan),
+        latencies.ravel().tolist(),
     )
-    return ModelRuns.of(
-        rows, Settings(models=models_of(dataset.models, dataset.sizes), roles=[]), 0
-    )
+    settings = Settings(models=models_of(dataset.models, dataset.sizes), roles=[])
+    costs = dict(zip(dataset.models, dataset.costs.tolist(), strict=True))
+    return ModelRuns.of(rows, settings, 0, costs=costs)
 
 
 def home_runs(home: str | Path) -> ModelRuns:
