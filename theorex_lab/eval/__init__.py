@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         MemoryDesign,
         SessionLine,
     )
+    from theorex_lab.eval.datasets.data_sets import available
     from theorex_lab.eval.datasets.logs import load_logs
     from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
     from theorex_lab.eval.datasets.recorded_runs import load_local_runs
@@ -62,6 +63,7 @@ _MODULES = {
     "ProjectNeeds": "datasets.needs_rows",
     "SessionLine": "adapters.protocol",
     "SessionReplay": "replay.sessions",
+    "available": "datasets.data_sets",
     "compare": "metrics.compare",
     "data_folder": "datasets.sources",
     "decay_explorer": "widgets.decay",
@@ -108,6 +110,7 @@ __all__ = [
     "RoutingSet",
     "SessionLine",
     "SessionReplay",
+    "available",
     "compare",
     "data_folder",
     "decay_explorer",

@@ -96,6 +96,27 @@ def _read(info: DatasetInfo, file: DataFile) -> FileContent:
     return _downloaded(info, file, cached)
 
 
+def is_at_hand(info: DatasetInfo, file: DataFile) -> bool:
+    """Return whether a file of a set can be read without a download.
+
+    A damaged file in the cache cannot, since it is downloaded again. A file in the
+    user's own folder counts as it is: whoever reads it is told of damage.
+
+    Raises:
+        InvalidInput: What THEOREX_DATA names is no folder.
+    """
+    user_folder = data_folder()
+    if user_folder and _present(user_folder / info.name / file.name):
+        return True
+    path = _present(cache_folder() / info.name / file.name)
+    if path is None:
+        return False
+    with suppress(InvalidInput):
+        _checked_content(path, file)
+        return True
+    return False
+
+
 def _present(path: Path) -> Path | None:
     """Return the file itself, or the same with a further .gz."""
     return next(
