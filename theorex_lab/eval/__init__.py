@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         MemoryDesign,
         SessionLine,
     )
-    from theorex_lab.eval.datasets.data_sets import available
+    from theorex_lab.eval.datasets.data_sets import available, get_data, list_data
     from theorex_lab.eval.datasets.logs import load_logs
     from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
     from theorex_lab.eval.datasets.recorded_runs import load_local_runs
@@ -68,7 +68,9 @@ _MODULES = {
     "data_folder": "datasets.sources",
     "decay_explorer": "widgets.decay",
     "design_gain": "replay.design_gain",
+    "get_data": "datasets.data_sets",
     "learnt_lines": "replay.design_gain",
+    "list_data": "datasets.data_sets",
     "load_local_runs": "datasets.recorded_runs",
     "load_logs": "datasets.logs",
     "load_routing_set": "datasets.routing_sets",
@@ -115,7 +117,9 @@ __all__ = [
     "data_folder",
     "decay_explorer",
     "design_gain",
+    "get_data",
     "learnt_lines",
+    "list_data",
     "load_local_runs",
     "load_logs",
     "load_routing_set",
