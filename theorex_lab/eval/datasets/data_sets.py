@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.core.progress import bar
+from theorex_lab.eval.datasets import dataset_files
 from theorex_lab.eval.datasets.dataset_files import (
     LicenceNotice,
-    cache_folder,
     is_at_hand,
     read_data_file,
 )
@@ -26,6 +26,7 @@ from theorex_lab.eval.datasets.dataset_table import (
     PACKAGED_LICENCE,
     DatasetInfo,
 )
+from theorex_lab.eval.datasets.rebuilt_logs import rebuild_log, rebuilt_file
 from theorex_lab.eval.datasets.sources import DATA_VARIABLE, data_folder, packaged
 from theorex_lab.memory.rows import Rows
 
@@ -74,7 +75,7 @@ class DataFileState(NamedTuple):
     Attributes:
         name: Its name.
         bytes: Its size, unpacked.
-        state: `there`, or `downloaded` by this call.
+        state: `there`, or by this call `downloaded`, or `rebuilt` from transcripts.
         path: Where it is.
     """
 
@@ -151,6 +152,8 @@ def get_data(name: str, *, progress: bool | None = None) -> DataSetFiles:
     if name in PACKAGED:
         return _packaged_files(name)
     info = _public_info(name)
+    if info.transcripts is not None and not _has_files(info):
+        return _data_set_files(info, [_rebuilt_state(info, progress)])
     states = []
     n_addresses = sum(len(file.members) or 1 for file in info.files)
     progress_bar = bar(n_addresses, unit="file", what=name, progress=progress)
@@ -161,6 +164,17 @@ def get_data(name: str, *, progress: bool | None = None) -> DataSetFiles:
             content = read_data_file(info, file, step=lambda: progress_bar.update(1))
             size = len(content.data)
             states.append(DataFileState(file.name, size, state, content.place))
+    return _data_set_files(info, states)
+
+
+def _rebuilt_state(info: DatasetInfo, progress: bool | None) -> DataFileState:
+    """Return the file of a log that is rebuilt where it was not yet."""
+    state = "rebuilt" if rebuilt_file(info) is None else "there"
+    path = rebuild_log(info, progress=progress)
+    return DataFileState(path.name, path.stat().st_size, state, str(path))
+
+
+def _data_set_files(info: DatasetInfo, states: list[DataFileState]) -> DataSetFiles:
     return DataSetFiles(
         info.name,
         info.licence,
@@ -169,6 +183,10 @@ def get_data(name: str, *, progress: bool | None = None) -> DataSetFiles:
         info.commit,
         tuple(states),
     )
+
+
+def _has_files(info: DatasetInfo) -> bool:
+    return all(is_at_hand(info, file) for file in info.files)
 
 
 def data_set_folder(name: str) -> Path:
@@ -185,7 +203,11 @@ def data_set_folder(name: str) -> Path:
     """
     info = _public_info(name)
     user_folder = data_folder()
-    folders = [cache_folder()] if user_folder is None else [user_folder, cache_folder()]
+    folders = (
+        [dataset_files.cache_folder()]
+        if user_folder is None
+        else [user_folder, dataset_files.cache_folder()]
+    )
     for folder in folders:
         files = [folder / name / file.name for file in info.files]
         if all(_is_there(file) for file in files):
@@ -219,10 +241,10 @@ def _place_of(name: str) -> str:
     if name in PACKAGED:
         return IS_PACKAGED
     info = _public_info(name)
-    if not all(is_at_hand(info, file) for file in info.files):
-        return NOT_HERE
+    if not _has_files(info):
+        return NOT_HERE if rebuilt_file(info) is None else IN_CACHE
     folder = _first_folder(info)
-    return IN_CACHE if folder.parent == cache_folder() else IN_DATA_FOLDER
+    return IN_CACHE if folder.parent == dataset_files.cache_folder() else IN_DATA_FOLDER
 
 
 def _first_folder(info: DatasetInfo) -> Path:
@@ -232,7 +254,7 @@ def _first_folder(info: DatasetInfo) -> Path:
         folder = user_folder / info.name
         if any(_is_there(folder / file.name) for file in info.files):
             return folder
-    return cache_folder() / info.name
+    return dataset_files.cache_folder() / info.name
 
 
 def _packaged_rows() -> Iterator[DataSetRow]:

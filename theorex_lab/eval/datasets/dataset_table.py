@@ -28,6 +28,20 @@ class DataFile(NamedTuple):
     members: tuple[str, ...] = ()
 
 
+class PublishedTranscripts(NamedTuple):
+    """Transcripts in a repository, from which a log is rebuilt.
+
+    Attributes:
+        name: The file in the cache that the log becomes.
+        folders: The folders of the transcripts.
+        host: The host of the repository, with its protocol.
+    """
+
+    name: str
+    folders: tuple[str, ...]
+    host: str = "https://github.com"
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetInfo:
     """What is known of a public data set before it is there.
@@ -44,6 +58,8 @@ class DatasetInfo:
         size_bytes: The size of its files, unpacked.
         counts: What a complete set holds.
         base_url: The host of the raw files.
+        transcripts: What the set's log is rebuilt from where its file is nowhere; None
+            where it cannot be rebuilt.
     """
 
     name: str
@@ -56,6 +72,7 @@ class DatasetInfo:
     size_bytes: int = 0
     counts: Mapping[str, float] = field(default_factory=dict)
     base_url: str = RAW_ADDRESS
+    transcripts: PublishedTranscripts | None = None
 
     @property
     def research_only(self) -> bool:
@@ -64,8 +81,10 @@ class DatasetInfo:
 
     @property
     def is_public(self) -> bool:
-        """Return whether every file has a public address."""
-        return all(file.path != "-" for file in self.files)
+        """Return whether the set can be downloaded, or rebuilt from what can be."""
+        return self.transcripts is not None or all(
+            file.path != "-" for file in self.files
+        )
 
     def address(self, file: DataFile, member: str = "") -> str:
         """Return where the file, or one member of it, is downloaded from.
@@ -327,6 +346,10 @@ CODING_SESSIONS = DatasetInfo(
     scores="the briefing, replays and comparisons of whole memories",
     size_bytes=9_815_725,
     counts={"logs": 1, "lines": 12734, "sessions": 127},
+    transcripts=PublishedTranscripts(
+        "getspecstory.rebuilt.jsonl.gz",
+        (".specstory/history", "specstory-cli/.specstory/history"),
+    ),
 )
 
 SESSION_NEEDS = DatasetInfo(
