@@ -132,6 +132,22 @@ def test_the_sessions_of_all_folders_come_back_each_once(listed: DatasetInfo) ->
     assert (edit["edits"], stop["agent_text"]) == (["till/sums.py"], "Mended.")
 
 
+def test_a_command_and_its_text_are_prompts_as_in_the_recorded_log(
+    listed: DatasetInfo, tmp_path: Path
+) -> None:
+    repository = tmp_path / "host" / "owner" / "shop"
+    heading = "_**User (2026-03-01 09:00:00Z)**_\n\n"
+    command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
+    file = repository / FOLDERS[0] / "2026-03-01_09-00-00Z-mend.md"
+    text = transcript(ID, "2026-03-01")
+    file.write_text(text.replace(heading, f"{heading}{command}\n\n{heading}"))
+    git(repository, "commit", "-qam", "A command")
+    commit = git(repository, "rev-parse", "HEAD")
+    rows = rows_of(rebuilt_logs.rebuild_log(replace(listed, commit=commit)))
+    prompts = [row["prompt"] for row in rows if "prompt" in row][:2]
+    assert prompts == ["/review 7", "Mend the till in ~/shop"]
+
+
 def test_the_log_is_read_as_the_recorded_one(listed: DatasetInfo) -> None:
     (log,) = load_logs("coding_sessions")
     kinds = [event.kind for event in log.events]

@@ -432,6 +432,22 @@ def test_what_a_program_put_into_a_prompt_is_cut(history: Path) -> None:
     assert told(history) == [("Stop", "Hello.")]
 
 
+def test_the_text_that_a_command_stands_for_is_no_prompt(history: Path) -> None:
+    command = (
+        "_**User (2026-03-01 09:00:00Z)**_\n\n<command-message>review</command-message>\n"
+        "<command-name>/review</command-name>\n<command-args>7</command-args>\n\n---\n\n"
+    )
+    written(
+        history,
+        HEAD
+        + command
+        + PROMPT.replace("Mend the till", "Always review line by line.")
+        + said_at(1, "Reviewed.")
+        + "---\n\n_**User (2026-03-01 09:00:02Z)**_\n\nthanks\n",
+    )
+    assert told(history) == [("Stop", "Reviewed."), ("UserPromptSubmit", "thanks")]
+
+
 @pytest.mark.parametrize("ending", ["\r\n", "\n"])
 def test_line_ends_a_mark_of_order_and_lost_bytes(
     lab: Lab, history: Path, ending: str

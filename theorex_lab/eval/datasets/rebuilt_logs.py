@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from theorex_lab.core.clock import LATEST, to_iso
@@ -24,7 +25,12 @@ from theorex_lab.eval.datasets.dataset_table import DatasetInfo
 from theorex_lab.files.transcripts.captures import TimedCapture, timed_captures
 from theorex_lab.files.transcripts.folders import SourceLine, Transcript
 from theorex_lab.files.transcripts.messages import Row
-from theorex_lab.files.transcripts.specstory import SpecStory, session_parts
+from theorex_lab.files.transcripts.specstory import (
+    SessionPart,
+    SpecStory,
+    command_in,
+    session_parts,
+)
 from theorex_lab.text.redact.masking import mask
 
 # Grows where the reader of transcripts tells something else: then logs are rebuilt.
@@ -157,7 +163,9 @@ class _Rebuilding:
         text = data.decode("utf-8-sig", "replace")
         agent = ""
         lines = []
-        for part in session_parts(text, self._root / name, inside=inside):
+        parts = list(session_parts(text, self._root / name, inside=inside))
+        _show_commands(parts)
+        for part in parts:
             agent = agent or part.row.get("agent", "")
             if not part.row.get("helper"):  # what sub-agents do is left out
                 line = SourceLine(part.line, b"", True, part.row)
@@ -190,6 +198,19 @@ class _Rebuilding:
             if key not in self._ids:
                 self._ids.add(key)
                 yield capture
+
+
+def _show_commands(parts: list[SessionPart]) -> None:
+    """Make commands and their texts prompts, as the recorded log has them.
+
+    A command that stands for no text, such as `/exit`, stays none.
+    """
+    for part, following in pairwise(parts):
+        if following.row.get("is_expansion"):
+            following.row["kind"] = "prompt"
+            command = command_in(part.row.get("text", ""))
+            if command:
+                part.row["text"] = command
 
 
 def _start_of(row: Row) -> Row:

@@ -11,8 +11,9 @@ other agents. The form has changed since 2025. Read are
 
 A message without a time has that of the message before it, the first that of the
 session. What is nobody's word is left out: thinking, recaps, what the agent asks its
-sub-agents, and the empty second copy that some versions write of a tool's block. A
-prompt that was never sent is reported.
+sub-agents, the text that a command such as `/review` stands for, and the empty second
+copy that some versions write of a tool's block. A prompt that was never sent is
+reported.
 """
 
 import hashlib
@@ -48,6 +49,10 @@ _KIND = "specstory"
 _DIGEST_DIGITS = 16
 _QUEUED = "queued"
 _INTERRUPTED = re.compile(r"\[Request interrupted by user(?: for [a-z ]{1,40})?\]\s*\Z")
+_COMMAND_NAME = re.compile(
+    r"<command-name>\s*(?P<name>/[^<>\s]{1,100})\s*</command-name>"
+)
+_COMMAND_ARGUMENTS = re.compile(r"<command-args>(?P<words>.*?)</command-args>", re.S)
 _MESSAGE_ID = re.compile(r"<!-- message-id: [^<>]{0,200} -->")
 _LEGACY_TOOL = re.compile(r"Tool use: \*\*[\w .-]{1,128}\*\*")
 _LEGACY_FILE = re.compile(r"(?:Read|Edit|Create|Delete) file: \S.*")
@@ -85,6 +90,23 @@ def looks_like_specstory(text: str) -> bool:
         if blocks.session_of_line(line) or blocks.heading_in_line(line):
             return True
     return False
+
+
+def command_in(text: str) -> str:
+    """Return the command that a prompt is, with its arguments, "" for any other prompt.
+
+    >>> command_in("<command-name>/review</command-name><command-args>7</command-args>")
+    '/review 7'
+    """
+    name = _COMMAND_NAME.search(text)
+    if name is None or not text.lstrip().startswith("<command-"):
+        return ""
+    words = _COMMAND_ARGUMENTS.search(text)
+    arguments = ""
+    if words is not None:
+        arguments = words["words"].strip()
+    command = f"{name['name']} {arguments}"
+    return command.rstrip()
 
 
 def project_folder_of(file: Path) -> Path | None:
@@ -137,6 +159,8 @@ class _SessionText:
             inside = _place_in_repository(self._folder)
         self._inside = inside
         self._session = ""
+        # When the prompt before was a command; its text follows as another prompt.
+        self._command_at: str | None = None
         self._occurrences = Counter[str]()
 
     def parts(self) -> Iterator[SessionPart]:
@@ -234,9 +258,16 @@ class _SessionText:
 
     def _prompt(self, heading: Heading, pending: list[Block]) -> Iterator[SessionPart]:
         part = self._text_part("prompt", heading, pending)
-        if not part.row["text"]:
+        text = part.row["text"]
+        if not text:
             return
         problem = ""
+        is_command = bool(command_in(text))
+        follows_command = self._command_at == heading.at
+        self._command_at = heading.at if is_command else None
+        if follows_command and not is_command:
+            part.row["kind"] = "left_out"
+            part.row["is_expansion"] = True
         if heading.mark.startswith(_QUEUED):
             problem = "a prompt that was queued and not sent is left out"
         if heading.mark:
@@ -245,6 +276,7 @@ class _SessionText:
 
     def _answer(self, heading: Heading, pending: list[Block]) -> Iterator[SessionPart]:
         """Yield the messages of an agent, and its calls of tools."""
+        self._command_at = None
         texts: list[Block] = []
         for block in self._legacy_tools(pending):
             if block.kind in (blocks.TOOL, blocks.THINKING):
@@ -404,7 +436,8 @@ class _SessionText:
         full_digest = hashlib.sha256(encoded).hexdigest()
         digest = full_digest[:_DIGEST_DIGITS]
         self._occurrences[digest] += 1
-        return f"{digest} {self._occurrences[digest]}"
+        number = self._occurrences[digest]
+        return f"{digest} {number}"
 
 
 _NO_WORDS = ("#", "<!--")  # how titles and comments begin
