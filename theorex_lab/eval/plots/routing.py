@@ -11,6 +11,19 @@ from matplotlib.patches import Patch, Rectangle
 from theorex_lab.eval.plots import axes
 from theorex_lab.routing.confidence import query_types
 
+# The colour of each way to choose, the same in every picture.
+POLICY_COLOURS = {
+    "oracle": "#000000",
+    "route, as it ships": "#0072B2",
+    "task matrix": "#009E73",
+    "best single": "#D55E00",
+    "uniform": "#8C8C8C",
+    "cheapest not worse": "#56B4E9",
+    "Thompson sampling": "#CC79A7",
+    "cascade, perfect check": "#000000",
+    "cascade, noisy check": "#E69F00",
+    "cascade, expected success": "#7A5C00",
+}
 _UNUSABLE: dict[str, Any] = {
     "facecolor": "#F2F2F2",
     "edgecolor": "#DDDDDD",
@@ -252,16 +265,14 @@ def plot_costs(
         zorder=1,
     )
     for number, score in enumerate(scores):
-        # Colours come round again, then with the next shape.
-        n_rounds = number // len(axes.LINE_COLOURS)
         axes.draw_interval(
             ax,
             score.cost,
             score.score,
             ci_low=score.ci_low,
             ci_high=score.ci_high,
-            fmt=axes.SHAPES[(number + n_rounds) % len(axes.SHAPES)],
-            color=axes.colour_of(number),
+            fmt=axes.SHAPES[number % len(axes.SHAPES)],
+            color=POLICY_COLOURS.get(score.policy, axes.colour_of(number)),
             markersize=8,
             label=score.policy,
         )
