@@ -28,8 +28,9 @@ _DATASET_HELP = """The data set; the first of a part is its default.
 
 \b
 routing: llmrouter, routellm, routellm_mmlu,
-  routellm_gsm8k
-costs: llmrouter, routellm, local_runs
+  routellm_gsm8k, simulated_calls
+costs: llmrouter, routellm, simulated_calls,
+  local_runs
 failures: whoandwhen, reflexion_alfworld
 retrieval: locomo, qmsum, fact_updates,
   precisionmembench
