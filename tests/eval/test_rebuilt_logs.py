@@ -192,6 +192,13 @@ def test_the_recorded_log_is_preferred(
     assert [event.body["text"] for event in log.events] == ["recorded"]
 
 
+def test_the_command_says_that_a_log_was_rebuilt(run: Run, listed: DatasetInfo) -> None:
+    ended = run("data", "get", listed.name)
+    assert ended.code == 0
+    assert "rebuilt from the published transcripts: " in ended.out
+    assert f"from github.com/owner/shop at {listed.commit[:12]}" in ended.out
+
+
 def test_git_refuses_a_commit_that_is_not_there(listed: DatasetInfo) -> None:
     with pytest.raises(StorageError, match=r"owner/shop could not be downloaded"):
         rebuilt_logs.rebuild_log(replace(listed, commit="1" * 40))
