@@ -405,6 +405,15 @@ def _key_of(event: Event) -> _SessionKey:
     return event.agent, event.session or to_iso(event.at)[:10]
 
 
+def are_own_words(prompt: str) -> bool:
+    """Return whether a prompt looks like a person's own words by its form alone.
+
+    >>> are_own_words("Run the tests"), are_own_words("<system-reminder>Be brief")
+    (True, False)
+    """
+    return _kind_by_form(prompt.lstrip(), "start") == "own"
+
+
 def _kind_by_form(text: str, after: StepBefore) -> PromptKind:
     """Return what a prompt is by its own text and what came before it."""
     for pattern, kind in _BEGINNINGS:
