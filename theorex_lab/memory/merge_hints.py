@@ -36,7 +36,8 @@ def first_commits(journal: Journal) -> Roots:
         if not isinstance(commits, list):
             continue
         roots_of_project = roots.setdefault(project, set())
-        roots_of_project.update(map(str, commits))
+        for commit in commits:
+            roots_of_project.add(str(commit))
     return roots
 
 
@@ -55,7 +56,8 @@ def merge_hints(journal: Journal, rows: Sequence[dict[str, Any]]) -> list[MergeH
     is_present: dict[str, bool] = {}
     for row in rows:
         project = row["project"]
-        is_present[project] = _has_folder(row["paths"])
+        paths = row["paths"]
+        is_present[project] = _has_folder(paths)
     hints: list[MergeHint] = []
     for old, new in permutations(is_present, 2):
         has_moved = is_present[new] and not is_present[old]

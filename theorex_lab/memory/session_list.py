@@ -19,6 +19,10 @@ from theorex_lab.memory.briefing.session_log import are_own_words
 
 # What is said in a session, of which `SessionList.steps` has the seqs.
 WORDS = ("prompt", "turn_ended", "turn_message")
+_Numbers = dict[tuple[int, ...], int]  # of rows, by what they are of
+_KEY = ("agent", "session", "project")
+_TOUCH = ("session", "path")
+_DAY_CHARACTERS = 10  # of a time in ISO 8601
 
 
 class SessionRow(NamedTuple):
@@ -84,16 +88,12 @@ class SessionList(View):
         )
         self.touched = Table(session="i4", path="i4", edited="?")
         self.steps = Table(session="i4", seq="i8")
-        self._numbers: dict[tuple[int, ...], int] = {}
-        self._touches: dict[tuple[int, int], int] = {}
+        self._numbers: _Numbers = {}
+        self._touches: _Numbers = {}
 
     def _after_load(self) -> None:
-        keys = [self.rows[name].tolist() for name in ("agent", "session", "project")]
-        for number, key in enumerate(zip(*keys, strict=True)):
-            self._numbers[key] = number
-        touches = [self.touched[name].tolist() for name in ("session", "path")]
-        for number, touch in enumerate(zip(*touches, strict=True)):
-            self._touches[touch] = number
+        self._numbers = _numbers_of(self.rows, _KEY)
+        self._touches = _numbers_of(self.touched, _TOUCH)
 
     def apply(self, events: Sequence[Event]) -> None:
         """Count each event in its session, and note what it touches and says."""
@@ -109,56 +109,70 @@ class SessionList(View):
 
     def _row(self, event: Event) -> int:
         """Return the row of an event's session, which is added where it is new."""
-        key = (
-            self.agents.number(event.agent),
-            self.sessions.number(event.session or to_iso(event.at)[:10]),
-            self.projects.number(event.body.get("project", "")),
-        )
-        row = self._numbers.get(key)
-        if row is None:
-            agent, session, project = key
-            row = self.rows.add(
+        name = event.session
+        if not name:
+            name = to_iso(event.at)[:_DAY_CHARACTERS]
+        agent = self.agents.number(event.agent)
+        session = self.sessions.number(name)
+        project = self.projects.number(event.body.get("project", ""))
+        key = (agent, session, project)
+        if key not in self._numbers:
+            self._numbers[key] = self.rows.add(
                 agent=agent,
                 session=session,
                 project=project,
                 first_at=event.at,
                 last_at=event.at,
             )
-            self._numbers[key] = row
-        return row
+        return self._numbers[key]
 
     def _count(self, row: int, event: Event) -> None:
-        columns = self.rows
-        columns["events"][row] += 1
-        columns["first_at"][row] = min(int(columns["first_at"][row]), event.at)
-        columns["last_at"][row] = max(int(columns["last_at"][row]), event.at)
+        first_at = self._at("first_at", row)
+        last_at = self._at("last_at", row)
+        n_events = self._at("events", row)
+        self.rows.put(
+            row,
+            events=n_events + 1,
+            first_at=min(first_at, event.at),
+            last_at=max(last_at, event.at),
+        )
 
     def _note_prompt(self, row: int, event: Event) -> None:
         """Count a prompt, and note the first in a person's own words."""
-        columns = self.rows
-        columns["prompts"][row] += 1
+        n_prompts = self._at("prompts", row)
+        self.rows.put(row, prompts=n_prompts + 1)
         is_own = are_own_words(event.body["text"])
-        is_first = not columns["first_prompt"][row]
-        if is_first or (is_own and not columns["is_own"][row]):
-            columns["first_prompt"][row] = event.seq
-            columns["is_own"][row] = is_own
+        first_prompt = self._at("first_prompt", row)
+        is_first = first_prompt == 0
+        had_own = self._at("is_own", row)
+        is_first_own = is_own and not had_own
+        if is_first or is_first_own:
+            self.rows.put(
+                row,
+                first_prompt=event.seq,
+                is_own=is_own,
+            )
 
     def _note_paths(self, row: int, event: Event) -> None:
         """Note the files that a tool call read or edited."""
-        paths = event.body.get("paths") or {}
-        has_failed = event.body.get("ok") is False
-        for use in ("edited", "read"):
-            is_edited = use == "edited" and not has_failed
-            for path in paths.get(use, ()):
-                self._touch(row, path, is_edited=is_edited)
+        body = event.body
+        paths = body.get("paths") or {}
+        has_failed = body.get("ok") is False
+        for path in paths.get("edited", ()):
+            self._touch(row, path, is_edited=not has_failed)
+        for path in paths.get("read", ()):
+            self._touch(row, path, is_edited=False)
 
     def _touch(self, row: int, path: str, *, is_edited: bool) -> None:
-        touch = (row, self.paths.number(path))
-        number = self._touches.get(touch)
-        if number is None:
-            number = self.touched.add(session=row, path=touch[1])
-            self._touches[touch] = number
+        path_number = self.paths.number(path)
+        touch = (row, path_number)
+        if touch not in self._touches:
+            self._touches[touch] = self.touched.add(
+                session=row,
+                path=path_number,
+            )
         if is_edited:
+            number = self._touches[touch]
             self.touched["edited"][number] = True
 
     def of_projects(self, projects: Sequence[str] | None) -> list[int]:
@@ -167,29 +181,51 @@ class SessionList(View):
         Args:
             projects: The projects, None for all.
         """
-        rows = np.arange(len(self.rows))
-        if projects is not None:
-            numbers = self.projects.numbers(*projects)
-            rows = rows[np.isin(self.rows["project"], numbers)]
-        newest_first = np.argsort(-self.rows["first_at"][rows], kind="stable")
-        ordered: list[int] = rows[newest_first].tolist()
-        return ordered
+        began = -self.rows["first_at"]
+        rows: list[int] = np.argsort(began, kind="stable").tolist()
+        if projects is None:
+            return rows
+        numbers = self.projects.numbers(*projects)
+        rows_of_projects: list[int] = []
+        for row in rows:
+            if self._at("project", row) in numbers:
+                rows_of_projects.append(row)
+        return rows_of_projects
 
     def session_row(self, row: int) -> SessionRow:
         """Return one session."""
-        numbers = {name: int(self.rows[name][row]) for name in _NUMBERS}
-        touched = np.flatnonzero(self.touched["session"] == row)
-        is_edited = self.touched["edited"][touched]
-        edited_first = [*touched[is_edited].tolist(), *touched[~is_edited].tolist()]
-        paths = self.touched["path"]
+        paths = self._paths_of(row, is_edited=True)
+        n_edited = len(paths)
+        paths += self._paths_of(row, is_edited=False)
+        agent = self._at("agent", row)
+        session = self._at("session", row)
+        project = self._at("project", row)
         return SessionRow(
-            agent=self.agents[int(self.rows["agent"][row])],
-            session=self.sessions[int(self.rows["session"][row])],
-            project=self.projects[int(self.rows["project"][row])],
-            files=tuple(self.paths[int(paths[number])] for number in edited_first),
-            edited=int(np.count_nonzero(is_edited)),
-            **numbers,
+            agent=self.agents[agent],
+            session=self.sessions[session],
+            project=self.projects[project],
+            first_at=self._at("first_at", row),
+            last_at=self._at("last_at", row),
+            events=self._at("events", row),
+            prompts=self._at("prompts", row),
+            first_prompt=self._at("first_prompt", row),
+            files=tuple(paths),
+            edited=n_edited,
         )
+
+    def _at(self, column: str, row: int) -> int:
+        return int(self.rows[column][row])
+
+    def _paths_of(self, row: int, *, is_edited: bool) -> list[str]:
+        """Return the paths that a session edited, or those that it only read."""
+        touched = self.touched
+        is_meant = touched["session"] == row
+        is_meant &= touched["edited"] == is_edited
+        numbers = touched["path"][is_meant]
+        paths: list[str] = []
+        for number in numbers.tolist():
+            paths.append(self.paths[number])
+        return paths
 
     def seqs_of(
         self, agent: str, session: str, projects: Sequence[str] | None
@@ -201,20 +237,31 @@ class SessionList(View):
             session: The session's name.
             projects: The projects in which they were said, None for all.
         """
-        is_meant = self.rows["agent"] == _number(self.agents, agent)
-        is_meant &= self.rows["session"] == _number(self.sessions, session)
+        agent_number = _number(self.agents, agent)
+        session_number = _number(self.sessions, session)
+        is_meant = self.rows["agent"] == agent_number
+        is_meant &= self.rows["session"] == session_number
         if projects is not None:
             numbers = self.projects.numbers(*projects)
             is_meant &= np.isin(self.rows["project"], numbers)
-        is_said = np.isin(self.steps["session"], np.flatnonzero(is_meant))
-        seqs: list[int] = self.steps["seq"][is_said].tolist()
-        return sorted(seqs)
+        rows = np.flatnonzero(is_meant)
+        is_of_rows = np.isin(self.steps["session"], rows)
+        seqs = self.steps["seq"][is_of_rows]
+        return sorted(seqs.tolist())
+
+
+def _numbers_of(table: Table, columns: Sequence[str]) -> _Numbers:
+    """Return the number of each row by its values in these columns."""
+    values = []
+    for column in columns:
+        values.append(table[column].tolist())
+    numbers: _Numbers = {}
+    for key in zip(*values, strict=True):
+        numbers[key] = len(numbers)
+    return numbers
 
 
 def _number(names: Names, name: str) -> int:
     """Return the number of a name, one that no row has where it was never seen."""
     number = names.find(name)
     return -1 if number is None else number
-
-
-_NUMBERS = ("first_at", "last_at", "events", "prompts", "first_prompt")

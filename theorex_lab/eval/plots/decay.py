@@ -139,10 +139,10 @@ def plot_fading(
     Raises:
         InvalidInput: A column is missing, or the thresholds contradict each other.
     """
-    names, importance, seen = axes.columns_of(
+    names, importance, last_times = axes.columns_of(
         concepts, "surface_form", "importance_weight", "last_seen"
     )
-    ages = [(now - to_microseconds(at)) / MICROSECONDS_PER_DAY for at in seen]
+    ages = [(now - to_microseconds(at)) / MICROSECONDS_PER_DAY for at in last_times]
     ages = np.maximum(np.asarray(ages, dtype=float), 0.0)
     weights = np.asarray(importance, dtype=float)
     longest_days = max(_LEAST_DAYS, 1.05 * float(ages.max(initial=0.0)))

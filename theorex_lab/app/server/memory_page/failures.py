@@ -131,23 +131,30 @@ def _outcome_row(outcome: Outcome) -> dict[str, Any]:
 def _unsettled_reviews(lab: Lab) -> list[Event]:
     """Return the last reviews whose fix nobody trusted or dismissed, the newest first."""
     events = lab.journal.tail(0, kinds=["reviewed"])
-    reviews = list(events)[-_MOST_REVIEWS:]
-    fix_ids = [review.body["observation_id"] for review in reviews]
+    newest_first = list(events)[-_MOST_REVIEWS:][::-1]
+    review_by_fix: dict[str, Event] = {}
+    for review in newest_first:
+        fix_id = review.body["observation_id"]
+        if fix_id:
+            review_by_fix[fix_id] = review
+    settled = _settled(lab, list(review_by_fix))
     projects = open_projects(lab)
-    open_fixes: set[str] = set()
-    for fix in lab.journal.read(ids=[fix_id for fix_id in fix_ids if fix_id]):
+    is_open: set[str] = set()
+    for fix in lab.journal.read(ids=list(review_by_fix)):
         if projects is None or fix.body.get("project", "") in projects:
-            open_fixes.add(fix.id)
-    trust_ids = {derived_event_id("confirmed", fix_id): fix_id for fix_id in open_fixes}
-    for event in lab.journal.read(ids=list(trust_ids)):
-        open_fixes.discard(trust_ids[event.id])
+            is_open.add(fix.id)
+    open_ids = [fix_id for fix_id in review_by_fix if fix_id in is_open - settled]
+    return [review_by_fix[fix_id] for fix_id in open_ids]
+
+
+def _settled(lab: Lab, fix_ids: Sequence[str]) -> set[str]:
+    """Return those of the fixes that a person trusted or dismissed."""
     with lab.views.reading(Marks) as marks:
-        open_fixes.difference_update(marks.dismissed)
-    return [
-        review
-        for review in reversed(reviews)
-        if review.body["observation_id"] in open_fixes
-    ]
+        settled = set(marks.dismissed)
+    fix_by_trust = {derived_event_id("confirmed", fix_id): fix_id for fix_id in fix_ids}
+    for event in lab.journal.read(ids=list(fix_by_trust)):
+        settled.add(fix_by_trust[event.id])
+    return settled
 
 
 def _review_row(lab: Lab, review: Event) -> dict[str, Any]:
