@@ -98,6 +98,8 @@ class SessionList(View):
     def apply(self, events: Sequence[Event]) -> None:
         """Count each event in its session, and note what it touches and says."""
         for event in events:
+            if _is_of_a_dispatch(event):
+                continue
             row = self._row(event)
             self._count(row, event)
             if event.kind == "tool_used":
@@ -248,6 +250,11 @@ class SessionList(View):
         is_of_rows = np.isin(self.steps["session"], rows)
         seqs = self.steps["seq"][is_of_rows]
         return sorted(seqs.tolist())
+
+
+def _is_of_a_dispatch(event: Event) -> bool:
+    """Return whether a tool call was made for a task that was dispatched to a model."""
+    return not event.session and "trace_id" in event.body
 
 
 def _numbers_of(table: Table, columns: Sequence[str]) -> _Numbers:
