@@ -72,6 +72,7 @@ def remember(lab: Lab) -> str:
             *session("three", LONG, HOSTILE, day=1),
             *session("four", BANK_RULE, BANK_RULE, project=BANK, day=4),
             observation("The vault has two keys.", labels=["vault", "key"]),
+            observation(f"A page said: {HOSTILE}", labels=["page"], source="tool"),
         ]
     )
     return fail(lab)

@@ -13,7 +13,7 @@ export async function showDecay(body) {
   const rows = decay.concepts.map((row) => [row.concept, row.tier, row.importance.toFixed(2), row.mentions.toLocaleString(), row.last_seen.slice(0, 10), row.agent]);
   const shown = decay.total > rows.length ? `The ${rows.length} most important of ${counted(decay.total, "concept")}` : counted(rows.length, "concept");
   const none = make("p", {}, "No concept is known yet. Maintenance finds them: theorex maintain.");
-  show(body, intro, rows.length ? table(shown, columns, rows) : none);
+  show(body, intro, rows.length ? table(shown, columns, rows) : none, { pictured: true });
   say(`${shown}.`);
   await addPicture(body, "/memory/decay/picture", "How present each concept is now, by the days since its last mention. The table says the same.");
 }
@@ -24,13 +24,14 @@ export async function showMatrix(body) {
   const columns = [["Type of query"], ["Model"], ["Runs", "number"], ["Success", "number"], ["95 % interval", "number"], ["Enough runs"]];
   const rows = matrix.cells.map((row) => [row.query_type, row.model, String(row.n), percent(row.success_rate), `${percent(row.ci_low)} to ${percent(row.ci_high)}`, row.usable ? "yes" : "no"]);
   const none = make("p", {}, "No model was called yet. Runs come from: theorex dispatch.");
-  show(body, intro, rows.length ? table(counted(matrix.total, "cell"), columns, rows) : none);
+  show(body, intro, rows.length ? table(counted(matrix.total, "cell"), columns, rows) : none, { pictured: rows.length > 0 });
   say(`${counted(matrix.total, "cell")}.`);
   if (rows.length) await addPicture(body, "/memory/matrix/picture", "Success by type of query and model, as a heat map. The table says the same.");
 }
 
-function show(body, intro, content) {
-  body.replaceChildren(make("p", {}, intro), make("figure", {}, make("figcaption", { class: "meta" }, "The picture is being drawn …")), content);
+function show(body, intro, content, { pictured }) {
+  const waiting = make("figure", {}, make("figcaption", { class: "meta" }, "The picture is being drawn …"));
+  body.replaceChildren(make("p", {}, intro), ...(pictured ? [waiting] : []), content);
 }
 
 async function addPicture(body, path, alt) {
