@@ -84,10 +84,13 @@ class Opened:
             self.complaints.append(request.url)
 
     def show(self, view: str) -> None:
-        self.page.click(f"nav a[href='#{view}']")
+        link = self.page.locator(f"nav a[href='#{view}']")
+        link.click()
         self.page.wait_for_function(
-            "() => !document.getElementById('view-body').textContent"
-            ".includes('Reading the memory')"
+            "(title) => document.getElementById('view-title').textContent === title"
+            " && !document.getElementById('view-body').textContent"
+            ".includes('Reading the memory')",
+            arg=link.inner_text(),
         )
 
     def line(self, text: str) -> Any:
