@@ -32,7 +32,7 @@ from theorex_lab.app.server.briefing_route import BRIEFING
 from theorex_lab.app.server.listening import host_names
 from theorex_lab.app.server.memory_page.keys import PageKeys
 from theorex_lab.app.server.memory_page.projects import PAGE_ROUTES
-from theorex_lab.app.server.memory_page.scope import object_of
+from theorex_lab.app.server.memory_page.scope import object_schema
 from theorex_lab.app.server.page_files import PAGE_FILES, PRIVATE, page_response
 from theorex_lab.app.server.scoped import AgentId, is_the_owners, naming, tell_owner
 from theorex_lab.core.errors import TheorexError
@@ -70,7 +70,7 @@ def _key_for(keys: PageKeys, *, code: _LinkCode) -> dict[str, str]:
     return {"key": keys.key_for(code)}
 
 
-_OPEN = Route("POST", _OPEN_PATH, _key_for, object_of({"key": "string"}))
+_OPEN = Route("POST", _OPEN_PATH, _key_for, object_schema({"key": "string"}))
 
 
 class _Endpoint:

@@ -14,8 +14,8 @@ from theorex_lab.app.server.memory_page.scope import (
     Offset,
     Project,
     in_scope,
-    object_of,
-    rows_of,
+    object_schema,
+    row_schema,
     tells_the_owner,
 )
 from theorex_lab.core.clock import to_iso
@@ -146,7 +146,7 @@ def _hit_row(lab: Lab, hits: Hits, number: int) -> dict[str, Any]:
 
 
 @tells_the_owner
-def read_changes(lab: Lab, *, project: Project = "") -> dict[str, Any]:
+def page_changes(lab: Lab, *, project: Project = "") -> dict[str, Any]:
     """Return what a person pinned, corrected, dismissed or trusted, the last first."""
     marks = _marks_by_id(in_scope(lab, project)).values()
     newest_first = sorted(marks, key=lambda mark: -mark.at)
@@ -235,12 +235,12 @@ ENTRY_ROUTES = (
         "GET",
         "/memory/briefing",
         read_briefing,
-        object_of(
+        object_schema(
             {
                 "text": "string",
                 "tokens": "integer",
                 "problem": "string",
-                "lines": rows_of(_ENTRY),
+                "lines": row_schema(_ENTRY),
             }
         ),
     ),
@@ -248,13 +248,13 @@ ENTRY_ROUTES = (
         "GET",
         "/memory/search",
         search_page,
-        object_of({"hits": rows_of(_HIT), "more": "boolean", "notes": TEXTS}),
+        object_schema({"hits": row_schema(_HIT), "more": "boolean", "notes": TEXTS}),
     ),
     Route(
         "GET",
         "/memory/changes",
-        read_changes,
-        object_of({"changes": rows_of(_CHANGE)}),
+        page_changes,
+        object_schema({"changes": row_schema(_CHANGE)}),
     ),
-    Route("POST", "/memory/mark", mark_entry, object_of({"item": "string"})),
+    Route("POST", "/memory/mark", mark_entry, object_schema({"item": "string"})),
 )

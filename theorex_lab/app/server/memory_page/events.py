@@ -12,9 +12,9 @@ from theorex_lab.app.server.memory_page.scope import (
     EventIds,
     Project,
     in_scope,
-    object_of,
-    open_projects,
-    rows_of,
+    object_schema,
+    row_schema,
+    shown_projects,
     tells_the_owner,
 )
 from theorex_lab.core.clock import to_iso
@@ -101,7 +101,7 @@ def events_in_scope(lab: Lab, ids: Sequence[str]) -> list[Event]:
     What is not there, was erased or is of another project is left out.
     """
     events = lab.journal.read(ids=list(dict.fromkeys(ids)))
-    projects = open_projects(lab)
+    projects = shown_projects(lab)
     if projects is None:
         return events
     return [event for event in events if event.body.get("project", "") in projects]
@@ -172,7 +172,7 @@ def _ids_in_scope(lab: Lab, ids: Sequence[str]) -> list[str]:
     return [event.id for event in events]
 
 
-_EVENTS = rows_of(
+_EVENTS = row_schema(
     {
         "id": "string",
         "timestamp": TIME,
@@ -191,13 +191,13 @@ EVENT_ROUTES = (
         "POST",
         "/memory/events",
         read_events,
-        object_of({"events": _EVENTS, "total": "integer", "absent": "integer"}),
+        object_schema({"events": _EVENTS, "total": "integer", "absent": "integer"}),
     ),
     Route(
         "POST",
         "/memory/reach",
         reach,
-        object_of({"events": _EVENTS, "total": "integer"}),
+        object_schema({"events": _EVENTS, "total": "integer"}),
     ),
-    Route("POST", "/memory/erase", erase_events, object_of({"erased": "integer"})),
+    Route("POST", "/memory/erase", erase_events, object_schema({"erased": "integer"})),
 )

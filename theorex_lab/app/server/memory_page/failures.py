@@ -14,9 +14,9 @@ from theorex_lab.app.server.memory_page.scope import (
     Offset,
     Project,
     in_scope,
-    object_of,
-    open_projects,
-    rows_of,
+    object_schema,
+    row_schema,
+    shown_projects,
     tells_the_owner,
 )
 from theorex_lab.core.clock import to_iso
@@ -78,7 +78,7 @@ def trust_failure(
 def _waiting(lab: Lab) -> list[Outcome]:
     """Return the failures that wait in the lab's project, the newest first."""
     outcomes = lab.outcomes.queue()
-    projects = open_projects(lab)
+    projects = shown_projects(lab)
     with lab.views.reading(Marks) as marks:
         dismissed = set(marks.dismissed)
     ids = [outcome.outcome_id for outcome in outcomes]
@@ -138,7 +138,7 @@ def _unsettled_reviews(lab: Lab) -> list[Event]:
         if fix_id:
             review_by_fix[fix_id] = review
     settled = _settled(lab, list(review_by_fix))
-    projects = open_projects(lab)
+    projects = shown_projects(lab)
     is_open: set[str] = set()
     for fix in lab.journal.read(ids=list(review_by_fix)):
         if projects is None or fix.body.get("project", "") in projects:
@@ -188,9 +188,9 @@ FAILURE_ROUTES = (
         "GET",
         "/memory/failures",
         read_failures,
-        object_of(
+        object_schema(
             {
-                "failures": rows_of(
+                "failures": row_schema(
                     {
                         "outcome": "string",
                         "agent": "string",
@@ -215,6 +215,6 @@ FAILURE_ROUTES = (
         "POST",
         "/memory/failures/trust",
         trust_failure,
-        object_of({"item": "string"}),
+        object_schema({"item": "string"}),
     ),
 )

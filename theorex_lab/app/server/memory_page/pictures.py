@@ -1,4 +1,4 @@
-"""Tables of what fades and of which model did what, and the pictures beside them.
+"""Tables of what fades and of how models did, and the pictures beside them.
 
 A picture is drawn when it is asked for, and kept while nothing changed.
 """
@@ -13,8 +13,8 @@ from typing import Any
 
 from theorex_lab.app.server.memory_page.scope import (
     TIME,
-    object_of,
-    rows_of,
+    object_schema,
+    row_schema,
     tells_the_owner,
 )
 from theorex_lab.core.clock import MICROSECONDS_PER_HOUR
@@ -123,18 +123,18 @@ def _picture(lab: Lab, name: str, plot: Callable[..., Any]) -> dict[str, Any]:
         return {"png": b64encode(_pictures[key]).decode()}
 
 
-_PNG = object_of({"png": {"type": "string", "contentEncoding": "base64"}})
+_PNG = object_schema({"png": {"type": "string", "contentEncoding": "base64"}})
 _SHARE = {"type": ["number", "null"]}
 PICTURE_ROUTES = (
     Route(
         "GET",
         "/memory/decay",
         read_decay,
-        object_of(
+        object_schema(
             {
                 "law": "string",
                 "half_life_days": "number",
-                "concepts": rows_of(
+                "concepts": row_schema(
                     {
                         "concept": "string",
                         "agent": "string",
@@ -152,9 +152,9 @@ PICTURE_ROUTES = (
         "GET",
         "/memory/matrix",
         read_matrix,
-        object_of(
+        object_schema(
             {
-                "cells": rows_of(
+                "cells": row_schema(
                     {
                         "query_type": "string",
                         "model": "string",

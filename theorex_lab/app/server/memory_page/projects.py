@@ -11,8 +11,8 @@ from theorex_lab.app.server.memory_page.pictures import PICTURE_ROUTES
 from theorex_lab.app.server.memory_page.scope import (
     TEXTS,
     TIME,
-    object_of,
-    rows_of,
+    object_schema,
+    row_schema,
     tells_the_owner,
 )
 from theorex_lab.app.server.memory_page.sessions import SESSION_ROUTES
@@ -59,11 +59,11 @@ PROJECT_ROUTES = (
         "GET",
         "/memory/projects",
         read_projects,
-        object_of(
+        object_schema(
             {
                 "home": "string",
                 "project": "string",
-                "projects": rows_of(
+                "projects": row_schema(
                     {
                         "project": "string",
                         "name": "string",
@@ -73,7 +73,7 @@ PROJECT_ROUTES = (
                         "merged": TEXTS,
                     }
                 ),
-                "hints": rows_of({"old": "string", "new": "string", "do": "string"}),
+                "hints": row_schema({"old": "string", "new": "string", "do": "string"}),
                 "events": "integer",
             }
         ),

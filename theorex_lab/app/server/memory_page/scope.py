@@ -58,7 +58,7 @@ def in_scope(lab: Lab, project: str) -> Lab:
     return lab.in_project(name)
 
 
-def open_projects(lab: Lab) -> list[str] | None:
+def shown_projects(lab: Lab) -> list[str] | None:
     """Return the projects whose events a lab may show, '' among them; None for all.
 
     Projects that were merged into the lab's own are among them.
@@ -88,18 +88,18 @@ def tells_the_owner(
     return told_run
 
 
-def rows_of(properties: dict[str, Any], *names: str) -> dict[str, Any]:
+def row_schema(properties: dict[str, Any], *names: str) -> dict[str, Any]:
     """Return the JSON schema of a list of objects, whose members are all there.
 
     Args:
         properties: The schema of each member, which may be the name of its type.
         names: The members that may be absent.
     """
-    return {"type": "array", "items": object_of(properties, *names)}
+    return {"type": "array", "items": object_schema(properties, *names)}
 
 
-def object_of(properties: dict[str, Any], *absent: str) -> dict[str, Any]:
-    """Return the JSON schema of an object, as `rows_of` has it."""
+def object_schema(properties: dict[str, Any], *absent: str) -> dict[str, Any]:
+    """Return the JSON schema of an object, as `row_schema` has it."""
     members: dict[str, Any] = {}
     for name, schema in properties.items():
         members[name] = {"type": schema} if isinstance(schema, str) else schema

@@ -15,9 +15,9 @@ from theorex_lab.app.server.memory_page.scope import (
     Offset,
     Project,
     in_scope,
-    object_of,
-    open_projects,
-    rows_of,
+    object_schema,
+    row_schema,
+    shown_projects,
     tells_the_owner,
 )
 from theorex_lab.core.clock import to_iso
@@ -45,7 +45,7 @@ def read_sessions(
     """Return the recorded sessions, the one that began last first."""
     scoped_lab = in_scope(lab, project)
     with scoped_lab.views.reading(SessionList) as view:
-        numbers = view.of_projects(open_projects(scoped_lab))
+        numbers = view.of_projects(shown_projects(scoped_lab))
         rows = [view.session_row(number) for number in numbers[offset : offset + limit]]
     prompts = _first_prompts(scoped_lab, rows)
     current = scoped_lab.journal.places().current
@@ -93,7 +93,7 @@ def read_session(
     """Return the prompts of a session and the agent's last messages, in order."""
     scoped_lab = in_scope(lab, project)
     with scoped_lab.views.reading(SessionList) as view:
-        seqs = view.seqs_of(agent, session, open_projects(scoped_lab))
+        seqs = view.seqs_of(agent, session, shown_projects(scoped_lab))
     if not seqs:
         raise RouteRefused(
             404,
@@ -122,9 +122,9 @@ SESSION_ROUTES = (
         "GET",
         "/memory/sessions",
         read_sessions,
-        object_of(
+        object_schema(
             {
-                "sessions": rows_of(
+                "sessions": row_schema(
                     {
                         "agent": "string",
                         "session": "string",
@@ -147,9 +147,9 @@ SESSION_ROUTES = (
         "GET",
         "/memory/session",
         read_session,
-        object_of(
+        object_schema(
             {
-                "steps": rows_of(
+                "steps": row_schema(
                     {
                         "id": "string",
                         "speaker": {"enum": ["prompt", "agent"]},
