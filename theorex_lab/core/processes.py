@@ -296,8 +296,9 @@ def open_in_browser(file: str) -> bool:
     if program is None:
         return False
     import subprocess
+    import threading
 
-    subprocess.Popen(
+    process = subprocess.Popen(
         [program, file],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -306,6 +307,8 @@ def open_in_browser(file: str) -> bool:
         env=python_variables(),
         start_new_session=True,
     )
+    # So that it is gone from the system's table once it has ended.
+    threading.Thread(target=process.wait, daemon=True).start()
     return True
 
 
