@@ -16,6 +16,7 @@ from theorex_lab.memory.session_list import SessionList
 from theorex_lab.store.lab import Lab
 
 _LINK_FILE = "open-page.html"
+_LONGEST_SECONDS = 60.0  # that the end of the server waits for what is being read
 _LINK_PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -42,6 +43,8 @@ class PageOpening:
         self._prints_link = prints_link
         self._opens_browser = opens_browser
         self._link_file = lab.folder / _LINK_FILE
+        self._ended = threading.Event()
+        self._reading = threading.Thread(target=self._read_first, daemon=True)
 
     def start(self, address: str) -> str:
         """Make ready what the page asks first, and open it where that is wanted.
@@ -52,7 +55,7 @@ class PageOpening:
         Returns:
             What a person is told of it.
         """
-        threading.Thread(target=_read_first, args=[self._lab], daemon=True).start()
+        self._reading.start()
         if not self._prints_link:
             return f"page      {address}/  (its token is in {self.token_file})"
         link = f"{address}/#{self.keys.new_code()}"
@@ -75,9 +78,28 @@ class PageOpening:
             open_in_browser(str(self._link_file.absolute()))
 
     def close(self) -> None:
-        """Remove the file that leads to the link."""
+        """Remove the file that leads to the link, and wait until nothing is read."""
+        self._ended.set()
         with suppress(OSError):
             self._link_file.unlink(missing_ok=True)
+        if self._reading.is_alive():  # what it reads must not be closed meanwhile
+            self._reading.join(_LONGEST_SECONDS)
+
+    def _read_first(self) -> None:
+        """Read what the page asks first, which takes seconds for the first time."""
+        lab = self._lab
+        with suppress(TheorexError):
+            projects = lab.projects()
+            if projects and not lab.home.project:
+                lab = lab.in_project(projects[0]["project"])
+            for read in (
+                lambda: lab.views.get(SessionList),
+                lab.briefing,
+                lambda: lab.search("memory", limit=1, vectors="never"),
+            ):
+                if self._ended.is_set():
+                    return
+                read()
 
 
 @contextmanager
@@ -96,15 +118,3 @@ def opened_page(
         yield opening
     finally:
         opening.close()
-
-
-def _read_first(lab: Lab) -> None:
-    """Read what the page asks first, which takes seconds for the first time."""
-    with suppress(TheorexError):
-        lab.views.get(SessionList)
-        projects = lab.projects()
-        if projects and not lab.home.project:
-            lab.in_project(projects[0]["project"]).briefing()
-        else:
-            lab.briefing()
-        lab.search("memory", limit=1, vectors="never")
