@@ -151,7 +151,7 @@ def compare(
         progress: Whether there is a bar (None: in a terminal or notebook).
 
     Returns:
-        The scores of every design: `.frame` has a row for each log, design, mode,
+        The scores of every design. Its `frame` has a row for each log, design, mode,
         budget and score.
 
     Raises:
