@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import importlib
 import inspect
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING, fields
@@ -24,9 +25,8 @@ from sphinx.util.docutils import SphinxDirective
 import theorex_lab
 import theorex_lab.eval
 from theorex_lab.app.cli import command_table
-from theorex_lab.app.cli.command_table import CommandEntry
 from theorex_lab.app.cli.groups import load
-from theorex_lab.core.settings import Settings, SettingRule, rules_of, to_camel
+from theorex_lab.core.settings import SettingRule, Settings, rules_of, to_camel
 from theorex_lab.files.command_line import COMMON_OPTIONS
 
 ROOT = Path(__file__).parents[1]
@@ -35,6 +35,8 @@ MAIN_FIGURE = "main-figure"  # the tag of the cell whose picture the gallery sho
 _AS_IT_IS = "\b\n"  # click's sign of a paragraph whose lines stay as they are
 _JSON = "\n\nJSON: "
 _PICTURE = "image/png"
+_SIGNS = re.compile(r"([\\*_\[\]<>|#$~{}])")  # what Markdown would read
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 
 class Part(SphinxDirective):
@@ -105,12 +107,13 @@ def paragraph_of(paragraph: str) -> str:
 
 def plain(text: str) -> str:
     """Return a text in one line in which no sign of Markdown but a backtick counts."""
-    parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
-    escaped = [
-        part if part.startswith("`") else re.sub(r"([\\*_\[\]<>|#$~{}])", r"\\\1", part)
-        for part in parts
-    ]
-    return "".join(escaped)
+    as_written = []
+    for part in re.split(r"(`[^`]+`)", " ".join(text.split())):
+        if not part.startswith("`"):
+            part = _SIGNS.sub(r"\\\1", part)
+            part = _OPTION.sub(r"`\g<0>`", part)
+        as_written.append(part)
+    return "".join(as_written)
 
 
 def as_code(text: str) -> str:
@@ -179,13 +182,10 @@ class SettingsTable(Part):
 
 def default_of(field: Any) -> str:
     """Return the default of a setting, as config.json has it."""
-    if field.default is not MISSING:
-        value = field.default
-    else:
+    value = field.default
+    if value is MISSING:
         value = field.default_factory()
-    return {None: "null", True: "true", False: "false"}.get(value, str(value)) if (
-        isinstance(value, bool) or value is None
-    ) else str(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def allowed(rule: SettingRule) -> str:
@@ -247,6 +247,17 @@ def main_figure(notebook: Any) -> bytes | None:
     if not pictures:
         return None
     return base64.b64decode(min(pictures)[2])
+
+
+# --- Tables of contents of pages that a code host shows too ---
+
+CHILDREN = {"docs/adr/README": "[0-9]*"}
+
+
+def add_contents(app: Sphinx, page: str, source: list[str]) -> None:  # noqa: ARG001
+    """Put a folder's pages into the sidebar, without a directive in the page itself."""
+    if page in CHILDREN:
+        source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n{CHILDREN[page]}\n```\n"
 
 
 # --- References that have no page ---
@@ -338,5 +349,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("design-commands", DesignCommands)
     app.add_directive("settings-table", SettingsTable)
     app.add_directive("notebook-gallery", Gallery)
+    app.connect("source-read", add_contents)
     app.connect("missing-reference", resolve_reference)
     return {"version": theorex_lab.__version__, "parallel_read_safe": True}
