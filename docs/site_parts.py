@@ -6,12 +6,14 @@ It is an extension of Sphinx. A page names a part by a directive, and holds no c
 from __future__ import annotations
 
 import base64
+import builtins
 import importlib
 import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = ROOT / "notebooks"
 MAIN_FIGURE = "main-figure"  # the tag of the cell whose picture the gallery shows
 _AS_IT_IS = "\b\n"  # click's sign of a paragraph whose lines stay as they are
+_BEFORE_NAPOLEON = 400
 _JSON = "\n\nJSON: "
 _PICTURE = "image/png"
 _SIGNS = re.compile(r"([\\*_\[\]<>|#$~{}])")  # what Markdown would read
@@ -264,7 +267,7 @@ def add_contents(app: Sphinx, page: str, source: list[str]) -> None:  # noqa: AR
 
 
 def resolve_reference(
-    app: Sphinx,  # noqa: ARG001
+    app: Sphinx,
     env: BuildEnvironment,
     node: nodes.Element,
     text: nodes.Element,
@@ -280,7 +283,7 @@ def resolve_reference(
     if node.get("refdomain") != "py":
         return None
     target = str(node["reftarget"])
-    linked = _public(env, node, target, text)
+    linked = _public(app, env, node, text)
     if linked is not None:
         return linked
     if node["reftype"] == "obj" or _exists(target):
@@ -289,14 +292,14 @@ def resolve_reference(
 
 
 def _public(
-    env: BuildEnvironment, node: nodes.Element, target: str, text: nodes.Element
+    app: Sphinx, env: BuildEnvironment, node: nodes.Element, text: nodes.Element
 ) -> nodes.Element | None:
     """Return a link to a public name that a reference means, if it means one."""
     domain = env.get_domain("py")
-    builder = env._app.builder if hasattr(env, "_app") else env.app.builder
+    target = str(node["reftarget"])
     for candidate in _public_names(target):
         linked = domain.resolve_xref(
-            env, node["refdoc"], builder, "obj", candidate, node, text
+            env, node["refdoc"], app.builder, "obj", candidate, node, text
         )
         if linked is not None:
             return linked
@@ -316,7 +319,7 @@ def _exists(target: str) -> bool:
     """Return whether a dotted name can be imported, or is one of the builtins."""
     head, _, rest = target.partition(".")
     if not rest:
-        return hasattr(importlib.import_module("builtins"), head) or _is_type(head)
+        return hasattr(builtins, head) or _is_type(head)
     module_name = target
     while "." in module_name:
         module_name = module_name.rpartition(".")[0]
@@ -332,15 +335,36 @@ def _exists(target: str) -> bool:
     return False
 
 
+@cache
 def _is_type(name: str) -> bool:
-    """Return whether a short name is that of a type which public modules use."""
+    """Return whether a short name stands in the source of a public module.
+
+    A module that imports a type for type checkers alone keeps its short name.
+    """
+    return name.isidentifier() and any(
+        re.search(rf"\b{name}\b", source) for source in _public_sources()
+    )
+
+
+@cache
+def _public_sources() -> tuple[str, ...]:
+    """Return the sources of the modules that public names come from."""
+    sources = []
     for package in (theorex_lab, theorex_lab.eval):
-        for public in package.__all__:
-            module = inspect.getmodule(getattr(package, public))
-            source = inspect.getsource(module) if module else ""
-            if re.search(rf"\b{re.escape(name)}\b", source):
-                return True
-    return False
+        for name in package.__all__:
+            module = inspect.getmodule(getattr(package, name))
+            sources.append(inspect.getsource(module) if module else "")
+    return tuple(sources)
+
+
+def keep_whole(app: Sphinx, what: str, *rest: Any) -> None:  # noqa: ARG001
+    """Keep what a property's docstring says before a colon from being read as a type.
+
+    Napoleon reads the first line of it so. An empty comment ahead of it is read instead.
+    """
+    lines = rest[-1]
+    if what == "property":
+        lines[:0] = ["..", ""]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -350,5 +374,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("settings-table", SettingsTable)
     app.add_directive("notebook-gallery", Gallery)
     app.connect("source-read", add_contents)
+    app.connect("autodoc-process-docstring", keep_whole, priority=_BEFORE_NAPOLEON)
     app.connect("missing-reference", resolve_reference)
     return {"version": theorex_lab.__version__, "parallel_read_safe": True}

@@ -36,6 +36,7 @@ LARGEST_PICTURE = 150_000  # bytes
 PICTURE = "image/png"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 WIDGET_NOTE = "The controls need a running kernel. The picture below needs none."
+_BAR = re.compile(r"\d%\|")  # as tqdm prints one
 PICTURE_NOTE = "<picture>"
 # What a kernel takes over from whoever runs the tool, and must not.
 _LEFT_OUT = ("THEOREX_", "IPYTHON", "JUPYTER", "PYTHON", "MPL", "MATPLOTLIB", "COLUMNS")
@@ -106,7 +107,6 @@ def environment(home: Path) -> dict[str, str]:
         "TZ": "UTC",
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
-        "TQDM_DISABLE": "1",  # a bar would come and go with the speed of the machine
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         # The list of fonts takes seconds to make, so it is taken from the cache.
         "MPLCONFIGDIR": matplotlib.get_cachedir(),
@@ -123,7 +123,15 @@ def clean(notebook: Any) -> None:
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
-            cell.outputs = [_clean_output(output) for output in cell.outputs]
+            cell.outputs = [
+                _clean_output(output) for output in cell.outputs if not _is_bar(output)
+            ]
+
+
+def _is_bar(output: Any) -> bool:
+    """Return whether an output is a bar of progress; a fast machine shows none."""
+    data = output.get("data", {})
+    return WIDGET in data and bool(_BAR.search(data.get("text/plain", "")))
 
 
 def _clean_output(output: Any) -> Any:

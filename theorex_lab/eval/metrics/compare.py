@@ -139,8 +139,8 @@ def compare(
     Args:
         logs: The logs, as `load_logs` gives them.
         designs: Names of designs and baselines, `module:Name` of classes of one's own,
-            `Design`s, or functions that make a `MemoryDesign`; in a mapping, under the
-            names that they are to have.
+            objects `Design`, or functions that make a `MemoryDesign`; in a mapping, under
+            the names that they are to have.
         budgets: The budgets of a context, in tokens.
         every_days: The days between two maintenances.
         seed: Draws the intervals.
