@@ -670,17 +670,6 @@ def test_the_code_of_the_readme_runs(
     assert len(readme.split()) <= MOST_WORDS_OF_README
 
 
-def test_the_code_of_the_page_on_extending_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    blocks = run_blocks("docs/extending.md", tmp_path)
-    shown = capsys.readouterr().out
-    assert "hyperbolic" in shown, "a law"
-    assert "The cache was stale" in shown, "an embedder"
-    assert "policy='mine', score=0." in shown, "a router"
-    assert all(len(block.strip().splitlines()) <= 20 for block in blocks)
-
-
 def test_the_commands_of_the_readme_are_commands(run: Run) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     named = re.findall(r"(?:^    |`)(?:uv run )?theorex ([a-z][a-z-]*)", readme, re.M)

@@ -128,7 +128,7 @@ def score_costs(
         seed: Draws samples, errors of the check and the bootstrap.
 
     Returns:
-        A row a policy: its mean score (0 to 1) with its 95 % interval, and its mean
+        A row a policy with its mean score (0 to 1), the 95 % interval, and its mean
         cost in the set's unit.
 
     Raises:
