@@ -109,6 +109,7 @@ def test_the_journey_of_a_text(
             "short_term",
             "shared",
             "session_words",
+            "session_list",
             "touches",
             "facts",
             "channels",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run
+from data_page import MARK, PAGE, cards
 from test_datasets import (
     MEMBERS,
     Server,
@@ -224,3 +225,8 @@ def test_a_set_without_an_address_says_so(run: Run, cache: Path) -> None:  # noq
     assert "no public address" in ended.err
     shown = run("data", "list").out
     assert "MIT; made by a program, all names invented; has no public address" in shown
+
+
+def test_the_page_has_the_cards_that_the_tables_tell() -> None:
+    _, _, written = PAGE.read_text(encoding="utf-8").partition(MARK)
+    assert written.strip() == cards().strip(), "run tests/helpers/data_page.py"

@@ -148,6 +148,19 @@ def test_a_command_and_its_text_are_prompts_as_in_the_recorded_log(
     assert prompts == ["/review 7", "Mend the till in ~/shop"]
 
 
+def test_nothing_comes_before_its_session(listed: DatasetInfo, tmp_path: Path) -> None:
+    repository = tmp_path / "host" / "owner" / "shop"
+    file = repository / FOLDERS[0] / "2026-03-01_09-00-00Z-mend.md"
+    text = transcript(ID, "2026-03-01")
+    file.write_text(text.replace("User (2026-03-01 09", "User (2026-03-01 05"))
+    git(repository, "commit", "-qam", "An early prompt")
+    commit = git(repository, "rev-parse", "HEAD")
+    rows = rows_of(rebuilt_logs.rebuild_log(replace(listed, commit=commit)))
+    times = [row["at"] for row in rows[1:6]]
+    assert times == sorted(times)
+    assert times[1][:19] == "2026-03-01T09:00:00"
+
+
 def test_the_log_is_read_as_the_recorded_one(listed: DatasetInfo) -> None:
     (log,) = load_logs("coding_sessions")
     kinds = [event.kind for event in log.events]
@@ -190,6 +203,13 @@ def test_the_recorded_log_is_preferred(
     monkeypatch.setattr(logs, "DATASETS", {listed.name: recorded})
     (log,) = load_logs("coding_sessions")
     assert [event.body["text"] for event in log.events] == ["recorded"]
+
+
+def test_the_command_says_that_a_log_was_rebuilt(run: Run, listed: DatasetInfo) -> None:
+    ended = run("data", "get", listed.name)
+    assert ended.code == 0
+    assert "rebuilt from the published transcripts: " in ended.out
+    assert f"from github.com/owner/shop at {listed.commit[:12]}" in ended.out
 
 
 def test_git_refuses_a_commit_that_is_not_there(listed: DatasetInfo) -> None:

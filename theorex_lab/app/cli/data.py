@@ -18,6 +18,11 @@ _NAME_WIDTH = 19
 _PLACE_WIDTH = 13
 _SIZE_WIDTH = 8
 _COMMIT_CHARACTERS = 12
+_STATES = {
+    "there": "was here already",
+    "downloaded": "downloaded",
+    "rebuilt": "rebuilt from the published transcripts",
+}
 
 
 @command("list", "List the data sets, with their licences and where each is.")
@@ -64,7 +69,8 @@ def data_get(names: tuple[str, ...]) -> None:
 
     Each file comes from the repository where the set was published, at a pinned
     commit, and its SHA-256 is checked. What is here already is checked and stays. A
-    download that was broken off goes on where it stopped.
+    download that was broken off goes on where it stopped. coding_sessions is rebuilt
+    from the transcripts in its repository, whose commit git checks.
 
     JSON: {sets: [{name, licence, research_only, repository, commit, files: [{name,
     bytes, state, path}]}]}
@@ -148,7 +154,7 @@ def _text_of(data_set: DataSetFiles) -> str:
         commit = data_set.commit[:_COMMIT_CHARACTERS]
         lines.append(f"  from github.com/{data_set.repository} at {commit}")
     for file in data_set.files:
-        state = "was here already" if file.state == "there" else "downloaded"
+        state = _STATES[file.state]
         size = _shown_size(file.bytes)
         lines.append(f"  {state}: {file.path} ({size})")
     return "\n".join(lines)

@@ -172,8 +172,12 @@ class _Rebuilding:
                 lines.append(line)
         stem = PurePosixPath(name).stem
         rows = []
+        began_at = 0
         for capture in self._new_captures(stem, lines):
-            row = _row(capture, agent, inside)
+            # Some programs state one time for all prompts, before the session's.
+            began_at = began_at or capture.at
+            at = max(capture.at, began_at)
+            row = _row(capture._replace(at=at), agent, inside)
             rows.append(row)
         names = {row["hook_event_name"] for row in rows}
         if names <= {"SessionStart"}:
