@@ -426,7 +426,7 @@ class Lab:
                 is recorded. None is the last folder that the home knows, '' is none.
 
         Returns:
-            The briefing, with `.text` and `.lines`.
+            The briefing, with its `text` and `lines`.
 
         Raises:
             InvalidInput: The budget is too small.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +11,19 @@ from matplotlib.patches import Patch, Rectangle
 from theorex_lab.eval.plots import axes
 from theorex_lab.routing.confidence import query_types
 
+# The colour of each way to choose, the same in every picture.
+POLICY_COLOURS = {
+    "oracle": "#000000",
+    "route, as it ships": "#0072B2",
+    "task matrix": "#009E73",
+    "best single": "#D55E00",
+    "uniform": "#8C8C8C",
+    "cheapest not worse": "#56B4E9",
+    "Thompson sampling": "#CC79A7",
+    "cascade, perfect check": "#000000",
+    "cascade, noisy check": "#E69F00",
+    "cascade, expected success": "#7A5C00",
+}
 _UNUSABLE: dict[str, Any] = {
     "facecolor": "#F2F2F2",
     "edgecolor": "#DDDDDD",
@@ -22,23 +35,84 @@ _CHOSEN: dict[str, Any] = {
     "linewidth": 3,
 }
 _BOUNDS = ("oracle", "cascade, perfect check")
+_FROM_WHOLE = 100  # from which on a number is shown without its fraction
 _WIDE = 50  # times the lowest cost, from which costs stand on a logarithmic scale
 
 Choices = Mapping[str, str | None]
 
 
-def plot_matrix(
-    cells: Any, *, choices: Choices | None = None, ax: Axes | None = None
-) -> Axes:
-    """Draw success by query type and model as a heat map.
+_SUCCESS = "success_rate"
+Measure = Literal["success", "latency", "cost"]
 
-    Each cell has its runs and the 95 % Wilson interval. Cells without enough runs are
-    grey and hatched.
+
+class _Look(NamedTuple):
+    """How a measure of a cell is shown.
+
+    Attributes:
+        column: The column of the cells that holds it.
+        label: What the colours mean.
+        title: The title of the picture.
+        colours: The name of the colours.
+    """
+
+    column: str
+    label: str
+    title: str
+    colours: str
+
+    def text_of(self, cell: Any) -> str:
+        """Return what a cell says."""
+        if self.column == _SUCCESS:
+            return _cell_text(cell)
+        return _number_text(getattr(cell, self.column))
+
+    def most_of(self, values: Any) -> float:
+        """Return the value of the strongest colour; a share has 1."""
+        stated = values[np.isfinite(values)]
+        if self.column == _SUCCESS or not stated.size:
+            return 1.0
+        return float(stated.max())
+
+
+_LOOKS: dict[Measure, _Look] = {
+    "success": _Look(
+        _SUCCESS,
+        "Share of successes",
+        "Success by type of query and model\n(in each cell: runs n, 95 % interval)",
+        "viridis",
+    ),
+    "latency": _Look(
+        "latency_ms",
+        "Mean latency (ms)",
+        "Latency by type of query and model\n(in each cell: the mean, in ms)",
+        "cividis_r",
+    ),
+    "cost": _Look(
+        "cost",
+        "Mean cost of a run",
+        "Cost by type of query and model\n(in each cell: the mean of a run)",
+        "cividis_r",
+    ),
+}
+
+
+def plot_matrix(
+    cells: Any,
+    *,
+    choices: Choices | None = None,
+    measure: Measure = "success",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw success, latency or cost by query type and model as a heat map.
+
+    A cell of success has its runs and the 95 % Wilson interval. Cells without enough
+    runs are grey and hatched; a latency or cost that nobody stated is blank.
 
     Args:
         cells: A MatrixResult, or its frame: columns query_type, model, n, success_rate
             (0..1), ci_low, ci_high and usable.
         choices: The model of each type whose cell is framed.
+        measure: What is drawn; latency and cost need the columns latency_ms and cost.
         ax: Where it is drawn; a new figure by default.
 
     Returns:
@@ -47,8 +121,17 @@ def plot_matrix(
     Raises:
         InvalidInput: A column is missing.
     """
+    look = _LOOKS[measure]
     frame = axes.frame_of(
-        cells, "query_type", "model", "n", "success_rate", "ci_low", "ci_high", "usable"
+        cells,
+        "query_type",
+        "model",
+        "n",
+        "success_rate",
+        "ci_low",
+        "ci_high",
+        "usable",
+        look.column,
     )
     kinds = query_types(frame["query_type"])
     models = sorted(set(frame["model"]))
@@ -61,49 +144,50 @@ def plot_matrix(
     )
     if frame.empty:
         return axes.say(ax, "No runs yet: dispatch some tasks first")
-    rates = np.full((len(kinds), n_models), np.nan)
-    texts = np.full(
-        (len(kinds), n_models),
-        "",
-        dtype=object,
-    )
+    values = np.full((len(kinds), n_models), np.nan)
+    texts = np.full(values.shape, "", dtype=object)
     for cell in frame.itertuples():
         row = kinds.index(cell.query_type)
         column = models.index(cell.model)
-        texts[row, column] = _cell_text(cell)
+        texts[row, column] = look.text_of(cell)
         if cell.usable:
-            rates[row, column] = cell.success_rate
+            values[row, column] = getattr(cell, look.column)
         else:
             _hatch(ax, row, column)
         if choices and choices.get(cell.query_type) == cell.model:
             _frame(ax, row, column)
+    most = look.most_of(values)
     picture = axes.heat_map(
         ax,
-        rates,
+        values,
         texts,
         rows=kinds,
         columns=["\n".join(wrap(model, 13)) for model in models],
-        cmap="viridis",
+        cmap=look.colours,
         vmin=0,
-        vmax=1,
+        vmax=most,
     )
     beside = ax.inset_axes((1.02, 0.0, 0.03, 1.0))
     axes.figure_of(ax).colorbar(
         picture,
         cax=beside,
-        label="Share of successes",
-        ticks=[0, 0.5, 1],
+        label=look.label,
+        ticks=[0, most / 2, most],
     )
     marks = [Patch(**_UNUSABLE, label="too few runs")]
     if choices:
         marks.append(Patch(**_CHOSEN, label="chosen"))
     axes.legend_below(ax, marks, columns=2)
     ax.tick_params(length=0, labelsize=8)  # of three lines the legend stays clear
-    ax.set_title(
-        "Success by type of query and model\n(in each cell: runs n, 95 % interval)",
-        fontsize=11,
-    )
+    ax.set_title(look.title, fontsize=11)
     return axes.finish_axes(ax, hidden=list(ax.spines))
+
+
+def _number_text(value: float) -> str:
+    """Return a latency or a cost as a cell says it; – where it is not known."""
+    if not np.isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if value >= _FROM_WHOLE else f"{value:.3g}"
 
 
 def _cell_text(cell: Any) -> str:
@@ -181,16 +265,14 @@ def plot_costs(
         zorder=1,
     )
     for number, score in enumerate(scores):
-        # Colours come round again, then with the next shape.
-        n_rounds = number // len(axes.LINE_COLOURS)
         axes.draw_interval(
             ax,
             score.cost,
             score.score,
             ci_low=score.ci_low,
             ci_high=score.ci_high,
-            fmt=axes.SHAPES[(number + n_rounds) % len(axes.SHAPES)],
-            color=axes.colour_of(number),
+            fmt=axes.SHAPES[number % len(axes.SHAPES)],
+            color=POLICY_COLOURS.get(score.policy, axes.colour_of(number)),
             markersize=8,
             label=score.policy,
         )

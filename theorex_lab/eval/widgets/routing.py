@@ -1,25 +1,33 @@
 """The controls over the matrix of routing."""
 
+import math
 from collections.abc import Callable, Mapping
+from html import escape
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from theorex_lab.eval.metrics.costs import MatrixSettings, ModelRuns
-from theorex_lab.eval.plots.routing import plot_matrix
+from theorex_lab.eval.plots.routing import Measure, plot_matrix
 from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
+from theorex_lab.routing.confidence import Cell
 
+_MEASURES = ("success", "latency", "cost")
 HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 
 
 def draw_matrix(
-    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+    runs: ModelRuns,
+    matrix_settings: MatrixSettings | None = None,
+    *,
+    measure: Measure = "success",
 ) -> Figure:
     """Draw the matrix under these settings, with the cells that they choose framed.
 
     Args:
         runs: The runs.
         matrix_settings: The settings (None: the home's own).
+        measure: What the cells show: success, latency or cost.
 
     Raises:
         InvalidInput: A weight is outside 0..1, the runs are fewer than 0, or a
@@ -34,6 +42,7 @@ def draw_matrix(
     plot_matrix(
         cells,
         choices=runs.choices(matrix_settings),
+        measure=measure,
         ax=figure.add_subplot(),
     )
     return figure
@@ -61,12 +70,62 @@ def describe_choices(
     return f"chosen: {chosen_words}. Flipped: {flipped_words}."
 
 
+def describe_flips(
+    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+) -> list[str]:
+    """Return for each choice that these settings change what is known of both models.
+
+    A sentence says how often each succeeds, with its 95 % interval, and whether the two
+    intervals overlap: then the change rests on what may be chance.
+
+    Args:
+        runs: The runs.
+        matrix_settings: The settings (None: the home's own).
+    """
+    before = runs.choices()
+    cells: dict[tuple[str, str], Cell] = {}
+    for cell in runs.matrix(matrix_settings):
+        cells[cell.query_type, cell.model] = cell
+    sentences: list[str] = []
+    for kind, model in runs.choices(matrix_settings).items():
+        former = before[kind]
+        if model == former or model is None or former is None:
+            continue
+        new_cell = cells[kind, model]
+        old_cell = cells[kind, former]
+        sentences.append(f"{kind}: {_compared(new_cell, old_cell)}")
+    return sentences
+
+
+def _compared(new_cell: Cell, old_cell: Cell) -> str:
+    """Return how two models do on a type of query, and whether that may be chance."""
+    is_apart = new_cell.ci_low > old_cell.ci_high or new_cell.ci_high < old_cell.ci_low
+    verdict = "the intervals do not overlap"
+    if not is_apart:
+        verdict = "the intervals overlap, so that chance may decide"
+    return f"{_success_text(new_cell)}, {_success_text(old_cell)}; {verdict}."
+
+
+def _success_text(cell: Cell) -> str:
+    """Return how often a model succeeds, with the interval and its latency and cost."""
+    low = 100 * cell.ci_low
+    high = 100 * cell.ci_high
+    interval = f"{low:.0f} to {high:.0f}"
+    parts = [f"{cell.model} {cell.success_rate:.0%} ({interval})"]
+    if math.isfinite(cell.latency_ms):
+        parts.append(f"{cell.latency_ms:,.0f} ms")
+    if math.isfinite(cell.cost):
+        parts.append(f"cost {cell.cost:.3g}")
+    return ", ".join(parts)
+
+
 def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
     """Return controls over `draw_matrix`.
 
-    They are a choice of runs, and sliders for the weight of success, the runs a cell
-    needs and the half-life. The sliders begin at the runs' own settings. They work by
-    mouse and by keyboard.
+    They are a choice of runs, sliders for the weight of success, the runs a cell needs
+    and the half-life, and a choice of what the cells show: success, latency or cost. The
+    sliders begin at the runs' own settings. They work by mouse and by keyboard. A text
+    says which choices change, and whether that may be chance.
 
     Args:
         sources: Runs by name, as `run_sources` gives them. The first is shown, any
@@ -96,14 +155,18 @@ def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
         step=0.5,
     )
 
+    measure = control("Dropdown", "Shown", options=_MEASURES)
+
     def drawn(runs: ModelRuns) -> tuple[str, Figure]:
         matrix_settings = MatrixSettings(
             success.value,
             samples.value,
             half_life.value or None,
         )
-        line = paragraph(describe_choices(runs, matrix_settings))
-        return line, draw_matrix(runs, matrix_settings)
+        text = paragraph(describe_choices(runs, matrix_settings))
+        for sentence in describe_flips(runs, matrix_settings):
+            text += f"<p>{escape(sentence)}</p>"
+        return text, draw_matrix(runs, matrix_settings, measure=measure.value)
 
     def take_up(runs: ModelRuns) -> tuple[str, Figure]:
         home_settings = MatrixSettings.of(runs.settings)
@@ -118,4 +181,5 @@ def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
     def begin(_: Any = None) -> None:
         explorer.show(take_up)
 
-    return explorer.box([success, samples, half_life], redraw, begin)
+    controls = [success, samples, half_life, measure]
+    return explorer.box(controls, redraw, begin)
