@@ -172,7 +172,7 @@ def plot_fading(
 def _name_apart(ax: Axes, names: Sequence[str], ages: Floats, weights: Floats) -> None:
     """Name the most important concepts, those whose names would not overlap.
 
-    Of those that are as important the oldest is named, right of which there are none.
+    The oldest of those that are as important is named: there are none to its right.
     """
     longest_days = ax.get_xlim()[1]
     outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.9)]
