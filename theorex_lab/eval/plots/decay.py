@@ -170,10 +170,15 @@ def plot_fading(
 
 
 def _name_apart(ax: Axes, names: Sequence[str], ages: Floats, weights: Floats) -> None:
-    """Name the most important concepts, those whose names would not overlap."""
+    """Name the most important concepts, those whose names would not overlap.
+
+    The oldest of those that are as important is named: there are none to its right.
+    """
     longest_days = ax.get_xlim()[1]
+    outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.9)]
     heights: list[float] = []
-    for row in np.argsort(-weights, kind="stable").tolist():
+    best_first = np.lexsort((-ages, -np.round(weights, 2)))
+    for row in best_first.tolist():
         height = float(weights[row])
         is_apart = all(abs(height - other) > _NAME_HEIGHT for other in heights)
         if len(heights) == _MOST_NAMES:
@@ -185,7 +190,15 @@ def _name_apart(ax: Axes, names: Sequence[str], ages: Floats, weights: Floats) -
         if len(label) > _LABEL_LETTERS:
             label = label[: _LABEL_LETTERS - 1] + "…"
         inward = -1 if ages[row] > longest_days / 2 else 1
-        axes.note(ax, label, (ages[row], height), inward * 6, fontsize=8.5, zorder=5)
+        axes.note(
+            ax,
+            label,
+            (ages[row], height),
+            inward * 6,
+            fontsize=8.5,
+            zorder=5,
+            path_effects=outline,
+        )
 
 
 def plot_graph(
