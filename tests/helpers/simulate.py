@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simulate_needs import save_needs, simulate_needs
+from simulate_questions import DAYS as QUESTION_DAYS
+from simulate_questions import save_questions, simulate_questions
 from simulate_sessions import save_sessions, simulate_sessions
 from simulation_draws import HOUR, SECOND, START, Dice, topic_weights, write_stored
 from simulation_words import Aspect, Failure, lines, own, topics
@@ -498,13 +500,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument(
         "--of",
-        choices=["team", "sessions", "needs"],
+        choices=["team", "sessions", "needs", "questions"],
         default="team",
-        help="a team of agents, coding sessions, or what these needed to know",
+        help="a team of agents, coding sessions, what these needed to know, or"
+        " conversations with questions",
     )
     parser.add_argument("--seed", type=int, required=True, help="whole number from 0")
     parser.add_argument(
-        "--days", type=int, default=180, help=f"1 to {MAX_DAYS} (default 180)"
+        "--days",
+        type=int,
+        default=180,
+        help=f"1 to {MAX_DAYS} (default 180; questions are always of 120 days)",
     )
     parser.add_argument(
         "--output",
@@ -522,6 +528,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             rows = simulate_needs(seed=given.seed, days=given.days)
             save_needs(rows, given.output, seed=given.seed, days=given.days)
             made = f"the needs of {len(rows)} coding sessions"
+        elif given.of == "questions":
+            given.days = QUESTION_DAYS
+            turns = simulate_questions(seed=given.seed)
+            save_questions(turns, given.output, seed=given.seed)
+            made = f"{len(turns)} turns and questions"
         else:
             activities = simulate(seed=given.seed, days=given.days)
             save(activities, given.output, seed=given.seed, days=given.days)

@@ -31,7 +31,7 @@ routing: llmrouter, routellm, routellm_mmlu,
 costs: llmrouter, routellm, local_runs
 failures: whoandwhen, reflexion_alfworld
 retrieval: locomo, qmsum, fact_updates,
-  precisionmembench
+  precisionmembench, simulated_questions
 signals: signals, signals_en, signals_ru
 supersede: fact_updates
 duplicates: stsb
