@@ -131,7 +131,7 @@ def _draw_designs(
             values.append(mean.value)
             lows.append(mean.ci_low)
             highs.append(mean.ci_high)
-        look = axes.look_of(number, markersize=5, linewidth=1.2)
+        look = axes.method_look(design, number, markersize=5, linewidth=1.2)
         axes.draw_interval(
             ax,
             tokens,
@@ -164,7 +164,7 @@ def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes
     for line, (column, label) in enumerate(
         {"share": replayed.design, "recent_files": "recent files"}.items()
     ):
-        look = axes.look_of(line)
+        look = axes.method_look(label.replace(" ", "_"), line)
         ax.scatter(
             number,
             rows[column],
@@ -235,7 +235,7 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
         return axes.say(ax, "nothing was scored yet")
     for number, (method, row) in enumerate(table.iterrows()):
         recalls = [row[f"recall@{depth}"] for depth in depths]
-        look = axes.look_of(number)
+        look = axes.method_look(str(method), number)
         ax.plot(
             depths,
             recalls,
