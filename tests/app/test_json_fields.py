@@ -120,6 +120,8 @@ CASES = [
     Case(
         "compare", "--log {transcripts} --design sessions --design bm25 --budgets 500"
     ),
+    Case("data list"),
+    Case("data get", "simulated_team local_runs"),
     Case("lab", "--folder own"),
     Case("serve", "--port 0"),
     Case("mcp", "--port 0"),

@@ -214,6 +214,9 @@ def test_table_is_complete() -> None:
         assert re.fullmatch(r"[0-9a-f]{40}|-", info.commit)
         assert info.licence
         assert info.counts
+        assert info.about
+        assert info.scores
+        assert info.size_bytes > 0
         for file in info.files:
             assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
             assert file.path
@@ -224,7 +227,8 @@ def test_table_is_complete() -> None:
         if name.startswith("fetch_")
     }
     pairs = {"stsb", "sick", "fever_symmetric"}
-    others = pairs | {"session_needs"}
+    graphs = {"equational_theories", "pfr_blueprint", "metamath_ql"}
+    others = pairs | graphs | {"session_needs"}
     public = {name for name in LOGS if not name.startswith("simulated_")}
     assert fetched | public | others == {*DATASETS}
 

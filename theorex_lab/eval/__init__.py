@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         MemoryDesign,
         SessionLine,
     )
+    from theorex_lab.eval.datasets.data_sets import available, get_data, list_data
     from theorex_lab.eval.datasets.logs import load_logs
     from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
     from theorex_lab.eval.datasets.recorded_runs import load_local_runs
@@ -62,11 +63,14 @@ _MODULES = {
     "ProjectNeeds": "datasets.needs_rows",
     "SessionLine": "adapters.protocol",
     "SessionReplay": "replay.sessions",
+    "available": "datasets.data_sets",
     "compare": "metrics.compare",
     "data_folder": "datasets.sources",
     "decay_explorer": "widgets.decay",
     "design_gain": "replay.design_gain",
+    "get_data": "datasets.data_sets",
     "learnt_lines": "replay.design_gain",
+    "list_data": "datasets.data_sets",
     "load_local_runs": "datasets.recorded_runs",
     "load_logs": "datasets.logs",
     "load_routing_set": "datasets.routing_sets",
@@ -108,11 +112,14 @@ __all__ = [
     "RoutingSet",
     "SessionLine",
     "SessionReplay",
+    "available",
     "compare",
     "data_folder",
     "decay_explorer",
     "design_gain",
+    "get_data",
     "learnt_lines",
+    "list_data",
     "load_local_runs",
     "load_logs",
     "load_routing_set",

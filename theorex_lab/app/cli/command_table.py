@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import click
 
     from theorex_lab.app.cli import (
+        data,
         doctor,
         evaluate,
         home,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         document_commands as theorex_document_commands,
     )
 else:
+    data = LazyModule("theorex_lab.app.cli.data")
     doctor = LazyModule("theorex_lab.app.cli.doctor")
     evaluate = LazyModule("theorex_lab.app.cli.evaluate")
     home = LazyModule("theorex_lab.app.cli.home")
@@ -340,6 +342,11 @@ def _laboratory() -> CommandGroupEntry:
                 "compare",
                 lambda: research.compare,
                 "Compare memories on recorded sessions: designs, baselines, your own.",
+            ),
+            CommandEntry(
+                "data",
+                lambda: data.data,
+                "List the data sets, and download public ones.",
             ),
             CommandEntry(
                 "lab",

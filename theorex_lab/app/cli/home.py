@@ -378,7 +378,8 @@ def import_(
     Without --trusted, lines of MEMORY.md and SOUL.md, channels, archived entities,
     outcomes of skills, personalities and trusted fixes do not come in.
 
-    --transcripts PATH reads recorded sessions of Claude Code and Codex instead, or
+    --transcripts PATH reads recorded sessions of Claude Code and Codex instead, the
+    Markdown files of SpecStory (also of a repository that holds .specstory/history), or
     lines in the form that a hook gets. Secrets in them are always masked. With
     --trusted the prompts count as your own word; without it they are untrusted.
 

@@ -77,7 +77,8 @@ def read_theorems(path: Path | str) -> ReadTheorems:
     unpacked_name = source.name.removesuffix(".gz")
     if unpacked_name.endswith(".mm"):
         return metamath(_text(source), name)
-    archives = _files(source, ["*.tar.gz"], (".tar.gz", ".tgz"))
+    patterns = ["*.tar.gz", "*.tar"]
+    archives = _files(source, patterns, (".tar.gz", ".tgz", ".tar"))
     if archives:
         return blueprint(_members(archives[0]), name)
     texts = list[Path]()
@@ -443,7 +444,10 @@ def _members(path: Path) -> Iterator[tuple[str, str]]:
     What it says of folders and links counts for nothing.
     """
     with open_file(path) as packed:
-        data = _bytes(gzip.GzipFile(fileobj=packed), path)
+        if path.suffix == ".tar":
+            data = _bytes(packed, path)
+        else:
+            data = _bytes(gzip.GzipFile(fileobj=packed), path)
     unpacked = io.BytesIO(data)
     try:
         with tarfile.open(fileobj=unpacked) as archive:

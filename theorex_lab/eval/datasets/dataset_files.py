@@ -10,6 +10,7 @@ checked every time before anything reads it.
 import gzip
 import hashlib
 import io
+import shutil
 import tarfile
 import warnings
 import zlib
@@ -72,17 +73,34 @@ def read_files(info: DatasetInfo) -> dict[str, FileContent]:
             another sha256 than the set's, or cannot be unpacked.
         StorageError: A file is nowhere and cannot be downloaded or kept.
     """
-    if "non-commercial" in info.licence and info.name not in _noticed:
+    if info.research_only and info.name not in _noticed:
         _noticed.add(info.name)
         warnings.warn(
             f"{info.name}: {info.licence}; for research use only",
             LicenceNotice,
             stacklevel=2,
         )
-    return {file.name: _read(info, file) for file in info.files}
+    return {file.name: read_data_file(info, file) for file in info.files}
 
 
-def _read(info: DatasetInfo, file: DataFile) -> FileContent:
+def _no_step() -> None:
+    """Take that an address was downloaded."""
+
+
+def read_data_file(
+    info: DatasetInfo, file: DataFile, *, step: Callable[[], object] = _no_step
+) -> FileContent:
+    """Return one file of a set, checked; it is downloaded where it is in no folder.
+
+    Args:
+        info: The set.
+        file: The file.
+        step: Is called after each address that was downloaded.
+
+    Raises:
+        InvalidInput: As `read_files`.
+        StorageError: As `read_files`.
+    """
     user_folder = data_folder()
     cached = cache_folder() / info.name / file.name
     if user_folder and (path := _present(user_folder / info.name / file.name)):
@@ -93,7 +111,28 @@ def _read(info: DatasetInfo, file: DataFile) -> FileContent:
         path.unlink(
             missing_ok=True
         )  # damaged, or of another release's commit: a cache may be renewed
-    return _downloaded(info, file, cached)
+    return _downloaded(info, file, cached, step)
+
+
+def is_at_hand(info: DatasetInfo, file: DataFile) -> bool:
+    """Return whether a file of a set can be read without a download.
+
+    A damaged file in the cache cannot, since it is downloaded again. A file in the
+    user's own folder counts as it is: whoever reads it is told of damage.
+
+    Raises:
+        InvalidInput: What THEOREX_DATA names is no folder.
+    """
+    user_folder = data_folder()
+    if user_folder and _present(user_folder / info.name / file.name):
+        return True
+    path = _present(cache_folder() / info.name / file.name)
+    if path is None:
+        return False
+    with suppress(InvalidInput):
+        _checked_content(path, file)
+        return True
+    return False
 
 
 def _present(path: Path) -> Path | None:
@@ -178,6 +217,7 @@ def _downloaded(
     info: DatasetInfo,
     file: DataFile,
     cached: Path,
+    step: Callable[[], object],
 ) -> FileContent:
     """Return a file that is downloaded, checked, and then kept.
 
@@ -193,13 +233,43 @@ def _downloaded(
             f" downloaded; {ways}"
         )
     address = info.address(file) + "/" * bool(file.members)
-    members = {name: _get(info.address(file, name), ways) for name in file.members}
-    data = _packed(members) if members else _get(address, ways)
-    _check(FileContent(address, data), file)
     with writing(cached, f"make room or allow it, or {ways}"):
         cached.parent.mkdir(parents=True, exist_ok=True)
+        if file.members:
+            parts = cached.with_name(f".{file.name}.parts")
+            data = _packed(_downloaded_members(info, file, parts, step))
+            # Checked or not, they are done: a wrong one must not come back.
+            shutil.rmtree(parts, ignore_errors=True)
+        else:
+            data = _get(address, ways)
+            step()
+        _check(FileContent(address, data), file)
         write_atomically(cached, data)
     return FileContent(str(cached), data)
+
+
+def _downloaded_members(
+    info: DatasetInfo,
+    file: DataFile,
+    folder: Path,
+    step: Callable[[], object],
+) -> dict[str, bytes]:
+    """Return the members of a file, by name.
+
+    Each is kept in the folder once it is there, so that a download which was broken off
+    goes on where it stopped.
+    """
+    ways = f"set {DATA_VARIABLE} to a folder that holds {info.name}/{file.name}"
+    members = {}
+    for name in file.members:
+        part = folder / hashlib.sha256(name.encode()).hexdigest()
+        if not part.is_file():
+            content = _get(info.address(file, name), ways)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(part, content)
+        members[name] = part.read_bytes()
+        step()
+    return members
 
 
 def _get(address: str, ways: str) -> bytes:
@@ -217,9 +287,23 @@ def _get(address: str, ways: str) -> bytes:
         OSError
     ) as error:  # the base of every error of the requests library that pooch calls
         raise StorageError(
-            f"{address} could not be downloaded: {error}; call again later, or {ways}"
+            f"{address} could not be downloaded: {_reason(error)}; call again later, or"
+            f" {ways}"
         ) from error
     return received.getvalue()
+
+
+def _reason(error: OSError) -> str:
+    """Return in few words why a download failed."""
+    import requests
+
+    if isinstance(error, requests.Timeout):
+        return "the host was silent for too long, and the call timed out"
+    if isinstance(error, requests.HTTPError):
+        return str(error).partition(" for url")[0]
+    if isinstance(error, requests.ConnectionError):
+        return "the host cannot be reached, or the connection broke off; is there a network?"
+    return str(error)
 
 
 def _packed(members: Mapping[str, bytes]) -> bytes:

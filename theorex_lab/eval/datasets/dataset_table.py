@@ -28,13 +28,38 @@ class DataFile(NamedTuple):
     members: tuple[str, ...] = ()
 
 
+class PublishedTranscripts(NamedTuple):
+    """Transcripts in a repository, from which a log is rebuilt.
+
+    Attributes:
+        name: The file in the cache that the log becomes.
+        folders: The folders of the transcripts.
+        host: The host of the repository, with its protocol.
+    """
+
+    name: str
+    folders: tuple[str, ...]
+    host: str = "https://github.com"
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetInfo:
     """What is known of a public data set before it is there.
 
-    name: also of its folder.  repository: owner/name.  commit: 40 hexadecimal digits.
-    licence: in words. counts: what a complete set holds.  base_url: the host of the raw
-    files.
+    Attributes:
+        name: Its name, also of its folder.
+        repository: Where it was published, owner/name; "-" for nowhere.
+        commit: The commit that is read, 40 hexadecimal digits; "-" for none.
+        licence: The licence in words; one that holds "non-commercial" or "research use"
+            is marked.
+        files: The files.
+        about: What it is, in one line.
+        scores: What is scored on it, in one line.
+        size_bytes: The size of its files, unpacked.
+        counts: What a complete set holds.
+        base_url: The host of the raw files.
+        transcripts: What the set's log is rebuilt from where its file is nowhere; None
+            where it cannot be rebuilt.
     """
 
     name: str
@@ -42,8 +67,24 @@ class DatasetInfo:
     commit: str
     licence: str
     files: tuple[DataFile, ...]
+    about: str = ""
+    scores: str = ""
+    size_bytes: int = 0
     counts: Mapping[str, float] = field(default_factory=dict)
     base_url: str = RAW_ADDRESS
+    transcripts: PublishedTranscripts | None = None
+
+    @property
+    def research_only(self) -> bool:
+        """Return whether the licence does not allow commercial use."""
+        return "non-commercial" in self.licence or "research use" in self.licence
+
+    @property
+    def is_public(self) -> bool:
+        """Return whether the set can be downloaded, or rebuilt from what can be."""
+        return self.transcripts is not None or all(
+            file.path != "-" for file in self.files
+        )
 
     def address(self, file: DataFile, member: str = "") -> str:
         """Return where the file, or one member of it, is downloaded from.
@@ -82,6 +123,12 @@ _ALFWORLD_MEMBERS = (
     *(f"reflexion_run_logs/env_results_trial_{trial}.json" for trial in range(15)),
 )
 
+_PFR_CHAPTERS = """
+    100_percent approx_hom_pfr distance entropy entropy_pfr fibring further_improvement
+    hom_pfr improved_exponent jensen main pfr torsion weak_pfr
+"""
+_PFR_MEMBERS = tuple(f"{chapter}.tex" for chapter in _PFR_CHAPTERS.split())
+
 LLMROUTER = DatasetInfo(
     name="llmrouter",
     repository="ulab-uiuc/LLMRouter",
@@ -114,6 +161,9 @@ LLMROUTER = DatasetInfo(
             sha256="278f790564efd758ab28a9b6ce141d3fa057219de9bad40b31562c4286549552",
         ),
     ),
+    about="answers of nine language models to 6,108 questions of 14 tasks, scored",
+    scores="routing: which model answers a question well enough",
+    size_bytes=8_311_979,
     counts={
         "models": 9,
         "train_queries": 5608,
@@ -141,6 +191,9 @@ ROUTELLM = DatasetInfo(
             members=_MMLU_MEMBERS,
         ),
     ),
+    about="MMLU and GSM8K questions, and whether a weak and a strong model answered them",
+    scores="routing: quality against the share of the strong model",
+    size_bytes=8_090_422,
     counts={
         "mmlu_questions": 14042,
         "mmlu_subjects": 57,
@@ -164,6 +217,9 @@ TAUBENCH_AIRLINE = DatasetInfo(
             sha256="e9e6c0297660c537f83d4fd9c476ce7a9a86ecd2784874b7bfc13be598e37bfa",
         ),
     ),
+    about="200 runs of an agent at an airline's desk, with every call and the reward",
+    scores="procedures and causal advice: will the next trial succeed",
+    size_bytes=4_114_038,
     counts={
         "runs": 200,
         "tasks": 50,
@@ -185,6 +241,9 @@ WHOANDWHEN = DatasetInfo(
             members=_WHOANDWHEN_MEMBERS,
         ),
     ),
+    about="126 failed runs of teams of agents, with who failed at which step",
+    scores="failures: which agent and which step decided",
+    size_bytes=2_682_880,
     counts={"runs": 126, "label_not_on_step": 3},
 )
 
@@ -201,6 +260,9 @@ REFLEXION_ALFWORLD = DatasetInfo(
             members=_ALFWORLD_MEMBERS,
         ),
     ),
+    about="134 tasks tried up to 15 times, with what the agent wrote after a failure",
+    scores="failures: does a written lesson help the next trial",
+    size_bytes=1_699_840,
     counts={
         "environments": 134,
         "trials": 15,
@@ -221,6 +283,9 @@ LOCOMO = DatasetInfo(
             sha256="79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4",
         ),
     ),
+    about="ten long conversations, with questions and where their answers stand",
+    scores="retrieval: are the turns found that hold the answer",
+    size_bytes=2_805_274,
     counts={"logs": 10, "turns": 5882, "questions": 1535},
 )
 
@@ -236,6 +301,9 @@ QMSUM = DatasetInfo(
             sha256="fc7444e241bdbe6997c01720d07f1a58b7357284acb73f909766e5a4700db49f",
         ),
     ),
+    about="35 meetings, with questions and the spans that people marked",
+    scores="retrieval: are the marked turns found",
+    size_bytes=2_714_748,
     counts={"logs": 35, "turns": 20123, "questions": 237},
 )
 
@@ -256,6 +324,9 @@ PRECISIONMEMBENCH = DatasetInfo(
             sha256="09e99f0852280538abe34b03570f65583fdb10df3c554b7150f0f665d5db709c",
         ),
     ),
+    about="35 beliefs of a person, with what must and must not come back",
+    scores="retrieval: right beliefs, and no stale ones",
+    size_bytes=69_243,
     counts={"logs": 1, "beliefs": 35, "cases": 76},
 )
 
@@ -271,7 +342,14 @@ CODING_SESSIONS = DatasetInfo(
             sha256="b001495b1418040a60133a43759b9dce913e96f5b9874e45ff475e94b259f67f",
         ),
     ),
+    about="a year of a coding agent's sessions on one project",
+    scores="the briefing, replays and comparisons of whole memories",
+    size_bytes=9_815_725,
     counts={"logs": 1, "lines": 12734, "sessions": 127},
+    transcripts=PublishedTranscripts(
+        "getspecstory.rebuilt.jsonl.gz",
+        (".specstory/history", "specstory-cli/.specstory/history"),
+    ),
 )
 
 SESSION_NEEDS = DatasetInfo(
@@ -304,6 +382,9 @@ SESSION_NEEDS = DatasetInfo(
             sha256="b90a3ded88b3eeaa41e7bedf274be02ab2f66f6ceeab76da70b1df3272a62eab",
         ),
     ),
+    about="what 66 recorded sessions needed to know when they began",
+    scores="the briefing: needs that are covered per token",
+    size_bytes=235_480,
     counts={
         "projects": 4,
         "sessions": 66,
@@ -328,6 +409,9 @@ FACT_UPDATES = DatasetInfo(
             sha256="e0e56b94891ea428c3e49175f17c481b2b5e3cf80ff8222df0dcd530fe456998",
         ),
     ),
+    about="invented statements, many of which correct or end earlier ones",
+    scores="retrieval: the right statement before the stale one",
+    size_bytes=1_369_892,
     counts={"logs": 2, "statements": 9000, "questions": 1350},
 )
 
@@ -343,6 +427,9 @@ STSB = DatasetInfo(
             sha256="d29586e96558c4eb52cf5ea5d14e9c24d3bf0e44f111b017caba43a5adc33226",
         ),
     ),
+    about="1,500 pairs of sentences, with how similar people find them",
+    scores="duplicates: similarity of texts",
+    size_bytes=204_675,
     counts={"pairs": 1500},
 )
 
@@ -368,6 +455,9 @@ SICK = DatasetInfo(
             sha256="2b8aa806658d6fc23c6824c83776c2d4fee7556000817b5ec0f982861413b7d0",
         ),
     ),
+    about="9,927 pairs of sentences, with relatedness and contradictions",
+    scores="contradictions: found and falsely found",
+    size_bytes=1_123_447,
     counts={"pairs": 9927},
 )
 
@@ -383,7 +473,75 @@ FEVER_SYMMETRIC = DatasetInfo(
             sha256="1d43d016da9264de2139cd10edd459ffbeac84f1fd85d60b70ab6ef63d283f81",
         ),
     ),
+    about="708 pairs of claim and evidence, half of them refuted",
+    scores="contradictions: order of pairs",
+    size_bytes=466_743,
     counts={"pairs": 708},
+)
+
+EQUATIONAL_THEORIES = DatasetInfo(
+    name="equational_theories",
+    repository="teorth/equational_theories",
+    commit="54edcda2f320cef0a241f8109fa164f901a69b87",
+    licence="Apache-2.0",
+    files=(
+        DataFile(
+            name="full_entries.json",
+            path="full_entries.json",
+            sha256="c33dc30ee4630764b7e9c34addad9a4236b14611aee61834a32c503585cb98d3",
+        ),
+        DataFile(
+            name="equations.txt",
+            path="data/equations.txt",
+            sha256="e30e1a6735011ff36fdb228d37b232eb7cda9d4a836cbbefc69c07e6871c8010",
+        ),
+        DataFile(
+            name="duals.json",
+            path="data/duals.json",
+            sha256="08e5aa39ddfc84c1b76f128b2b437293b6e7a7a6b1b4cb0d3052bdd429dea87f",
+        ),
+    ),
+    about="4,694 laws of magmas, and which of them imply which",
+    scores="research: the closure has 8,178,279 pairs",
+    size_bytes=4_293_846,
+    counts={"laws": 4694, "implications": 10657},
+)
+
+PFR_BLUEPRINT = DatasetInfo(
+    name="pfr_blueprint",
+    repository="teorth/pfr",
+    commit="01c9b666945eaf73b3f7d8b20ffe003f8640e630",
+    licence="Apache-2.0",
+    files=(
+        DataFile(
+            name="chapters.tar",
+            path="blueprint/src/chapter",
+            sha256="cbaa0cb0342a5220257aac2ad5d36e7c33c685685c34fbb3af878109ec05ac83",
+            members=_PFR_MEMBERS,
+        ),
+    ),
+    about="a proof's 218 theorems in LaTeX, and which of them use which",
+    scores="research: related theorems",
+    size_bytes=165_407,
+    counts={"theorems": 218, "uses": 497},
+)
+
+METAMATH_QL = DatasetInfo(
+    name="metamath_ql",
+    repository="metamath/set.mm",
+    commit="da128d578f8b6bee36938624b149f689bdfccf51",
+    licence="CC0-1.0",
+    files=(
+        DataFile(
+            name="ql.mm",
+            path="ql.mm",
+            sha256="5142773b26f61ce7aabe6178de25559d5b18251797f4999f539bda8f48358a5f",
+        ),
+    ),
+    about="1,140 formal theorems of quantum logic, and the premises of each",
+    scores="research: premises of a new theorem",
+    size_bytes=590_804,
+    counts={"theorems": 1140, "uses": 11838},
 )
 
 ALL = (
@@ -401,9 +559,72 @@ ALL = (
     STSB,
     SICK,
     FEVER_SYMMETRIC,
+    EQUATIONAL_THEORIES,
+    PFR_BLUEPRINT,
+    METAMATH_QL,
 )
 
 DATASETS: dict[str, DatasetInfo] = {info.name: info for info in ALL}
+
+
+class PackagedInfo(NamedTuple):
+    """A set that comes with the project.
+
+    Attributes:
+        name: Its name.
+        file: The name of its file in datasets/.
+        about: What it is, in one line.
+    """
+
+    name: str
+    file: str
+    about: str
+
+
+PACKAGED_LICENCE = "MIT, as the project"
+_PACKAGED_SETS = (
+    PackagedInfo(
+        "simulated_team",
+        "simulated_team.jsonl.gz",
+        "a simulation of three agents at work for 180 days",
+    ),
+    PackagedInfo(
+        "simulated_sessions",
+        "simulated_sessions.jsonl.gz",
+        "a simulation of 89 sessions of a developer with a coding agent",
+    ),
+    PackagedInfo(
+        "simulated_needs",
+        "simulated_needs.jsonl.gz",
+        "what 24 of the simulated sessions needed to know when they began",
+    ),
+    PackagedInfo(
+        "simulated_questions",
+        "simulated_questions.jsonl.gz",
+        "twelve simulated conversations with 348 questions of seven kinds",
+    ),
+    PackagedInfo(
+        "local_runs",
+        "local_runs.jsonl.gz",
+        "164 short tasks, each answered by a small model and by rules",
+    ),
+    PackagedInfo(
+        "signals_en",
+        "signals_en.jsonl.gz",
+        "labels of 730 English messages of public sets, without the messages",
+    ),
+    PackagedInfo(
+        "signals_ru",
+        "signals_ru.jsonl.gz",
+        "156 Russian messages written for this purpose, with their labels",
+    ),
+    PackagedInfo(
+        "six_designs",
+        "six_designs.json.gz",
+        "what six memory designs were worth on ten data sets: scores alone",
+    ),
+)
+PACKAGED: dict[str, PackagedInfo] = {info.name: info for info in _PACKAGED_SETS}
 
 # Figures that others had on the sets on which routing is scored; of llmrouter a quick
 # trial, its settings not validated,

@@ -13,7 +13,7 @@ from theorex_lab.core.clock import LATEST
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import session_of
 from theorex_lab.eval.adapters.protocol import EvalLog, SessionLine
-from theorex_lab.eval.datasets.dataset_files import read_files
+from theorex_lab.eval.datasets.dataset_files import is_at_hand, read_files
 from theorex_lab.eval.datasets.dataset_table import DATASETS, SESSION_NEEDS
 from theorex_lab.eval.datasets.log_sets.memories import memory
 from theorex_lab.eval.datasets.log_sets.runs import (
@@ -35,6 +35,7 @@ from theorex_lab.eval.datasets.needs_rows import (
     read_needs,
     touched_files_of,
 )
+from theorex_lab.eval.datasets.rebuilt_logs import rebuild_log
 from theorex_lab.eval.datasets.recorder import Parts, session_line
 from theorex_lab.eval.datasets.sources import (
     damaged,
@@ -101,9 +102,16 @@ def _parts(name: str) -> tuple[Parts, str]:
 
 
 def _coding_sessions() -> Parts:
-    """Return a year of a coding agent's sessions on one project."""
-    file = read_files(DATASETS["coding_sessions"])["getspecstory.jsonl"].place
-    yield "coding_sessions", partial(_log_with_needs, "coding_sessions", Path(file))
+    """Return a year of a coding agent's sessions on one project.
+
+    They are the recorded ones where their file is at hand, else rebuilt.
+    """
+    info = DATASETS["coding_sessions"]
+    if all(is_at_hand(info, file) for file in info.files):
+        path = Path(read_files(info)["getspecstory.jsonl"].place)
+    else:
+        path = rebuild_log(info)
+    yield "coding_sessions", partial(_log_with_needs, "coding_sessions", path)
 
 
 def _log_with_needs(name: str, path: Path) -> EvalLog:

@@ -23,8 +23,8 @@ from theorex_lab.designs.research.insights import distinct, ranked
 from theorex_lab.designs.research.premises import PremiseIndex
 from theorex_lab.designs.research.readers import closure_of_theories, read_theorems
 from theorex_lab.eval.datasets import recorded_runs
+from theorex_lab.eval.datasets.data_sets import data_set_folder
 from theorex_lab.eval.datasets.log_sets.said import precisionmembench
-from theorex_lab.eval.datasets.sources import data_folder
 from theorex_lab.eval.metrics.retrieval import kept_embedder, known_figures
 from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.search.embed import Embedder, HashedNgramEmbedder
@@ -212,18 +212,17 @@ _PREMISE_WAYS = ("premises", "most used", "text alone", "neighbours alone")
 
 
 def set_folder(name: str) -> Path:
-    """Return the folder of a set in $THEOREX_DATA.
+    """Return the folder of a set of theorems.
 
     Raises:
-        InvalidInput: The folder is not there.
+        InvalidInput: It is no such set.
+        StorageError: It is not on this machine.
     """
-    folder = data_folder()
-    if name not in GRAPHS or folder is None or not (folder / name).is_dir():
+    if name not in GRAPHS:
         raise InvalidInput(
-            f"got the data set {name!r}; allowed are {', '.join(GRAPHS)} in the folder"
-            " that THEOREX_DATA names"
+            f"got the data set {name!r}; allowed are {', '.join(GRAPHS)}"
         )
-    return folder / name
+    return data_set_folder(name)
 
 
 def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:

@@ -27,12 +27,22 @@ from theorex_lab.files.transcripts.messages import (
     stated_in,
     time_of,
 )
+from theorex_lab.files.transcripts.specstory import (
+    FOLDER,
+    HISTORY,
+    SpecStory,
+    looks_like_specstory,
+    project_folder_of,
+    session_parts,
+)
 
 LONGEST_LINE_BYTES = 64 << 20
 # What is looked at until the form is known.
 _LOOKED_AT_LINES = 200
 _LOOKED_AT_BYTES = 8 << 20
 _SUFFIXES = (".jsonl", ".jsonl.gz")
+_MARKDOWN_SUFFIXES = (".md", ".md.gz")
+_MARKDOWN_START_BYTES = 4_096
 _NAME_CHARACTERS = 64
 _SIZE_BYTES = 4  # at the end of a packed file
 _BLANK = re.compile(r"[\s\0\ufeff]*")
@@ -53,11 +63,15 @@ class SourceLine(NamedTuple):
         number: From 1.
         content: Its bytes, None where it is too long.
         whole: Whether its end is there.
+        row: What it tells, where it is a part of a Markdown file.
+        problem: Why that part cannot be read to its end, "" where it can.
     """
 
     number: int
     content: bytes | None
     whole: bool
+    row: Row | None = None
+    problem: str = ""
 
 
 class Transcript(NamedTuple):
@@ -101,9 +115,22 @@ def _named_as_transcripts(folder: Path, problems: list[str]) -> Iterator[Path]:
         problems.append(f"{error.filename}: {error.strerror}")
 
     for subfolder, _, names in os.walk(folder, onerror=note):
+        is_history = Path(subfolder).absolute().parts[-2:] == (FOLDER, HISTORY)
         for name in names:
-            if name.lower().endswith(_SUFFIXES):
-                yield Path(subfolder) / name
+            file = Path(subfolder) / name
+            if name.lower().endswith(_SUFFIXES) or (
+                name.lower().endswith(_MARKDOWN_SUFFIXES)
+                and (is_history or _begins_as_specstory(file))
+            ):
+                yield file
+
+
+def _begins_as_specstory(file: Path) -> bool:
+    """Return whether a Markdown file begins as a transcript of SpecStory."""
+    with suppress(*BROKEN, InvalidInput), opened(file) as (content, _):
+        start = content.read(_MARKDOWN_START_BYTES)
+        return looks_like_specstory(start.decode("utf-8-sig", "replace"))
+    return False
 
 
 def in_time_order(files: Mapping[Path, int]) -> dict[Path, int]:
@@ -173,7 +200,23 @@ def file_stem(file: Path) -> str:
     It is made of what the names of sessions and projects may have.
     """
     unpacked_name = re.sub(r"(?i)\.gz$", "", file.name)
-    name = re.sub(r"(?i)\.(?:gz|jsonl|ndjson|json)$", "", unpacked_name)
+    name = re.sub(r"(?i)\.(?:gz|jsonl|ndjson|json|md)$", "", unpacked_name)
+    return _allowed_name(name)
+
+
+def project_stem(file: Path) -> str:
+    """Return a name for the project of a file's sessions that name no folder.
+
+    It is the file's name without its endings. A Markdown file holds one session, so its
+    folder names the project.
+    """
+    if file.name.lower().endswith(_MARKDOWN_SUFFIXES):
+        folder = project_folder_of(file) or file.absolute().parent
+        return _allowed_name(folder.name)
+    return file_stem(file)
+
+
+def _allowed_name(name: str) -> str:
     allowed = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
     return allowed[:_NAME_CHARACTERS].strip("-") or "transcripts"
 
@@ -208,6 +251,8 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
         file: The file; its name is the session where its lines name none.
         content: Its content, unpacked.
     """
+    if file.name.lower().endswith(_MARKDOWN_SUFFIXES):
+        return _markdown_transcript(file, content)
     lines = lines_of(content)
     looked_at = list[SourceLine]()
     size = 0
@@ -222,6 +267,31 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     return None
 
 
+def _markdown_transcript(file: Path, content: BinaryIO) -> Transcript | None:
+    """Return a Markdown file with its reader; None where it is no transcript."""
+    reader = SpecStory(file_stem(file))
+    data = content.read(LONGEST_LINE_BYTES + 1)
+    text = data.decode("utf-8-sig", "replace")
+    if not looks_like_specstory(text[:_MARKDOWN_START_BYTES]):
+        return None
+    if len(data) > LONGEST_LINE_BYTES:
+        problem = f"the file is longer than {LONGEST_LINE_BYTES >> 20} MiB"
+        return Transcript(reader, iter([SourceLine(1, b"", True, None, problem)]))
+    return Transcript(reader, _lines_of_parts(text, file))
+
+
+def _lines_of_parts(text: str, file: Path) -> Iterator[SourceLine]:
+    """Yield what a Markdown transcript tells, and the bytes in it that are lost."""
+    for line, row, problem in session_parts(text, file):
+        yield SourceLine(line, b"", True, row, problem)
+    for index, line_text in enumerate(text.split("\n"), start=1):
+        if "\0" in line_text and not line_text.strip("\0\r"):
+            lost = (
+                "the line holds bytes that are 0 and nothing else: what it held is lost"
+            )
+            yield SourceLine(index, b"", True, None, lost)
+
+
 def rows_of(line: SourceLine) -> Iterator[Row]:
     """Yield the objects of JSON in a line.
 
@@ -231,6 +301,14 @@ def rows_of(line: SourceLine) -> Iterator[Row]:
     Raises:
         InvalidInput: For anything else, after the objects that stand before it.
     """
+    if line.row is not None or line.problem:
+        yield from _stated_row(line)
+    else:
+        yield from _json_rows(line)
+
+
+def _json_rows(line: SourceLine) -> Iterator[Row]:
+    """Yield the objects of JSON in the bytes of a line, as `rows_of`."""
     if line.content is None:
         raise InvalidInput(f"the line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
     text = line.content.decode("utf-8-sig", "replace")
@@ -253,6 +331,18 @@ def rows_of(line: SourceLine) -> Iterator[Row]:
             raise InvalidInput("no object of JSON")
         yield row
         offset = _filled_from(text, offset)
+
+
+def _stated_row(line: SourceLine) -> Iterator[Row]:
+    """Yield what a part of a Markdown file tells.
+
+    Raises:
+        InvalidInput: It cannot be read to its end; after what it tells.
+    """
+    if line.row is not None:
+        yield line.row
+    if line.problem:
+        raise InvalidInput(line.problem)
 
 
 def _filled_from(text: str, offset: int) -> int:

@@ -31,10 +31,10 @@ from theorex_lab.files.transcripts.captures import (
 from theorex_lab.files.transcripts.folders import (
     BROKEN,
     Transcript,
-    file_stem,
     files_in,
     in_time_order,
     opened,
+    project_stem,
     transcript,
 )
 from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS, Journal
@@ -45,7 +45,10 @@ from theorex_lab.memory.hook_payloads import BODIES
 from theorex_lab.memory.projects import known_or_new_project
 
 OWN_FOLDERS = ("~/.claude", "~/.codex")
-FORMS = "Claude Code's .jsonl, Codex's rollout-*.jsonl, or lines in a hook's form, plain or .gz"
+FORMS = (
+    "Claude Code's .jsonl, Codex's rollout-*.jsonl, SpecStory's .md, or lines in a hook's"
+    " form, plain or .gz"
+)
 _AT_ONCE = 500
 _BYTES_AT_ONCE = 64 << 20
 _LINES_A_STEP = 256  # of the progress bar
@@ -211,7 +214,7 @@ def _read_whole(
         source = transcript(file, content)
         if source is None:
             return
-        captures = Captures(LATEST, project or file_stem(file), trusted=True)
+        captures = Captures(LATEST, project or project_stem(file), trusted=True)
         file_time = file.stat().st_mtime_ns // 1_000
         for capture in timed_captures(
             source,
@@ -363,7 +366,7 @@ class _ImportRun:
         opened: Transcript,
         file_time: int,
     ) -> None:
-        captures = self._captures(self._project or file_stem(file))
+        captures = self._captures(self._project or project_stem(file))
         rested = self._now - REST_MICROSECONDS
         unread = partial(self._unread, file)
         for capture in timed_captures(
