@@ -15,7 +15,10 @@ from simulation_draws import write_stored
 
 from theorex_lab import HashedNgramEmbedder, InvalidInput
 from theorex_lab.eval.adapters.protocol import EvalLog
-from theorex_lab.eval.datasets.log_sets.simulated_questions import questions_of
+from theorex_lab.eval.datasets.log_sets.simulated_questions import (
+    KIND_REASONS,
+    questions_of,
+)
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.datasets.sources import packaged
 from theorex_lab.eval.metrics.retrieval import (
@@ -54,7 +57,7 @@ def test_other_seeds_give_other_texts_and_a_bad_seed_is_refused() -> None:
 def test_the_readme_says_how_many_of_each_kind_there_are(logs: list[EvalLog]) -> None:
     readme = packaged("README.md").read_text(encoding="utf-8")
     kinds = Counter(probe.kind for log in logs for probe in log.probes)
-    assert {*kinds} == {*ASKED}
+    assert {*kinds} == {*ASKED} == {*KIND_REASONS}
     for kind, count in kinds.items():
         assert f"| `{kind}` | {count} |" in readme
     assert f"**{kinds.total()} questions**" in readme

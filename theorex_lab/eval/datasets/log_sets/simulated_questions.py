@@ -16,6 +16,16 @@ from theorex_lab.eval.datasets.sources import packaged, read_lines
 
 _HEADER = {"simulation": True, "of": "questions"}
 _VERSION = 1
+# By kind of question, what makes it hard.
+KIND_REASONS = {
+    "same words": "other texts have the words too, without an answer",
+    "two words": "two words say little about what is meant",
+    "other words": "no word in common: only meaning helps",
+    "a neighbour": "the words stand in the turn before the answer",
+    "a mark": "names that differ in a letter, and stand in other texts too",
+    "changed": "older texts repeat the words of the question",
+    "no answer": "nothing that was said answers it",
+}
 
 
 class _Turn(BaseModel):
