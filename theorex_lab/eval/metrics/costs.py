@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -465,7 +465,8 @@ def set_runs(dataset: RoutingSet) -> ModelRuns:
 
     Each is a success from the score that the router asks for. Types are those that the
     router reads from the words of a query. Costs are those of the set; latencies too,
-    where it states them.
+    where it states them. Times as well: the evidence is looked at as it is at the last of
+    them.
     """
     kinds = [classify(text).query_type for text in dataset.train.queries.texts]
     scores = dataset.train.scores
@@ -474,16 +475,20 @@ def set_runs(dataset: RoutingSet) -> ModelRuns:
     latencies = np.full(scores.shape, math.nan)
     if dataset.train.latency_ms is not None:
         latencies = dataset.train.latency_ms
+    times = np.zeros(len(scores), np.int64)
+    if dataset.train.at is not None:
+        times = dataset.train.at
     rows = zip(
         query_kinds,
         models,
         (scores.ravel() >= SUCCESS_FROM).tolist(),
-        repeat(0),
+        np.repeat(times, scores.shape[1]).tolist(),
         latencies.ravel().tolist(),
+        strict=True,
     )
     settings = Settings(models=models_of(dataset.models, dataset.sizes), roles=[])
     costs = dict(zip(dataset.models, dataset.costs.tolist(), strict=True))
-    return ModelRuns.of(rows, settings, 0, costs=costs)
+    return ModelRuns.of(rows, settings, int(times.max()), costs=costs)
 
 
 def home_runs(home: str | Path) -> ModelRuns:
