@@ -260,9 +260,7 @@ def simulate_calls(*, seed: int, queries: int = 1_200) -> list[dict[str, Any]]:
         latency_ms.
     """
     dice = Dice(seed)
-    return [
-        _row(dice, number, number * DAYS // queries) for number in range(queries)
-    ]
+    return [_row(dice, number, number * DAYS // queries) for number in range(queries)]
 
 
 def _row(dice: Dice, number: int, day: int) -> dict[str, Any]:

@@ -70,6 +70,8 @@ class CostScore(Rows[PolicyScore]):
     Attributes:
         n: The number of test queries.
         n_train: The number of training queries; none of them is a test query.
+        policies: A row a policy.
+        models: A row a model that is asked every query.
     """
 
     row_class = PolicyScore
@@ -78,6 +80,7 @@ class CostScore(Rows[PolicyScore]):
     n_train: int
     cost_unit: str
     policies: tuple[PolicyScore, ...]
+    models: tuple[PolicyScore, ...] = ()
 
     def _records(self) -> tuple[PolicyScore, ...]:
         return self.policies
@@ -105,7 +108,9 @@ class CostScore(Rows[PolicyScore]):
         """
         from theorex_lab.eval.plots.routing import plot_costs
 
-        return plot_costs(self.policies, self.cost_unit, self.dataset, ax=ax)
+        return plot_costs(
+            self.policies, self.cost_unit, self.dataset, models=self.models, ax=ax
+        )
 
 
 def score_costs(
@@ -129,7 +134,7 @@ def score_costs(
 
     Returns:
         A row a policy: its mean score (0 to 1) with its 95 % interval, and its mean
-        cost in the set's unit.
+        cost in the set's unit. The same for each model alone, as `models`.
 
     Raises:
         InvalidInput: The set is unknown, or not the published one.
@@ -154,13 +159,22 @@ def score_costs(
         | cascades(dataset, cells, seed=seed)
         | scored.bounds_of(dataset)
     )
+    everywhere = {
+        name: np.full(len(test.scores), number, np.int64)
+        for number, name in enumerate(dataset.models)
+    }
     rows = scored.policy_scores(
-        values,
+        values | scored.taken(dataset, everywhere),
         test.scores.max(axis=1),
         seed,
     )
     return CostScore(
-        dataset.name, len(test.scores), len(training.scores), dataset.cost_unit, rows
+        dataset.name,
+        len(test.scores),
+        len(training.scores),
+        dataset.cost_unit,
+        rows[: len(values)],
+        rows[len(values) :],
     )
 
 
