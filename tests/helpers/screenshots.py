@@ -2,8 +2,8 @@
 
     python tests/helpers/screenshots.py tour memory
 
-`tour` is the page of `theorex tour`, `memory` that of `theorex serve`, both of the small
-shop whose sessions docs/first-day.md takes in. Main figures of notebooks need no picture:
+`tour` is the page of `theorex tour`, `memory` that of `theorex serve`, both of the packaged
+simulation of coding sessions. Main figures of notebooks need no picture:
 the site takes them from the outputs of the notebooks.
 
 Any other page is taken by its address, or by its file:
@@ -31,6 +31,7 @@ from first_day import Newcomer, Step
 from PIL import Image
 
 PICTURES = ROOT / "docs" / "pictures"
+SESSIONS = ROOT / "datasets" / "simulated_sessions.jsonl.gz"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -69,7 +70,7 @@ def take(page: Any, file: Path) -> None:
 
 def take_tour(newcomer: Newcomer) -> None:
     """Take the page of `theorex tour`."""
-    run(newcomer, "theorex tour --output tour.html")
+    run(newcomer, f"theorex tour --transcripts '{SESSIONS}' --output tour.html")
     with opened_page() as page:
         page.goto((newcomer.repository / "tour.html").as_uri())
         take(page, PICTURES / "tour.png")
@@ -77,16 +78,16 @@ def take_tour(newcomer: Newcomer) -> None:
 
 def take_memory(newcomer: Newcomer) -> None:
     """Take the page of `theorex serve`, with the token entered where it asks for one."""
-    run(newcomer, "theorex import --transcripts ~/.claude/projects --trusted")
-    run(newcomer, 'theorex write --type decision "The till rounds each line."')
-    run(newcomer, "theorex maintain")
+    imported = f"theorex import --transcripts '{SESSIONS}' --trusted"
+    run(newcomer, f"{imported} --project planning")
     with serving(newcomer) as info, opened_page() as page:
         page.goto(info.get("page", info["url"]))
-        token = Path(info["token_file"]).read_text(encoding="utf-8").strip()
+        token = Path(info["page_token_file"]).read_text(encoding="utf-8").strip()
         entry = page.locator("input[type=password]")
         if entry.count() and entry.first.is_visible():
             entry.first.fill(token)
             entry.first.press("Enter")
+            page.get_by_role("heading", name="Standing rules").wait_for()
         take(page, PICTURES / "memory.png")
 
 
