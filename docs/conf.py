@@ -3,7 +3,8 @@
 The source folder is the root of the repository, so that a link between files is the same
 on a code host and in the site. Build it with
 
-    uv run --group docs sphinx-build -W --keep-going -q -c docs -d docs/_build/doctrees . docs/_build/html
+    uv run --group docs sphinx-build -W --keep-going -q -c docs \\
+        -d docs/_build/doctrees . docs/_build/html
 """
 
 import sys
