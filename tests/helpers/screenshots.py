@@ -76,17 +76,17 @@ def take_tour(newcomer: Newcomer) -> None:
 
 
 def take_memory(newcomer: Newcomer) -> None:
-    """Take the page of `theorex serve`, with the token entered where it asks for one."""
+    """Take the page of `theorex serve`, opened with its token."""
     run(newcomer, "theorex import --transcripts ~/.claude/projects --trusted")
     run(newcomer, 'theorex write --type decision "The till rounds each line."')
     run(newcomer, "theorex maintain")
     with serving(newcomer) as info, opened_page() as page:
-        page.goto(info.get("page", info["url"]))
-        token = Path(info["token_file"]).read_text(encoding="utf-8").strip()
-        entry = page.locator("input[type=password]")
-        if entry.count() and entry.first.is_visible():
-            entry.first.fill(token)
-            entry.first.press("Enter")
+        page.goto(info["url"])
+        token = Path(info["page_token_file"]).read_text(encoding="utf-8").strip()
+        entry = page.locator("input[type=password]").first
+        entry.fill(token)
+        entry.press("Enter")
+        entry.wait_for(state="hidden")
         take(page, PICTURES / "memory.png")
 
 
