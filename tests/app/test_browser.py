@@ -290,7 +290,7 @@ def _shown(page: Any) -> bytes:
 
 
 def _move_half_life(page: Any) -> None:
-    """Steps to the right by keyboard: the counts and the picture follow."""
+    """Steps to the right by keyboard: the line and the picture follow."""
     status = page.locator(STATUS)
     status.scroll_into_view_if_needed()
     before = status.inner_text()
@@ -301,15 +301,16 @@ def _move_half_life(page: Any) -> None:
     for _ in range(12):
         handle.press("ArrowRight")
 
-    def counts(text: str) -> list[str]:
-        return re.findall(r"[A-Z]+ \d+", text)
-
-    until(
-        page,
-        lambda: counts(status.inner_text()) != counts(before),
-        f"other counts than {before}",
-    )
+    until(page, lambda: status.inner_text() != before, f"other words than {before}")
     assert float(re.findall(r"half-life ([\d.]+) days", status.inner_text())[0]) > 14
+    # The line says what becomes of the context, and the lists name the items.
+    assert re.search(r"Gained \d+, of which \d+ w|Nothing changes", before)
+    titles = page.locator("details summary").all_inner_texts()
+    assert [title.split(":")[0] for title in titles] == [
+        "Gained",
+        "Lost",
+        "In the context",
+    ]
     until(page, lambda: _picture(page) not in (picture, b""), "another picture")
     assert page.locator(ERRORS).count() == 0
 

@@ -25,15 +25,21 @@ from theorex_lab import InvalidInput
 from theorex_lab.eval.metrics.access_log import AccessLog
 from theorex_lab.eval.plots import decay
 from theorex_lab.eval.plots.axes import TIER_COLOURS
+from theorex_lab.eval.replay.context_change import ContextChange, ContextPolicy
 from theorex_lab.eval.widgets.decay import (
-    count_tiers,
+    context_lists,
     decay_explorer,
-    draw_decay,
-    items_at_end,
+    describe_context,
+    draw_context,
     log_sources,
 )
 from theorex_lab.eval.widgets.explorer import to_png
-from theorex_lab.memory.decay import Items, Product, Recency
+from theorex_lab.memory.decay import Product, Recency, make_law
+
+SIMULATIONS = [
+    "simulation of a developer's sessions",
+    "simulation of a team of agents",
+]
 
 OCCUPANCY = pd.DataFrame(
     {
@@ -43,6 +49,9 @@ OCCUPANCY = pd.DataFrame(
         "less": [0, 1, 4],
         "sleeping": [0, 0, 2],
     }
+)
+CHANGE = ContextChange(
+    ("a", "b", "c", "d"), 2, ("b", "c", "a", "d"), 2, frozenset("a"), 7.0
 )
 SHARES = pd.DataFrame(
     {
@@ -89,13 +98,33 @@ def concept_graph(
     return graph
 
 
+FADING_NOW = pd.Timestamp("2026-03-01T00:00:00Z")
+FADING = pd.DataFrame(
+    {
+        "surface_form": ["cache", "a queue with a name that is far too long", "till"],
+        "importance_weight": [1.0, 0.98, 0.4],
+        "last_seen": [FADING_NOW - pd.Timedelta(days=days) for days in (1, 2, 40)],
+    }
+)
+
+
+def draw_fading(**to: Any) -> Axes:
+    now = FADING_NOW.value // 1_000
+    return decay.plot_fading(FADING, Product(), now=now, **to)
+
+
 DRAWINGS: dict[str, Callable[..., Axes]] = {
     "curves": lambda **to: decay.plot_forgetting_curves([Product(), Recency()], **to),
+    "fading": draw_fading,
+    "context": lambda **to: decay.plot_context_change(CHANGE, **to),
     "graph": lambda **to: decay.plot_graph(concept_graph(agents=2), **to),
     "in_context": lambda **to: decay.plot_in_context(SHARES, tokens=500, **to),
     "law_scores": lambda **to: decay.plot_law_scores(SCORES, **to),
 }
 EMPTY: dict[str, Callable[..., Axes]] = {
+    "context": lambda **to: decay.plot_context_change(
+        ContextChange((), 0, (), 0, frozenset(), 0.0), **to
+    ),
     "graph": lambda **to: decay.plot_graph(nx.Graph(), **to),
     "in_context": lambda **to: decay.plot_in_context(SHARES[:0], **to),
     "law_scores": lambda **to: decay.plot_law_scores(SCORES[:0], **to),
@@ -113,6 +142,14 @@ class TestEveryPlot(PictureContract):
             if not draw(ax=own_axes()).get_xlabel()
         }
         assert unlabelled == {"graph"}
+
+
+def test_names_of_concepts_that_are_as_present_do_not_overlap() -> None:
+    ax = draw_fading(ax=own_axes())
+    names = {text.get_text() for text in ax.texts}
+    assert {"cache", "till"} <= names
+    assert not any(name.startswith("a queue") for name in names)
+    assert "(3 concepts)" in ax.get_title()
 
 
 class TestForgettingCurves:
@@ -284,80 +321,105 @@ def test_a_missing_column_is_named(
     assert plt.get_fignums() == []
 
 
+HOSTILE = '<img src=x onerror="alert(1)">$a_b$&.py'
+
+
+def two_weeks(*names: str) -> AccessLog:
+    """Files that are used daily, of which the first is used often and long ago."""
+    rows = [(hour * DAY // 24, names[0], None, False) for hour in range(20)]
+    rows += [
+        (day * DAY, names[1 + day % (len(names) - 1)], None, False)
+        for day in range(1, 15)
+    ]
+    return AccessLog.of(rows, of_files=True)
+
+
 class TestDecayExplorer:
-    items = Items.of(np.linspace(0, 100, 60), count=np.arange(60) % 7 + 1)
+    log = two_weeks("often.py", "one.py", "two.py", HOSTILE)
 
-    @staticmethod
-    def _explorer(items: Items) -> Any:
-        return decay_explorer({"sixty items": lambda: items})
-
-    def test_counts_follow_the_settings(self) -> None:
-        items = Items.of([0.0, 9.0, 20.0, 40.0])
-        assert count_tiers(items, 10.0) == {"ACTIVE": 1, "MILD": 1, "LESS": 2}
-        assert count_tiers(items, 10.0, 0.5, 0.1) == {"ACTIVE": 2, "MILD": 1, "LESS": 1}
+    def _controls(self) -> dict[str, Any]:
+        box = decay_explorer({"two weeks": lambda: self.log})
+        names = "source law half_life exponent mild budget moment status picture"
+        return dict(zip(names.split(), box.children, strict=True))
 
     def test_the_drawing_opens_nothing_and_shows_every_item(self) -> None:
-        figure = draw_decay(self.items, 20.0)
+        policy = ContextPolicy(make_law("recency"), tokens=60)
+        figure = draw_context(self.log, policy)
         assert plt.get_fignums() == []
-        dots = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
-        assert sum(len(line.get_xdata()) for line in dots) == 60
-        assert to_png(figure) == to_png(draw_decay(self.items, 20.0))
+        dots = figure.axes[0].lines[:4]
+        assert sum(len(line.get_xdata()) for line in dots) == 4
+        assert to_png(figure) == to_png(draw_context(self.log, policy))
 
-    def test_without_items_it_still_draws(self) -> None:
-        assert (
-            draw_decay(Items.of([]))
-            .axes[0]
-            .get_title()
-            .endswith("ACTIVE 0, MILD 0, LESS 0")
-        )
+    def test_a_slider_redraws_the_line_the_lists_and_the_picture(self) -> None:
+        controls = self._controls()
+        status, picture = controls["status"], controls["picture"]
+        before = status.value, picture.value
+        controls["budget"].value = 100
+        policy = ContextPolicy(make_law("product"), 0.3, 100)
+        assert describe_context(self.log, policy).split(":")[0] in status.value
+        assert picture.value == to_png(draw_context(self.log, policy))
+        controls["mild"].value = 1.0
+        controls["half_life"].value = 0.5
+        assert (status.value, picture.value) != before
+        assert "(half-life 0.5 days), from importance 1.00, 100 tokens" in status.value
+        assert "lost" in status.value
 
-    def test_settings_out_of_range_are_refused(self) -> None:
-        with pytest.raises(InvalidInput, match="half_life_days"):
-            draw_decay(self.items, 0.0)
-        with pytest.raises(InvalidInput, match="mild_threshold <= active_threshold"):
-            count_tiers(self.items, 14.0, 0.2, 0.3)
+    def test_a_slider_that_the_law_does_not_read_is_greyed(self) -> None:
+        controls = self._controls()
+        half_life, exponent = controls["half_life"], controls["exponent"]
+        assert (half_life.disabled, exponent.disabled) == (False, True)
+        controls["law"].value = "power"
+        assert (half_life.disabled, exponent.disabled) == (True, False)
+        controls["law"].value = "recency"
+        assert (half_life.disabled, exponent.disabled) == (True, True)
 
-    def test_a_slider_redraws_text_and_picture(self) -> None:
-        _, half_life, _, _, counts, picture = self._explorer(self.items).children
-        before = counts.value, picture.value
-        half_life.value = 60.0
-        assert "ACTIVE " + str(count_tiers(self.items, 60.0)["ACTIVE"]) in counts.value
-        assert before[0] != counts.value
-        assert picture.value == to_png(draw_decay(self.items, 60.0)) != before[1]
-
-    def test_sliders_are_described_and_bounded(self) -> None:
-        _, half_life, active, mild, *_ = self._explorer(self.items).children
-        assert [slider.description for slider in (half_life, active, mild)] == [
-            "Half-life (days)",
-            "ACTIVE from importance",
-            "MILD from importance",
+    def test_controls_are_described_and_bounded(self) -> None:
+        controls = self._controls()
+        described = [
+            controls[name].description
+            for name in ("law", "half_life", "exponent", "mild", "budget", "moment")
         ]
-        half_life.value = 1e9
-        assert half_life.value == pytest.approx(120.0)
-        half_life.value = 0.0001
-        assert half_life.value == pytest.approx(0.5)
+        assert described == [
+            "Law",
+            "Half-life (days)",
+            "Exponent of age",
+            "MILD from importance",
+            "Tokens",
+            "Moment (share of events)",
+        ]
+        controls["half_life"].value = 1e9
+        assert controls["half_life"].value == pytest.approx(120.0)
+        controls["budget"].value = 1
+        assert controls["budget"].value == 100
 
-    def test_a_threshold_takes_the_other_along(self) -> None:
-        _, _, active, mild, counts, _ = self._explorer(self.items).children
-        mild.value = 0.9
-        assert (active.value, mild.value) == (0.9, 0.9)
-        active.value = 0.1
-        assert (active.value, mild.value) == (0.1, 0.1)
-        expected = count_tiers(self.items, 14.0, 0.1, 0.1)
+    def test_names_of_files_are_escaped(self) -> None:
+        controls = self._controls()
+        assert "<img" not in controls["status"].value
         assert (
-            ", ".join(f"{name} {count}" for name, count in expected.items())
-            in counts.value
+            "&lt;img src=x onerror=&quot;alert(1)&quot;&gt;" in controls["status"].value
         )
+        assert bytes(controls["picture"].value).startswith(b"\x89PNG")
+
+    def test_many_names_are_counted(self) -> None:
+        names = [f"file{number}.py" for number in range(40)]
+        change = ContextChange((*names,), 40, (*names,), 0, frozenset(names[:1]), 7.0)
+        text = context_lists(change)
+        assert text.count("<li>") == 50
+        assert text.count("and 15 more") == 2
+        assert text.count("file0.py</li>") == 0
+        assert text.count("file0.py (used next)</li>") == 2
 
     def test_a_redraw_is_quick(self) -> None:
-        """Half of the moves of the slider take less than 300 ms of the processor."""
-        _, half_life, *_ = self._explorer(Items.of(np.linspace(0, 200, 5_000))).children
+        """Half of the moves of the slider take less than 400 ms of the processor."""
+        many = [(n * DAY // 9, f"file{n % 1500}", None, False) for n in range(5_000)]
+        box = decay_explorer({"many": lambda: AccessLog.of(many, of_files=True)})
+        half_life = box.children[2]
         seconds = []
         for half_life_days in range(10, 100, 10):
             started = time.process_time()
             half_life.value = half_life_days
             seconds.append(time.process_time() - started)
-        assert np.median(seconds) < 0.3
+        assert np.median(seconds) < 0.4
 
 
 class TestSources:
@@ -368,54 +430,53 @@ class TestSources:
     def test_a_source_is_read_once_when_it_is_chosen(self) -> None:
         calls: list[str] = []
 
-        def items() -> Items:
-            calls.append("items")
-            return Items.of([0.0, 60.0])
+        other = two_weeks("a.py", "b.py", "c.py")
+
+        def weeks() -> AccessLog:
+            calls.append("weeks")
+            return other
 
         def log() -> AccessLog:
             calls.append("log")
             return self.log
 
-        source, _, _, _, counts, picture = decay_explorer(
-            {"two items": items, "nine accesses": log}
+        source, *_, status, picture = decay_explorer(
+            {"two weeks": weeks, "nine accesses": log}
         ).children
         assert (source.options, source.value, calls) == (
-            ("two items", "nine accesses"),
-            "two items",
-            ["items"],
+            ("two weeks", "nine accesses"),
+            "two weeks",
+            ["weeks"],
         )
-        before = counts.value, picture.value
+        before = status.value, picture.value
         source.value = "nine accesses"
-        assert calls == ["items", "log"]
-        assert "ACTIVE 3, MILD 0, LESS 0" in counts.value
-        assert picture.value == to_png(draw_decay(items_at_end(self.log)))
-        source.value = "two items"
-        assert (counts.value, picture.value) == before
-        assert calls == ["items", "log"]
+        assert calls == ["weeks", "log"]
+        assert "3 items" in status.value
+        source.value = "two weeks"
+        assert (status.value, picture.value) == before
+        assert calls == ["weeks", "log"]
 
     def test_what_cannot_be_read_says_why_and_the_others_still_show(self) -> None:
-        def broken() -> Items:
+        def broken() -> AccessLog:
             raise InvalidInput("row 3 <b>is bad</b>")
 
-        sources = {"broken": broken, "sound": lambda: Items.of([0.0])}
+        sources = {"broken": broken, "sound": lambda: self.log}
         source, *_, counts, picture = decay_explorer(sources).children
         assert (counts.value, picture.value) == (
             '<p role="status">row 3 &lt;b&gt;is bad&lt;/b&gt;</p>',
             b"",
         )
         source.value = "sound"
-        assert "ACTIVE 1" in counts.value
+        assert "3 items" in counts.value
         assert bytes(picture.value).startswith(b"\x89PNG")
 
     def test_no_source_is_refused(self) -> None:
         with pytest.raises(InvalidInput, match="got no source"):
             decay_explorer({})
 
-    def test_items_at_the_end_are_those_known_before_the_last_event(self) -> None:
-        items = items_at_end(self.log)
-        assert items.age_days.tolist() == [1.0, 2.0, 3.0]
-        assert items.count.tolist() == [3, 3, 2]
-        assert len(items_at_end(AccessLog.of([]))) == 0
+    def test_a_log_without_events_says_so(self) -> None:
+        box = decay_explorer({"empty": lambda: AccessLog.of([])})
+        assert "of a log with 0 events" in box.children[-2].value
 
     def test_logs_at_hand(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -431,19 +492,15 @@ class TestSources:
         found = log_sources(tmp_path)
         assert list(found) == [
             "recorded: git_touches_helm",
-            "simulation of a team of agents",
+            *SIMULATIONS,
         ]
-        assert items_at_end(found["recorded: git_touches_helm"]()).count.tolist() == [
-            1,
-            1,
-        ]
+        assert found["recorded: git_touches_helm"]().n_events == 2
+        assert found["simulation of a developer's sessions"]().n_events > 100
         assert found["simulation of a team of agents"]().n_events > 500
         (recorded.parents[1] / "coding_sessions").mkdir()
         assert next(iter(log_sources(tmp_path))) == "recorded: coding_sessions"
         monkeypatch.delenv("THEOREX_DATA")
-        assert list(log_sources(tmp_path / "not there")) == [
-            "simulation of a team of agents"
-        ]
+        assert list(log_sources(tmp_path / "not there")) == SIMULATIONS
 
     @pytest.mark.parametrize(("commits", "there"), [(29, False), (30, True)])
     def test_a_repository_of_thirty_commits_comes_first(
@@ -472,4 +529,4 @@ class TestSources:
         assert (name in found) is there
         if there:
             assert next(iter(found)) == name
-            assert items_at_end(found[name]()).count.sum() == 29
+            assert found[name]().n_events == 30

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simulate_needs import save_needs, simulate_needs
+from simulate_questions import DAYS as QUESTION_DAYS
+from simulate_questions import save_questions, simulate_questions
 from simulate_routing import save_calls
 from simulate_sessions import save_sessions, simulate_sessions
 from simulation_draws import HOUR, SECOND, START, Dice, topic_weights, write_stored
@@ -499,14 +501,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument(
         "--of",
-        choices=["team", "sessions", "needs", "calls"],
+        choices=["team", "sessions", "needs", "questions", "calls"],
         default="team",
-        help="a team of agents, coding sessions, what these needed to know, or calls"
-        " of models",
+        help="a team of agents, coding sessions, what these needed to know,"
+        " conversations with questions, or calls of models",
     )
     parser.add_argument("--seed", type=int, required=True, help="whole number from 0")
     parser.add_argument(
-        "--days", type=int, default=180, help=f"1 to {MAX_DAYS} (default 180)"
+        "--days",
+        type=int,
+        default=180,
+        help=f"1 to {MAX_DAYS} (default 180; questions are always of 120 days)",
     )
     parser.add_argument(
         "--output",
@@ -527,6 +532,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         elif given.of == "calls":
             n_queries = save_calls(given.seed, given.output)
             made = f"{n_queries} queries to seven models"
+        elif given.of == "questions":
+            given.days = QUESTION_DAYS
+            turns = simulate_questions(seed=given.seed)
+            save_questions(turns, given.output, seed=given.seed)
+            made = f"{len(turns)} turns and questions"
         else:
             activities = simulate(seed=given.seed, days=given.days)
             save(activities, given.output, seed=given.seed, days=given.days)

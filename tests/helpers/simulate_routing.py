@@ -4,7 +4,9 @@ Nobody asked these models: their names are made up, and so are their skills. A q
 a type and a level of difficulty; whether a model answers it is drawn from its skill in
 the type, less what the level takes away. Two models are specialists, and one of middle
 size writes best, so that no single model leads everywhere. The largest costs two hundred
-times the smallest.
+times the smallest. The slowest is not the dearest: the specialist for math thinks at
+length. Late in the simulated time two models change, for worse and for better, so that
+old evidence misleads.
 """
 
 from __future__ import annotations
@@ -15,15 +17,32 @@ from typing import Any, NamedTuple
 from simulation_draws import Dice, write_stored
 
 VERSION = 1
+DAYS = 60
 LEVELS = 4
 # How much each further level takes from the chance, per thousand.
 _PER_LEVEL = 150
 # A query is easier or harder for all models alike, by so much per thousand at most; and
 # so many of a thousand nobody can answer.
 _SHARED_LUCK = 160
-_HOPELESS = 50
+_HOPELESS = 60
+# A further level makes an answer so many percent slower.
+_SLOWER_PERCENT = 20
 _LEAST_CHANCE = 20
 _MOST_CHANCE = 985
+
+
+class ModelChange(NamedTuple):
+    """What a new version of a model changes.
+
+    Attributes:
+        day: The first day of the new version.
+        query_type: The type of query whose skill changes.
+        skill: The new skill, per thousand.
+    """
+
+    day: int
+    query_type: str
+    skill: int
 
 
 class SimulatedModel(NamedTuple):
@@ -52,7 +71,7 @@ MODELS = (
         50,
         240,
         _skills(
-            code=220, math=180, retrieval=830, synthesis=400, creative=560, safety=520
+            code=220, math=180, retrieval=840, synthesis=400, creative=560, safety=520
         ),
     ),
     SimulatedModel(
@@ -60,7 +79,7 @@ MODELS = (
         180,
         420,
         _skills(
-            code=430, math=380, retrieval=910, synthesis=590, creative=760, safety=660
+            code=430, math=380, retrieval=960, synthesis=590, creative=640, safety=660
         ),
     ),
     SimulatedModel(
@@ -68,13 +87,13 @@ MODELS = (
         700,
         650,
         _skills(
-            code=910, math=520, retrieval=760, synthesis=470, creative=330, safety=560
+            code=960, math=520, retrieval=760, synthesis=470, creative=330, safety=560
         ),
     ),
     SimulatedModel(
         "abacus-14b",
         760,
-        900,
+        4_800,
         _skills(
             code=540, math=920, retrieval=740, synthesis=460, creative=300, safety=590
         ),
@@ -104,6 +123,10 @@ MODELS = (
         ),
     ),
 )
+CHANGES = {
+    "forge-14b": ModelChange(50, "code", 560),
+    "fern-8b": ModelChange(40, "creative", 1_020),
+}
 _REGAINED_PERCENT = {"linden-70b": 35, "oak-400b": 60, "sequoia-1t": 85}
 _SPECIALISTS = {"forge-14b": "code", "abacus-14b": "math"}
 _CUSTOMERS = (
@@ -206,10 +229,10 @@ _QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "safety": (
         (
-            "Is it safe to publish {}?",
-            "Which risks does {} carry for privacy?",
-            "Check whether {} leaks a password",
-            "May we share {} with the carrier?",
+            "Is it safe to share {}?",
+            "Which harm can {} do in the wrong hands?",
+            "Could somebody exploit {}?",
+            "May the carrier see {}?",
         ),
         (
             "the driver list",
@@ -233,14 +256,15 @@ def simulate_calls(*, seed: int, queries: int = 1_200) -> list[dict[str, Any]]:
         queries: How many, from 1.
 
     Returns:
-        By query: id, text, type, level (1 to 4), and by model success and latency_ms.
+        By query: id, day (from 0), text, type, level (1 to 4), and by model success and
+        latency_ms.
     """
     dice = Dice(seed)
-    return [_row(dice, number) for number in range(queries)]
+    return [_row(dice, number, number * DAYS // queries) for number in range(queries)]
 
 
-def _row(dice: Dice, number: int) -> dict[str, Any]:
-    """Return one query with the answer of every model."""
+def _row(dice: Dice, number: int, day: int) -> dict[str, Any]:
+    """Return one query of a day with the answer of every model."""
     query_type = dice.pick(list(_QUERIES))
     level = 1 + dice.weighted([4, 3, 2, 1])
     luck = dice.below(2 * _SHARED_LUCK + 1) - _SHARED_LUCK
@@ -253,21 +277,30 @@ def _row(dice: Dice, number: int) -> dict[str, Any]:
         # The larger a model, the less a hard query takes from it; a specialist loses
         # little in its own type.
         kept_skill = (
-            model.skills[query_type] - lost + _regained(model, query_type, lost)
+            _skill_on(day, model, query_type)
+            - lost
+            + _regained(model, query_type, lost)
         )
         chance = min(max(kept_skill + luck, _LEAST_CHANCE), _MOST_CHANCE)
         is_right = dice.chance(chance) and not is_hopeless
-        answers[model.name] = [
-            int(is_right),
-            model.milliseconds * (60 + dice.below(81)) // 100,
-        ]
+        percent = 60 + dice.below(81) + _SLOWER_PERCENT * (level - 1)
+        answers[model.name] = [int(is_right), model.milliseconds * percent // 100]
     return {
         "id": f"query-{number:04d}",
+        "day": day,
         "text": _text(dice, query_type, level),
         "type": query_type,
         "level": level,
         "answers": answers,
     }
+
+
+def _skill_on(day: int, model: SimulatedModel, query_type: str) -> int:
+    """Return the skill of a model on a day, in its version of that day."""
+    change = CHANGES.get(model.name)
+    if change and change.query_type == query_type and day >= change.day:
+        return change.skill
+    return model.skills[query_type]
 
 
 def _regained(model: SimulatedModel, query_type: str, lost: int) -> int:
@@ -300,7 +333,7 @@ def save_calls(seed: int, path: Path) -> int:
         "simulation": True,
         "of": "calls of models",
         "seed": seed,
-        "days": 1,
+        "days": DAYS,
         "version": VERSION,
         "models": {model.name: model.cost for model in MODELS},
     }

@@ -33,7 +33,7 @@ costs: llmrouter, routellm, simulated_calls,
   local_runs
 failures: whoandwhen, reflexion_alfworld
 retrieval: locomo, qmsum, fact_updates,
-  precisionmembench
+  precisionmembench, simulated_questions
 signals: signals, signals_en, signals_ru
 supersede: fact_updates
 duplicates: stsb

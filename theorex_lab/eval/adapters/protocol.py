@@ -23,6 +23,7 @@ class EvalQuery(NamedTuple):
         words: Words that must be readable in the answer.
         stale: The ids of events that must not come back, since later ones correct them
             or they answer something else.
+        kind: What makes it hard, where the data set says so.
     """
 
     at: int
@@ -30,6 +31,7 @@ class EvalQuery(NamedTuple):
     answers: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()
     stale: frozenset[str] = frozenset()
+    kind: str = ""
 
 
 class SessionLine(NamedTuple):

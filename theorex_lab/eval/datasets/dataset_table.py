@@ -599,6 +599,11 @@ _PACKAGED_SETS = (
         "what 24 of the simulated sessions needed to know when they began",
     ),
     PackagedInfo(
+        "simulated_questions",
+        "simulated_questions.jsonl.gz",
+        "twelve simulated conversations with 348 questions of seven kinds",
+    ),
+    PackagedInfo(
         "local_runs",
         "local_runs.jsonl.gz",
         "164 short tasks, each answered by a small model and by rules",

@@ -30,6 +30,7 @@ from theorex_lab.eval.datasets.log_sets.said import (
     precisionmembench,
     qmsum,
 )
+from theorex_lab.eval.datasets.log_sets.simulated_questions import simulated_questions
 from theorex_lab.eval.datasets.needs_rows import (
     LogNeeds,
     read_needs,
@@ -234,6 +235,7 @@ LOGS: dict[str, Callable[[], Parts]] = {
     "whoandwhen": whoandwhen,
     "simulated_team": simulated_team,
     "simulated_sessions": _simulated_sessions,
+    "simulated_questions": simulated_questions,
 }
 # What a user has.
 GIVEN: dict[str, Callable[[Path], Parts]] = {

@@ -120,6 +120,7 @@ class Recorder:
         *,
         words: tuple[str, ...] = (),
         stale: Iterable[object] = (),
+        kind: str = "",
     ) -> None:
         """Record a question, and the keys of the events that answer it.
 
@@ -129,6 +130,7 @@ class Recorder:
             answers: The keys of the events that answer it.
             words: Words that the answer must hold.
             stale: The keys of the events that answer it no longer.
+            kind: What makes it hard.
         """
         self.probes.append(
             EvalQuery(
@@ -137,6 +139,7 @@ class Recorder:
                 self.ids(answers),
                 words,
                 self.ids(stale),
+                kind,
             )
         )
 

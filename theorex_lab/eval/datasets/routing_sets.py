@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets import recorded_runs
 from theorex_lab.eval.datasets.dataset_table import PUBLISHED
@@ -68,11 +69,13 @@ class TrainingScores:
         scores: How each model scored.
         latency_ms: How long each answer took, of the same shape; None where that is not
             known.
+        at: When each query was asked (µs UTC); None where that is not known.
     """
 
     queries: Queries
     scores: Floats
     latency_ms: Floats | None = None
+    at: Ints | None = None
 
     def __post_init__(self) -> None:
         shape = self.scores.shape
@@ -93,7 +96,9 @@ class TrainingScores:
     def take(self, rows: Ints) -> TrainingScores:
         """Return the training queries of these rows, in their order."""
         latencies = None if self.latency_ms is None else self.latency_ms[rows]
-        return TrainingScores(self.queries.take(rows), self.scores[rows], latencies)
+        times = None if self.at is None else self.at[rows]
+        queries = self.queries.take(rows)
+        return TrainingScores(queries, self.scores[rows], latencies, times)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +240,10 @@ def _simulated_calls(seed: int) -> RoutingSet:
     scores = np.array([_answers(row, models, 0) for row in rows])
     latencies = np.array([_answers(row, models, 1) for row in rows], np.float64)
     queries = Queries([row["text"] for row in rows], [row["type"] for row in rows])
-    training = TrainingScores(queries, scores.astype(np.float64), latencies)
+    days = np.array([row["day"] for row in rows], np.int64)
+    training = TrainingScores(
+        queries, scores.astype(np.float64), latencies, days * MICROSECONDS_PER_DAY
+    )
     order = np.random.default_rng(seed).permutation(len(rows))
     cut = round(len(rows) * TEST_SHARE)
     return RoutingSet(

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -70,6 +70,8 @@ class CostScore(Rows[PolicyScore]):
     Attributes:
         n: The number of test queries.
         n_train: The number of training queries; none of them is a test query.
+        policies: A row a policy.
+        models: A row a model that is asked every query.
     """
 
     row_class = PolicyScore
@@ -78,6 +80,7 @@ class CostScore(Rows[PolicyScore]):
     n_train: int
     cost_unit: str
     policies: tuple[PolicyScore, ...]
+    models: tuple[PolicyScore, ...] = ()
 
     def _records(self) -> tuple[PolicyScore, ...]:
         return self.policies
@@ -105,7 +108,9 @@ class CostScore(Rows[PolicyScore]):
         """
         from theorex_lab.eval.plots.routing import plot_costs
 
-        return plot_costs(self.policies, self.cost_unit, self.dataset, ax=ax)
+        return plot_costs(
+            self.policies, self.cost_unit, self.dataset, models=self.models, ax=ax
+        )
 
 
 def score_costs(
@@ -129,7 +134,7 @@ def score_costs(
 
     Returns:
         A row a policy with its mean score (0 to 1), the 95 % interval, and its mean
-        cost in the set's unit.
+        cost in the set's unit. The same for each model alone, as `models`.
 
     Raises:
         InvalidInput: The set is unknown, or not the published one.
@@ -154,13 +159,22 @@ def score_costs(
         | cascades(dataset, cells, seed=seed)
         | scored.bounds_of(dataset)
     )
+    everywhere = {
+        name: np.full(len(test.scores), number, np.int64)
+        for number, name in enumerate(dataset.models)
+    }
     rows = scored.policy_scores(
-        values,
+        values | scored.taken(dataset, everywhere),
         test.scores.max(axis=1),
         seed,
     )
     return CostScore(
-        dataset.name, len(test.scores), len(training.scores), dataset.cost_unit, rows
+        dataset.name,
+        len(test.scores),
+        len(training.scores),
+        dataset.cost_unit,
+        rows[: len(values)],
+        rows[len(values) :],
     )
 
 
@@ -465,7 +479,8 @@ def set_runs(dataset: RoutingSet) -> ModelRuns:
 
     Each is a success from the score that the router asks for. Types are those that the
     router reads from the words of a query. Costs are those of the set; latencies too,
-    where it states them.
+    where it states them. Times as well: the evidence is looked at as it is at the last of
+    them.
     """
     kinds = [classify(text).query_type for text in dataset.train.queries.texts]
     scores = dataset.train.scores
@@ -474,16 +489,20 @@ def set_runs(dataset: RoutingSet) -> ModelRuns:
     latencies = np.full(scores.shape, math.nan)
     if dataset.train.latency_ms is not None:
         latencies = dataset.train.latency_ms
+    times = np.zeros(len(scores), np.int64)
+    if dataset.train.at is not None:
+        times = dataset.train.at
     rows = zip(
         query_kinds,
         models,
         (scores.ravel() >= SUCCESS_FROM).tolist(),
-        repeat(0),
+        np.repeat(times, scores.shape[1]).tolist(),
         latencies.ravel().tolist(),
+        strict=True,
     )
     settings = Settings(models=models_of(dataset.models, dataset.sizes), roles=[])
     costs = dict(zip(dataset.models, dataset.costs.tolist(), strict=True))
-    return ModelRuns.of(rows, settings, 0, costs=costs)
+    return ModelRuns.of(rows, settings, int(times.max()), costs=costs)
 
 
 def home_runs(home: str | Path) -> ModelRuns:

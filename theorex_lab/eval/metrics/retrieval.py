@@ -17,10 +17,11 @@ Every method goes through the search that ships, in a home of its own.
 """
 
 import json
+import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -33,7 +34,7 @@ from theorex_lab.core.clock import FixedClock
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.readable import short_repr
 from theorex_lab.core.settings import check_settings
-from theorex_lab.eval.adapters.protocol import EvalLog
+from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
 from theorex_lab.eval.datasets.dataset_files import cache_folder
 from theorex_lab.eval.datasets.log_sets.said import locomo, precisionmembench
 from theorex_lab.eval.datasets.logs import load_logs
@@ -49,7 +50,16 @@ from theorex_lab.search.vectors import VectorCache, text_key
 from theorex_lab.store.lab import Lab
 
 Weights = Mapping[str, float]
-SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
+SETS = (
+    "locomo",
+    "qmsum",
+    "fact_updates",
+    "precisionmembench",
+    "simulated_questions",
+)
+# Another way of searching: it reads all texts once, and returns for a query the
+# positions of those it finds, best first.
+PeerSearch = Callable[[Sequence[str]], Callable[[str], Sequence[int]]]
 DEPTHS = (5, 10, 25, 50)
 HIT_DEPTHS = (5, 10)
 _RECALL = [f"recall@{depth}" for depth in DEPTHS]
@@ -102,10 +112,15 @@ class Retrieval:
         n: The number of questions.
         scores: By method, shape (questions, METRICS); tokens and precision are of ten
             texts.
+        kinds: What makes each question hard, where the set says so.
+        stale_first: By method, whether a text that answers no longer comes before
+            each of those that do; NaN for a question without such texts.
     """
 
     n: int
     scores: Mapping[str, Scores]
+    kinds: Sequence[str] = ()
+    stale_first: Mapping[str, Scores] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         methods = ", ".join(self.scores)
@@ -133,6 +148,20 @@ class Retrieval:
             for name in self.scores
         }
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(METRICS))
+
+    def by_kind(self, metric: str = "recall@5") -> pd.DataFrame:
+        """Return the mean of a metric: a row a kind of question, a column a method.
+
+        Raises:
+            InvalidInput: The metric is none of METRICS.
+        """
+        if metric not in METRICS:
+            raise InvalidInput(
+                f"got the metric {metric!r}; allowed are {', '.join(METRICS)}"
+            )
+        column = METRICS.index(metric)
+        table = pd.DataFrame({name: of[:, column] for name, of in self.scores.items()})
+        return table.groupby(list(self.kinds), sort=False).mean()
 
     def result(self) -> dict[str, Any]:
         """Return recall_at, hit_at (depth → share), ndcg_at_10, tokens and precision.
@@ -198,6 +227,7 @@ def score_retrieval(
     methods: Sequence[str] = tuple(METHODS),
     search_floor: float | None = None,
     search_weights: Mapping[str, float] | None = None,
+    peers: Mapping[str, PeerSearch] | None = None,
 ) -> Retrieval:
     """Ask each log's questions, by each of these methods.
 
@@ -208,6 +238,7 @@ def score_retrieval(
         methods: Names of METHODS.
         search_floor: The setting of this name, in the place of the one that ships.
         search_weights: The setting of this name, in the place of the one that ships.
+        peers: By name, other ways of searching the same texts.
 
     Returns:
         The scores of each method on every question, each 0..1 but the tokens.
@@ -216,9 +247,10 @@ def score_retrieval(
         InvalidInput: No question has an answer among the texts.
     """
     embedder_used = kept_embedder() if embedder is None else embedder
-    rows: dict[str, list[list[float]]] = {name: [] for name in methods}
-    n_questions = 0
+    other_ways = peers or {}
+    answered = _Answered((*other_ways, *methods))
     for log in logs:
+        searches = {name: make(log_texts(log)) for name, make in other_ways.items()}
         with remembering(
             log,
             embedder_used,
@@ -228,17 +260,111 @@ def score_retrieval(
             for probe in log.probes:
                 if not probe.answers or not probe.query.strip():
                     continue
-                n_questions += 1
-                for name, row in rows.items():
+                answered.kinds.append(probe.kind)
+                for name, search in searches.items():
+                    positions = search(probe.query)[: DEPTHS[-1]]
+                    events = [log.events[position] for position in positions]
+                    found = [(event.id, event.body["text"]) for event in events]
+                    answered.add(name, found, probe)
+                for name in methods:
                     hits = found_by(lab, probe.query, name)
-                    row.append(question_scores(hits, probe.answers))
-    if not n_questions:
+                    texts = [hit.text for hit in hits.hits]
+                    found = list(zip(hits.events, texts, strict=True))
+                    answered.add(name, found, probe)
+    if not answered.kinds:
         raise InvalidInput(
             "got no question that a text answers; allowed are logs with questions and"
             " their evidence"
         )
-    scores = {name: np.array(row) for name, row in rows.items()}
-    return Retrieval(n_questions, scores)
+    return answered.result()
+
+
+class _Answered:
+    """The scores of every question so far, by method."""
+
+    def __init__(self, methods: Sequence[str]) -> None:
+        self.kinds = list[str]()
+        self._rows: dict[str, list[list[float]]] = {name: [] for name in methods}
+        self._stale_first: dict[str, list[float]] = {name: [] for name in methods}
+
+    def add(
+        self, method: str, found: Sequence[tuple[str, str]], probe: EvalQuery
+    ) -> None:
+        """Score what a method found for a question.
+
+        Args:
+            method: The method.
+            found: The event and the text of each, best first.
+            probe: The question.
+        """
+        event_ids = [event_id for event_id, _ in found]
+        tokens = [count_tokens(text) for _, text in found[:10]]
+        self._rows[method].append(_scores_of(event_ids, tokens, probe.answers))
+        self._stale_first[method].append(_stale_first(event_ids, probe))
+
+    def result(self) -> Retrieval:
+        """Return all scores."""
+        scores = {name: np.array(rows) for name, rows in self._rows.items()}
+        stale_first = {name: np.array(row) for name, row in self._stale_first.items()}
+        return Retrieval(len(self.kinds), scores, tuple(self.kinds), stale_first)
+
+
+def _stale_first(event_ids: Sequence[str], probe: EvalQuery) -> float:
+    """Return whether a text that answers no longer comes before those that do.
+
+    It is NaN where the question has no such text.
+    """
+    if not probe.stale:
+        return math.nan
+    for event_id in event_ids:
+        if event_id in probe.answers:
+            return 0.0
+        if event_id in probe.stale:
+            return 1.0
+    return 0.0
+
+
+def log_texts(log: EvalLog) -> list[str]:
+    """Return the text of each event of a log, '' for one without."""
+    return [event.body.get("text", "") for event in log.events]
+
+
+def found_without_answer(
+    logs: Sequence[EvalLog],
+    *,
+    embedder: Embedder | None = None,
+    method: str = "default",
+    search_floor: float | None = None,
+) -> tuple[float, float]:
+    """Ask what nothing answers.
+
+    Args:
+        logs: Texts, and questions without answers among others.
+        embedder: As `score_retrieval` has it.
+        method: A name of METHODS.
+        search_floor: The setting of this name, in the place of the one that ships.
+
+    Returns:
+        The share of those questions that get no text, 0..1, and how many of at most ten
+        texts come back on average.
+
+    Raises:
+        InvalidInput: Every question has an answer.
+    """
+    embedder_used = kept_embedder() if embedder is None else embedder
+    counts = []
+    for log in logs:
+        with remembering(log, embedder_used, search_floor=search_floor) as lab:
+            for probe in log.probes:
+                if not probe.answers and probe.query.strip():
+                    hits = found_by(lab, probe.query, method).hits
+                    counts.append(len(hits[:10]))
+    if not counts:
+        raise InvalidInput(
+            "got no question without an answer; allowed are logs with such questions,"
+            " as simulated_questions has them"
+        )
+    return counts.count(0) / len(counts), sum(counts) / len(counts)
 
 
 @contextmanager
@@ -303,14 +429,30 @@ def found_by(
 
 def question_scores(hits: Hits, answers: frozenset[str]) -> list[float]:
     """Return the METRICS of what came back for one question."""
-    right = np.array([event in answers for event in hits.events], bool)
+    tokens = [count_tokens(hit.text) for hit in hits.hits[:10]]
+    return _scores_of(hits.events, tokens, answers)
+
+
+def _scores_of(
+    event_ids: Sequence[str],
+    tokens: Sequence[int],
+    answers: frozenset[str],
+) -> list[float]:
+    """Return the METRICS of the events that came back for one question.
+
+    Args:
+        event_ids: The events, best first.
+        tokens: The tokens of the first ten texts.
+        answers: The events that answer it.
+    """
+    right = np.array([event in answers for event in event_ids], bool)
     ten = right[:10]
     discounts = 1 / np.log2(np.arange(2, 12))
     return [
         *(right[:depth].sum() / len(answers) for depth in DEPTHS),
         *(float(right[:depth].any()) for depth in HIT_DEPTHS),
         (ten * discounts[: len(ten)]).sum() / discounts[: len(answers)].sum(),
-        float(sum(count_tokens(hit.text) for hit in hits.hits[:10])),
+        float(sum(tokens)),
         ten.mean() if len(ten) else 0.0,
     ]
 

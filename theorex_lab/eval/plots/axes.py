@@ -4,6 +4,7 @@ That is Axes, colours, intervals, notes, legends, and words where there is nothi
 draw.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, TypedDict, Unpack
 
@@ -37,8 +38,40 @@ LINE_COLOURS = (
     "#56B4E9",
 )
 SHAPES = ("o", "s", "^", "D", "v", "P")
+# By method its colour and mark, by number, so that it looks the same in every picture:
+# memory designs and baselines, decay laws, and ways of searching.
+METHOD_LOOKS = {
+    "sessions": (0, "o"),
+    "theorex": (4, "s"),
+    "facts": (1, "^"),
+    "causal": (2, "D"),
+    "dreams": (5, "v"),
+    "research": (6, "P"),
+    "nothing": (3, "."),
+    "recent_files": (3, "x"),
+    "short_files": (3, "+"),
+    "last_session": (3, "<"),
+    "last_prompts": (3, ">"),
+    "bm25": (3, "*"),
+    "shuffled": (3, "1"),
+    "oracle_lines": (3, "d"),
+    "briefing": (0, "o"),
+    "power": (0, "o"),
+    "product": (4, "s"),
+    "recency": (2, "^"),
+    "frequency": (5, "D"),
+    "weighted_sum": (6, "v"),
+    "default": (0, "o"),
+    "default_words": (6, "s"),
+    "fused": (1, "^"),
+    "vector": (2, "D"),
+    "lexical": (4, "v"),
+    "bm25_okapi": (3, "*"),
+    "letters": (5, "P"),
+}
 LEGEND_DROP_INCHES = 0.5
 _LEGEND_LETTERS = 48  # abreast
+_DARK_INK_FROM = 0.4  # of the light of a cell: above, black is read more easily
 
 
 class MarkLook(TypedDict, total=False):
@@ -130,6 +163,27 @@ def look_of(number: int, **more: Unpack[LineLook]) -> dict[str, Any]:
         "marker": SHAPES[number % len(SHAPES)],
         **more,
     }
+
+
+def method_look(
+    method: str, number: int = 0, **more: Unpack[LineLook]
+) -> dict[str, Any]:
+    """Return colour and marker of a method, as `Axes.plot` takes them.
+
+    Args:
+        method: Its name; what follows a colon or a blank is left out ("power: fitted").
+        number: The number of the line, which decides for a name that METHOD_LOOKS
+            lacks.
+        more: What else is given is added.
+
+    >>> method_look("recency") == method_look("recency (as shipped)")
+    True
+    """
+    known = METHOD_LOOKS.get(re.split(r"[: (]", method, maxsplit=1)[0])
+    if known is None:
+        return look_of(number, **more)
+    colour, marker = known
+    return {"color": LINE_COLOURS[colour], "marker": marker, **more}
 
 
 def finish_axes(
@@ -274,7 +328,7 @@ def heat_map(
     light[np.isnan(values)] = 1.0
     for (row, column), text in np.ndenumerate(texts):
         if text:
-            ink = "black" if light[row, column] > 0.5 else "white"
+            ink = "black" if light[row, column] > _DARK_INK_FROM else "white"
             ax.text(
                 column,
                 row + drop,

@@ -131,7 +131,7 @@ def _draw_designs(
             values.append(mean.value)
             lows.append(mean.ci_low)
             highs.append(mean.ci_high)
-        look = axes.look_of(number, markersize=5, linewidth=1.2)
+        look = axes.method_look(design, number, markersize=5, linewidth=1.2)
         axes.draw_interval(
             ax,
             tokens,
@@ -164,7 +164,7 @@ def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes
     for line, (column, label) in enumerate(
         {"share": replayed.design, "recent_files": "recent files"}.items()
     ):
-        look = axes.look_of(line)
+        look = axes.method_look(label.replace(" ", "_"), line)
         ax.scatter(
             number,
             rows[column],
@@ -235,11 +235,11 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
         return axes.say(ax, "nothing was scored yet")
     for number, (method, row) in enumerate(table.iterrows()):
         recalls = [row[f"recall@{depth}"] for depth in depths]
-        look = axes.look_of(number)
+        look = axes.method_look(str(method), number)
         ax.plot(
             depths,
             recalls,
-            label=str(method).replace("_", ", "),
+            label=_method_name(str(method)),
             **look,
         )
         intervals = bootstrap_means(scores[method]) if method in scores else ()
@@ -261,6 +261,68 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
         xlabel="Texts that come back",
         ylabel="Recall",
         title="Share of the right texts among those that come back",
+    )
+
+
+METHOD_NAMES = {
+    "bm25_okapi": "BM25Okapi",
+    "letters": "letters",
+    "lexical": "words",
+    "vector": "vectors",
+    "fused": "words +\nvectors",
+    "default_words": "default\nwithout\nvectors",
+    "default": "default",
+}
+
+
+def _method_name(method: str) -> str:
+    """Return a way of searching in words, on one line."""
+    return METHOD_NAMES.get(method, method).replace("\n", " ")
+
+
+def plot_recall_by_kind(
+    score: Any,
+    *,
+    metric: str = "recall@5",
+    reasons: Mapping[str, str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a metric by kind of question and by method, as a heat map.
+
+    Args:
+        score: A Retrieval whose questions have kinds.
+        metric: The metric.
+        reasons: By kind, what makes it hard, which stands beside its row.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        InvalidInput: The metric is unknown.
+    """
+    table = score.by_kind(metric)
+    ax = axes.new_axes(ax, width=11.5, height=1.6 + 0.45 * len(table))
+    if table.empty:
+        return axes.say(ax, "nothing was scored yet")
+    kinds = list(score.kinds)
+    axes.heat_map(
+        ax,
+        table.to_numpy(),
+        table.map("{:.2f}".format).to_numpy(),
+        rows=[f"{kind} (n = {kinds.count(kind)})" for kind in table.index],
+        columns=[METHOD_NAMES.get(name, name) for name in table.columns],
+        size=9.5,
+        cmap="cividis",
+        vmin=0.0,
+        vmax=1.0,
+    )
+    for row, kind in enumerate(table.index):
+        reason = (reasons or {}).get(kind, "")
+        axes.note(ax, reason, (1.0, row), 8, in_width=True)
+    return axes.finish_axes(
+        ax,
+        title=f"{metric} by kind of question: share of the right texts that come back",
     )
 
 

@@ -3,9 +3,9 @@
 Pure functions draw on the Axes given, or on a new figure, and return the Axes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import networkx as nx
 import numpy as np
@@ -33,6 +33,45 @@ _MOST_POINTS = 12
 _LEAST_DAYS = 30.0  # of the axis of ages
 _MOST_NAMES = 8
 _NAME_HEIGHT = 0.06  # of the axis of importance, that a name takes
+_RANK_TICKS = (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000)
+_STATUS_LOOKS = {
+    "in neither": ("#BBBBBB", "."),
+    "kept": (axes.LINE_COLOURS[0], "o"),
+    "lost": (axes.LINE_COLOURS[4], "X"),
+    "gained": (axes.LINE_COLOURS[1], "^"),
+}
+
+
+class ChangedContext(Protocol):
+    """What a picture needs of a change, see `ContextChange`."""
+
+    @property
+    def ranking(self) -> Sequence[str]:
+        """Return the known items in the order of the new settings."""
+
+    @property
+    def ranking_before(self) -> Sequence[str]:
+        """Return them in the order of the settings in force."""
+
+    @property
+    def n_held(self) -> int:
+        """Return how many the new context holds."""
+
+    @property
+    def n_before(self) -> int:
+        """Return how many the context in force holds."""
+
+    @property
+    def held(self) -> Sequence[str]:
+        """Return the items of the new context."""
+
+    @property
+    def before(self) -> Sequence[str]:
+        """Return the items of the context in force."""
+
+    @property
+    def used(self) -> Set[str]:
+        """Return the items that were used next."""
 
 
 def plot_forgetting_curves(
@@ -74,7 +113,7 @@ def plot_forgetting_curves(
     ax = axes.new_axes(ax)
     ages = np.linspace(0.0, longest_days, 400)
     for number, law in enumerate(all_laws):
-        colour = axes.colour_of(number)
+        colour = axes.method_look(law.name, number)["color"]
         width = 1.8 + 0.8 * (
             len(all_laws) - 1 - number
         )  # a curve that coincides with a later one shows at its sides
@@ -170,10 +209,15 @@ def plot_fading(
 
 
 def _name_apart(ax: Axes, names: Sequence[str], ages: Floats, weights: Floats) -> None:
-    """Name the most important concepts, those whose names would not overlap."""
+    """Name the most important concepts, those whose names would not overlap.
+
+    The oldest of those that are as important is named: there are none to its right.
+    """
     longest_days = ax.get_xlim()[1]
+    outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.9)]
     heights: list[float] = []
-    for row in np.argsort(-weights, kind="stable").tolist():
+    best_first = np.lexsort((-ages, -np.round(weights, 2)))
+    for row in best_first.tolist():
         height = float(weights[row])
         is_apart = all(abs(height - other) > _NAME_HEIGHT for other in heights)
         if len(heights) == _MOST_NAMES:
@@ -185,7 +229,15 @@ def _name_apart(ax: Axes, names: Sequence[str], ages: Floats, weights: Floats) -
         if len(label) > _LABEL_LETTERS:
             label = label[: _LABEL_LETTERS - 1] + "…"
         inward = -1 if ages[row] > longest_days / 2 else 1
-        axes.note(ax, label, (ages[row], height), inward * 6, fontsize=8.5, zorder=5)
+        axes.note(
+            ax,
+            label,
+            (ages[row], height),
+            inward * 6,
+            fontsize=8.5,
+            zorder=5,
+            path_effects=outline,
+        )
 
 
 def plot_graph(
@@ -311,7 +363,7 @@ def plot_in_context(
         look = (
             {"color": "#444444", "ls": "--"}
             if name == "oracle"
-            else axes.look_of(number - 1, markersize=5)
+            else axes.method_look(name, number - 1, markersize=5)
         )
         label = (
             f"{name}: {means[name].mean:.2f} [{means[name].ci_low:.2f},"
@@ -338,6 +390,82 @@ def plot_in_context(
     return axes.finish_axes(
         ax, title=f"What a context{budget} held of what was needed next"
     )
+
+
+def plot_context_change(change: ChangedContext, *, ax: Axes | None = None) -> Axes:
+    """Draw where each known item stands now, and where under the settings in force.
+
+    Left of the upright line the context in force holds it; under the level line the new
+    one does. A ring says that it was used next. Ranks have logarithmic axes.
+
+    Args:
+        change: The contexts, as `context_change` returns them.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
+    """
+    ax = axes.new_axes(ax, width=9.0)
+    if not change.ranking:
+        return axes.say(ax, "No items yet: nothing was used before")
+    rank = {name: place for place, name in enumerate(change.ranking, start=1)}
+    rank_before = {
+        name: place for place, name in enumerate(change.ranking_before, start=1)
+    }
+    for status, members in _by_status(change).items():
+        colour, marker = _STATUS_LOOKS[status]
+        ax.plot(
+            [rank_before[name] for name in members],
+            [rank[name] for name in members],
+            marker,
+            color=colour,
+            markersize=7,
+            markeredgewidth=0,
+            label=f"{status}: {len(members):,}",
+        )
+    used = [name for name in change.ranking if name in change.used]
+    ax.plot(
+        [rank_before[name] for name in used],
+        [rank[name] for name in used],
+        "o",
+        markerfacecolor="none",
+        color="#000000",
+        markersize=12,
+        label=f"used next: {len(used):,}",
+    )
+    ax.axvline(change.n_before + 0.5, color="#555555", linewidth=0.8, linestyle=":")
+    ax.axhline(change.n_held + 0.5, color="#555555", linewidth=0.8, linestyle=":")
+    axes.legend_beside(ax)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ticks = [place for place in _RANK_TICKS if place <= len(rank)]
+    labels = [f"{place:,}" for place in ticks]
+    ax.set_xticks(ticks, labels)
+    ax.set_yticks(ticks, labels)
+    ax.minorticks_off()
+    ends = (0.8, len(rank) * 1.25)
+    return axes.finish_axes(
+        ax,
+        xlim=ends,
+        ylim=ends,
+        xlabel="Rank under the settings in force (dotted: end of the context)",
+        ylabel="Rank under these settings",
+        title="What the context keeps, gains and loses",
+    )
+
+
+def _by_status(change: ChangedContext) -> dict[str, list[str]]:
+    """Return the known items by what becomes of them in the context."""
+    held = {*change.held}
+    before = {*change.before}
+    members: dict[str, list[str]] = {status: [] for status in _STATUS_LOOKS}
+    for name in change.ranking:
+        if name in held:
+            status = "kept" if name in before else "gained"
+        else:
+            status = "lost" if name in before else "in neither"
+        members[status].append(name)
+    return members
 
 
 def plot_law_scores(

@@ -45,7 +45,7 @@ def plot_design_gain(
         positions,
         pairs["without"],
         "o",
-        color=axes.colour_of(0),
+        color=axes.method_look("briefing")["color"],
         markerfacecolor="white",
         markersize=9,
         label="briefing",
@@ -54,7 +54,7 @@ def plot_design_gain(
         positions,
         pairs["with"],
         "^",
-        color=axes.colour_of(1),
+        color=axes.method_look(gain.design, 1)["color"],
         markersize=5,
         label=f"briefing with {gain.design}",
     )

@@ -1,36 +1,35 @@
-"""Put sliders over drawings.
+"""Put sliders over the context that decay leaves.
 
-Each `*_explorer` is a thin wrapper over a pure `draw_*` of the same settings.
+`decay_explorer` is a thin wrapper over a pure `draw_context` of the same settings.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
+from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.settings import DEFAULT_HALF_LIFE_DAYS
 from theorex_lab.eval.datasets.git_history import Commit, git_commits
 from theorex_lab.eval.datasets.recorded_runs import load_simulated_team
 from theorex_lab.eval.datasets.sources import data_folder
 from theorex_lab.eval.metrics.access import load_log, log_of_commits
-from theorex_lab.eval.metrics.access_log import AccessLog, LogReplay
-from theorex_lab.eval.plots.axes import TIER_COLOURS
-from theorex_lab.eval.plots.decay import plot_forgetting_curves
+from theorex_lab.eval.metrics.access_log import AccessLog
+from theorex_lab.eval.plots.decay import plot_context_change
+from theorex_lab.eval.replay.context_change import (
+    ContextChange,
+    ContextPolicy,
+    context_change,
+    policy_in_force,
+)
 from theorex_lab.eval.tour import MAX_COMMITS, MIN_COMMITS
 from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
-from theorex_lab.memory.decay import (
-    ACTIVE_THRESHOLD,
-    MILD_THRESHOLD,
-    Items,
-    Tier,
-    make_law,
-    tiers,
-)
+from theorex_lab.memory.decay import LAWS, MILD_THRESHOLD, make_law
 
 HALF_LIFE_RANGE_DAYS = (0.5, 120.0)
 # What is read below the folder that THEOREX_DATA names; of sessions the folder is the
@@ -40,110 +39,113 @@ RECORDED_LOGS = (
     "git_touches_helm/touches.log.gz",
     "git_touches_pfr/touches.log.gz",
 )
-_MOST_DOTS = 1_000  # more of them take longer to draw and show nothing new
+SIMULATED_SESSIONS = "simulation of a developer's sessions"
+SIMULATED_TEAM = "simulation of a team of agents"
+DEFAULT_MOMENT = 0.8
+_MOST_NAMES = 25  # more of them are counted
+_LAWS = tuple(name for name in LAWS if name != "constant")
 
 
-def count_tiers(
-    items: Items,
-    half_life_days: float = DEFAULT_HALF_LIFE_DAYS,
-    active_threshold: float = ACTIVE_THRESHOLD,
-    mild_threshold: float = MILD_THRESHOLD,
-) -> dict[str, int]:
-    """Return how many of the items these settings make ACTIVE, MILD and LESS.
-
-    Raises:
-        InvalidInput: As `draw_decay` does.
-
-    >>> count_tiers(Items.of([0.0, 14.0, 60.0]))
-    {'ACTIVE': 1, 'MILD': 1, 'LESS': 1}
-    """
-    law = make_law("product", half_life_days=half_life_days)
-    codes = tiers(
-        law.importance(law.raw(items)),
-        active_threshold,
-        mild_threshold,
-    )
-    return {
-        tier.name: int(np.count_nonzero(codes == tier))
-        for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS)
-    }
-
-
-def draw_decay(
-    items: Items,
-    half_life_days: float = DEFAULT_HALF_LIFE_DAYS,
-    active_threshold: float = ACTIVE_THRESHOLD,
-    mild_threshold: float = MILD_THRESHOLD,
-) -> Figure:
-    """Draw the items on the forgetting curves of `product` under these settings.
-
-    The title says how many fall into each tier.
+def event_at(log: AccessLog, moment: float) -> int:
+    """Return the number of the event at a share of a log's events.
 
     Args:
-        items: The items.
-        half_life_days: The half-life, in days.
-        active_threshold: The importance (0..1) from which an item is ACTIVE.
-        mild_threshold: The importance (0..1) from which it is MILD.
+        log: The log.
+        moment: 0 for the first event, 1 for the last one.
 
     Raises:
-        InvalidInput: The half-life is outside its range, or the thresholds are outside
-            0 <= mild <= active <= 1.
+        InvalidInput: Nothing happened, or the moment is outside 0..1.
 
-    >>> [axes.get_title() for axes in draw_decay(Items.of([0.0, 14.0, 60.0])).axes]
-    ['product, half-life 14 days: ACTIVE 1, MILD 1, LESS 1']
+    >>> event_at(AccessLog.of([(n, "a", None, False) for n in range(11)]), 0.8)
+    8
     """
-    law = make_law("product", half_life_days=half_life_days)
-    importance = law.importance(law.raw(items))
-    figure = Figure(figsize=(8.5, 4.0))
-    figure.subplots_adjust(left=0.08, right=0.9, top=0.91, bottom=0.24)
-    ax = plot_forgetting_curves(
-        law,
-        active_threshold=active_threshold,
-        mild_threshold=mild_threshold,
-        longest_days=HALF_LIFE_RANGE_DAYS[1],
-        ax=figure.add_subplot(),
-    )
-    # Each item as a dot at its age and importance; of many, evenly chosen ones.
-    rows_drawn = np.unique(
-        np.linspace(
-            0,
-            len(items) - 1,
-            min(len(items), _MOST_DOTS),
-        ).astype(np.intp)
-    )
-    codes = tiers(importance[rows_drawn], active_threshold, mild_threshold)
-    for tier in Tier:
-        ages = items.age_days[rows_drawn][codes == tier]
-        heights = importance[rows_drawn][codes == tier]
-        ax.plot(
-            ages,
-            heights,
-            "o",
-            color=TIER_COLOURS[tier.name],
-            markersize=4,
-            alpha=0.6,
-            markeredgewidth=0,
+    if not log.n_events or not 0.0 <= moment <= 1.0:
+        raise InvalidInput(
+            f"got the moment {moment!r} of a log with {log.n_events} events; allowed is"
+            " 0 to 1 of one event or more"
         )
-    counts = count_tiers(items, half_life_days, active_threshold, mild_threshold)
-    label = ", ".join(f"{name} {count}" for name, count in counts.items())
-    ax.set_title(f"product, half-life {half_life_days:.3g} days: {label}")
+    return round(moment * (log.n_events - 1))
+
+
+def draw_context(
+    log: AccessLog,
+    policy: ContextPolicy,
+    *,
+    moment: float = DEFAULT_MOMENT,
+) -> Figure:
+    """Draw which items the context holds, gains and loses under these settings.
+
+    Args:
+        log: The log.
+        policy: The settings; they are compared with `policy_in_force`.
+        moment: When the context is filled, as a share of the log's events, 0..1.
+
+    Raises:
+        InvalidInput: As `event_at`.
+    """
+    change = context_change(log, event_at(log, moment), policy)
+    figure = Figure(figsize=(9.0, 4.6), layout="constrained")
+    plot_context_change(change, ax=figure.add_subplot())
     return figure
 
 
-def items_at_end(log: AccessLog) -> Items:
-    """Return the items of a log as they stood before its last event.
+def describe_context(
+    log: AccessLog,
+    policy: ContextPolicy,
+    *,
+    moment: float = DEFAULT_MOMENT,
+) -> str:
+    """Return in one line what these settings change in the context.
 
-    There are none where nothing happened.
+    Args:
+        log: The log.
+        policy: The settings; they are compared with `policy_in_force`.
+        moment: As `draw_context` has it.
+
+    Raises:
+        InvalidInput: As `event_at`.
     """
-    if not log.n_events:
-        return Items.of([])
-    return LogReplay(log).snapshots([log.n_events - 1]).items
+    event = event_at(log, moment)
+    change = context_change(log, event, policy)
+    when = to_iso(int(log.time[log.starts[event]]))[:10]
+    in_force = policy_in_force(log)
+    return (
+        f"{when}, {policy}: {len(change.held)} items; in force ({in_force}):"
+        f" {len(change.before)}. {change.sentence()}"
+        f" Known and used then: {len(change.used)}; in this context"
+        f" {change.n_used(change.held)}, in that in force {change.n_used(change.before)}."
+    )
+
+
+def context_lists(change: ContextChange) -> str:
+    """Return the items that are held, gained and lost as HTML; names are escaped."""
+    parts = [
+        _name_list("Gained", change.gained, change),
+        _name_list("Lost", change.lost, change),
+        _name_list("In the context", change.held, change),
+    ]
+    return "".join(parts)
+
+
+def _name_list(title: str, names: Sequence[str], change: ContextChange) -> str:
+    """Return a heading and a list of names, those used next marked by words."""
+    rows = []
+    for name in names[:_MOST_NAMES]:
+        mark = " (used next)" if name in change.used else ""
+        rows.append(f"<li>{escape(name)}{mark}</li>")
+    n_more = len(names) - len(rows)
+    more = f"<p>and {n_more:,} more</p>" if n_more else ""
+    is_open = " open" if title != "In the context" else ""
+    return (
+        f"<details{is_open}><summary>{title}: {len(names)}</summary>"
+        f"<ol>{''.join(rows)}</ol>{more}</details>"
+    )
 
 
 def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLog]]:
     """Return the logs at hand by name, each read when it is called.
 
-    They are your repository, recorded logs, and the simulation.
+    They are your repository, recorded logs, and two simulations.
 
     Args:
         repository: A folder. The git history around it is there where it has at least
@@ -170,7 +172,8 @@ def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLo
             name, touches, _ = recorded.partition("/")
             log_name = folder / recorded if touches else name
             sources[f"recorded: {name}"] = partial(load_log, log_name)
-    sources["simulation of a team of agents"] = _simulation
+    sources[SIMULATED_SESSIONS] = partial(load_log, "simulated_sessions")
+    sources[SIMULATED_TEAM] = _simulation
     return sources
 
 
@@ -202,17 +205,19 @@ def _simulation() -> AccessLog:
     return log_of_commits(commits)
 
 
-def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> Any:
-    """Return controls over `draw_decay`.
+def decay_explorer(sources: Mapping[str, Callable[[], AccessLog]]) -> Any:
+    """Return controls over `draw_context`.
 
-    They are a choice of sources, and sliders for the half-life (0.5 to 120 days) and
-    both thresholds. They work in JupyterLab and in Voila, by mouse and by keyboard. A
-    threshold that is moved past the other takes it along.
+    They are a choice of sources and laws, and sliders for the moment, the half-life (of
+    `product`), the exponent (of `power`), the MILD threshold and the budget. They work
+    in JupyterLab and in Voila, by mouse and by keyboard. A slider that the chosen law
+    does not read is greyed. A line repeats in words what the picture shows, and lists
+    name the items.
 
     Args:
-        sources: By name what gives items, or a log whose items at its end are taken, as
-            `log_sources` does. The first is shown, any other is read when it is chosen;
-            why one cannot be read stands in place of the counts.
+        sources: By name what gives a log, as `log_sources` does. The first is shown,
+            any other is read when it is chosen; why one cannot be read stands in place
+            of the line.
 
     Returns:
         An ipywidgets VBox.
@@ -220,55 +225,57 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
     Raises:
         InvalidInput: There is no source.
     """
-    explorer = Explorer(
-        {name: partial(_items, read) for name, read in sources.items()},
-        "Items or an AccessLog",
-    )
-    low, high = (math.log10(days) for days in HALF_LIFE_RANGE_DAYS)
-    days: dict[str, Any] = {
-        "value": DEFAULT_HALF_LIFE_DAYS,
-        "min": low,
-        "max": high,
-        "step": 0.02,
-    }
+    explorer = Explorer(sources, "an AccessLog")
+    law = control("Dropdown", "Law", options=list(_LAWS), value="product")
     half_life = control(
-        "FloatLogSlider", "Half-life (days)", readout_format=".1f", **days
+        "FloatLogSlider",
+        "Half-life (days)",
+        readout_format=".1f",
+        value=DEFAULT_HALF_LIFE_DAYS,
+        min=math.log10(HALF_LIFE_RANGE_DAYS[0]),
+        max=math.log10(HALF_LIFE_RANGE_DAYS[1]),
+        step=0.02,
     )
-    shares: dict[str, Any] = {
-        "min": 0.0,
-        "max": 1.0,
-        "step": 0.01,
-    }
-    active = control(
-        "FloatSlider", "ACTIVE from importance", value=ACTIVE_THRESHOLD, **shares
+    exponent = control(
+        "FloatSlider", "Exponent of age", value=0.75, min=0.1, max=1.0, step=0.05
     )
     mild = control(
-        "FloatSlider", "MILD from importance", value=MILD_THRESHOLD, **shares
+        "FloatSlider",
+        "MILD from importance",
+        value=MILD_THRESHOLD,
+        min=0.0,
+        max=1.0,
+        step=0.01,
     )
+    budget = control("IntSlider", "Tokens", value=500, min=100, max=4_000, step=50)
+    moment = control(
+        "FloatSlider",
+        "Moment (share of events)",
+        value=DEFAULT_MOMENT,
+        min=0.0,
+        max=1.0,
+        step=0.01,
+    )
+    parameters = {"product": ("half_life_days", half_life)}
+    parameters["power"] = ("exponent", exponent)
 
-    def drawn(items: Items) -> tuple[str, Figure]:
-        settings = (half_life.value, active.value, mild.value)
-        counts = count_tiers(items, *settings)
-        words = ", ".join(f"{name} {count}" for name, count in counts.items())
-        line = paragraph(f"{words} (half-life {half_life.value:.1f} days)")
-        return line, draw_decay(items, *settings)
+    def shown(log: AccessLog) -> tuple[str, Figure]:
+        chosen: dict[str, float] = {}
+        if law.value in parameters:
+            name, slider = parameters[law.value]
+            chosen[name] = slider.value
+        policy = ContextPolicy(make_law(law.value, **chosen), mild.value, budget.value)
+        change = context_change(log, event_at(log, moment.value), policy)
+        line = paragraph(describe_context(log, policy, moment=moment.value))
+        picture = draw_context(log, policy, moment=moment.value)
+        return line + context_lists(change), picture
 
-    def redraw(change: Any = None) -> None:
-        if mild.value > active.value:
-            other = mild if change.owner is active else active
-            other.value = change.new  # calls this function once more
-            return
-        explorer.show(drawn)
+    def redraw(_change: Any = None) -> None:
+        half_life.disabled = law.value != "product"
+        exponent.disabled = law.value != "power"
+        explorer.show(shown)
 
-    return explorer.box([half_life, active, mild], redraw)
-
-
-def _items(read: Callable[[], Items | AccessLog]) -> Items:
-    """Return the items that are read, or those of the log that is read."""
-    items = read()
-    if isinstance(items, AccessLog):
-        return items_at_end(items)
-    return items
+    return explorer.box([law, half_life, exponent, mild, budget, moment], redraw)
 
 
 def _has_history(folder: Path) -> bool:

@@ -115,8 +115,9 @@ def control(kind: str, description: str, **settings: Unpack[ControlSettings]) ->
 
 
 def paragraph(text: str) -> str:
-    """Return a line of status as HTML."""
-    return f'<p role="status">{escape(text)}</p>'
+    """Return a text of status as HTML, which screen readers say when it changes."""
+    lines = escape(text).replace("\n", "<br>")
+    return f'<p role="status">{lines}</p>'
 
 
 def to_png(figure: Figure, dpi: int = 80) -> bytes:

@@ -1,18 +1,23 @@
 """The controls over the matrix of routing."""
 
 import math
-from collections.abc import Callable, Mapping
-from html import escape
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from theorex_lab.eval.metrics.costs import MatrixSettings, ModelRuns
-from theorex_lab.eval.plots.routing import Measure, plot_matrix
+from theorex_lab.eval.plots.routing import Measure, matrix_size, plot_matrix
 from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
 from theorex_lab.routing.confidence import Cell
 
 _MEASURES = ("success", "latency", "cost")
+# What is traded: its name, its column of the cells, and how it is written.
+_TRADED = (
+    ("success", "success_rate", "{:.0%}"),
+    ("latency", "latency_ms", "{:,.0f} ms"),
+    ("cost", "cost", "{:.3g}"),
+)
 HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 
 
@@ -36,9 +41,7 @@ def draw_matrix(
     cells = runs.matrix(matrix_settings)
     n_models = len({cell.model for cell in cells})
     n_types = len(runs.choices())
-    width = 2.4 + 1.7 * max(n_models, 2)
-    height = 2.2 + 0.58 * max(n_types, 2)
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=matrix_size(n_types, n_models), layout="constrained")
     plot_matrix(
         cells,
         choices=runs.choices(matrix_settings),
@@ -46,6 +49,25 @@ def draw_matrix(
         ax=figure.add_subplot(),
     )
     return figure
+
+
+def describe_effect(
+    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+) -> str:
+    """Return all that is said of these settings, a line each.
+
+    These are the choices, what is known of each that changes, and what is traded.
+
+    Args:
+        runs: The runs.
+        matrix_settings: The settings (None: the home's own).
+    """
+    lines = [
+        describe_choices(runs, matrix_settings),
+        *describe_flips(runs, matrix_settings),
+        describe_trade(runs, matrix_settings),
+    ]
+    return "\n".join(lines)
 
 
 def describe_choices(
@@ -70,22 +92,62 @@ def describe_choices(
     return f"chosen: {chosen_words}. Flipped: {flipped_words}."
 
 
-def describe_flips(
+def describe_trade(
     runs: ModelRuns, matrix_settings: MatrixSettings | None = None
-) -> list[str]:
-    """Return for each choice that these settings change what is known of both models.
+) -> str:
+    """Return in one line what these settings win and lose against the home's own.
 
-    A sentence says how often each succeeds, with its 95 % interval, and whether the two
-    intervals overlap: then the change rests on what may be chance.
+    It is the mean over the types, each by its runs, of what the chosen models did in
+    these same runs: no forecast. Types without a choice on both sides are left out.
 
     Args:
         runs: The runs.
         matrix_settings: The settings (None: the home's own).
     """
     before = runs.choices()
-    cells: dict[tuple[str, str], Cell] = {}
-    for cell in runs.matrix(matrix_settings):
-        cells[cell.query_type, cell.model] = cell
+    after = runs.choices(matrix_settings)
+    shared = [kind for kind, model in after.items() if model and before.get(kind)]
+    if not shared:
+        return "Traded: no type has a choice on both sides."
+    cells = _cells_by_place(runs.matrix())
+    old_cells = [cells[kind, str(before[kind])] for kind in shared]
+    new_cells = [cells[kind, str(after[kind])] for kind in shared]
+    weights = [cell.n for cell in old_cells]
+    parts: list[str] = []
+    for name, column, form in _TRADED:
+        old = _mean([getattr(cell, column) for cell in old_cells], weights)
+        new = _mean([getattr(cell, column) for cell in new_cells], weights)
+        if math.isfinite(old) and math.isfinite(new):
+            parts.append(f"{name} {form.format(old)} → {form.format(new)}")
+    return f"Traded, on the mix of these runs: {', '.join(parts)}."
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the weighted mean; NaN where a value is not known."""
+    total = sum(weights)
+    weighted = zip(values, weights, strict=True)
+    return sum(value * weight for value, weight in weighted) / total
+
+
+def _cells_by_place(cells: Iterable[Cell]) -> dict[tuple[str, str], Cell]:
+    """Return the cells by query type and model."""
+    return {(cell.query_type, cell.model): cell for cell in cells}
+
+
+def describe_flips(
+    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+) -> list[str]:
+    """Return for each choice that these settings change what is known of both models.
+
+    A sentence says how often each succeeds, with its 95 % interval, and the interval of
+    the difference: where it holds zero, chance may decide.
+
+    Args:
+        runs: The runs.
+        matrix_settings: The settings (None: the home's own).
+    """
+    before = runs.choices()
+    cells = _cells_by_place(runs.matrix(matrix_settings))
     sentences: list[str] = []
     for kind, model in runs.choices(matrix_settings).items():
         former = before[kind]
@@ -97,13 +159,42 @@ def describe_flips(
     return sentences
 
 
+def success_difference(first: Cell, second: Cell) -> tuple[float, float, float]:
+    """Return how much more often one succeeds than another, with a 95 % interval.
+
+    The interval is Newcombe's, from the Wilson intervals of both (his method 10). It
+    takes the runs of both as independent.
+
+    Args:
+        first: How the one did.
+        second: How the other did.
+
+    Returns:
+        The difference of the shares, and the ends of its interval.
+    """
+    difference = first.success_rate - second.success_rate
+    below = math.hypot(
+        first.success_rate - first.ci_low, second.ci_high - second.success_rate
+    )
+    above = math.hypot(
+        first.ci_high - first.success_rate, second.success_rate - second.ci_low
+    )
+    return difference, difference - below, difference + above
+
+
 def _compared(new_cell: Cell, old_cell: Cell) -> str:
     """Return how two models do on a type of query, and whether that may be chance."""
-    is_apart = new_cell.ci_low > old_cell.ci_high or new_cell.ci_high < old_cell.ci_low
-    verdict = "the intervals do not overlap"
-    if not is_apart:
-        verdict = "the intervals overlap, so that chance may decide"
-    return f"{_success_text(new_cell)}, {_success_text(old_cell)}; {verdict}."
+    difference, low, high = success_difference(new_cell, old_cell)
+    verdict = "not significantly different from zero"
+    if low > 0:
+        verdict = "a gain"
+    elif high < 0:
+        verdict = "a loss"
+    interval = f"[{100 * low:+.0f}, {100 * high:+.0f}]"
+    return (
+        f"{_success_text(new_cell)}, instead of {_success_text(old_cell)};"
+        f" {100 * difference:+.0f} points {interval}, {verdict}."
+    )
 
 
 def _success_text(cell: Cell) -> str:
@@ -122,10 +213,11 @@ def _success_text(cell: Cell) -> str:
 def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
     """Return controls over `draw_matrix`.
 
-    They are a choice of runs, sliders for the weight of success, the runs a cell needs
-    and the half-life, and a choice of what the cells show: success, latency or cost. The
-    sliders begin at the runs' own settings. They work by mouse and by keyboard. A text
-    says which choices change, and whether that may be chance.
+    They are a choice of runs, sliders for the weight of success, the runs a cell needs,
+    the half-life and the chance of error at which a model counts as worse, and a choice
+    of what the cells show: success, latency or cost. The sliders begin at the runs' own
+    settings. They work by mouse and by keyboard. A text says which choices change,
+    whether that may be chance, and what is traded.
 
     Args:
         sources: Runs by name, as `run_sources` gives them. The first is shown, any
@@ -155,6 +247,13 @@ def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
         step=0.5,
     )
 
+    worse_at = control(
+        "FloatSlider",
+        "Worse: chance of error below",
+        min=0.0,
+        max=0.5,
+        step=0.05,
+    )
     measure = control("Dropdown", "Shown", options=_MEASURES)
 
     def drawn(runs: ModelRuns) -> tuple[str, Figure]:
@@ -162,24 +261,30 @@ def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
             success.value,
             samples.value,
             half_life.value or None,
+            worse_at.value,
         )
-        text = paragraph(describe_choices(runs, matrix_settings))
-        for sentence in describe_flips(runs, matrix_settings):
-            text += f"<p>{escape(sentence)}</p>"
-        return text, draw_matrix(runs, matrix_settings, measure=measure.value)
+        figure = draw_matrix(runs, matrix_settings, measure=measure.value)
+        return paragraph(describe_effect(runs, matrix_settings)), figure
+
+    is_taking_up = False
 
     def take_up(runs: ModelRuns) -> tuple[str, Figure]:
+        nonlocal is_taking_up
+        is_taking_up = True
         home_settings = MatrixSettings.of(runs.settings)
         success.value = home_settings.success_weight
         samples.value = home_settings.min_samples
         half_life.value = home_settings.half_life_days or 0.0
+        worse_at.value = home_settings.worse_at
+        is_taking_up = False
         return drawn(runs)
 
     def redraw(_: Any) -> None:
-        explorer.show(drawn)
+        if not is_taking_up:  # else each slider would draw on its way
+            explorer.show(drawn)
 
     def begin(_: Any = None) -> None:
         explorer.show(take_up)
 
-    controls = [success, samples, half_life, measure]
+    controls = [success, samples, half_life, worse_at, measure]
     return explorer.box(controls, redraw, begin)

@@ -38,6 +38,10 @@ _TITLES = {
     "session_ended": "End of the session",
     "outcome": "Outcome",
     "document": "Document",
+    "pinned": "Your pin",
+    "dismissed": "What you dismissed",
+    "corrected": "Your correction",
+    "trusted": "What you trusted",
 }
 _TEXT_FIELDS = ("text", "message", "decision", "result", "command", "input", "response")
 

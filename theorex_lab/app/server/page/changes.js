@@ -4,7 +4,7 @@ import { get, post } from "./client.js";
 import { button, byId, counted, make, newId, say, stored, time } from "./dom.js";
 import { attempt, inProject } from "./state.js";
 
-const KINDS = [["pinned", "pin", "Pinned"], ["correction", "correct", "Corrected"], ["trusted", "trust", "Trusted"], ["dismissed", "dismiss", "Dismissed"]];
+const KINDS = [["pinned", "pin", "Pinned"], ["correction", "correct", "Corrected", "correction"], ["trusted", "trust", "Trusted"], ["dismissed", "dismiss", "Dismissed"]];
 
 export async function showChanges(body) {
   const answer = await get("/memory/changes", inProject());
@@ -14,11 +14,11 @@ export async function showChanges(body) {
   say(counted(items.length, "change") + ".");
 }
 
-function changeItem(change, [name, action, title]) {
+function changeItem(change, [name, action, title, noun = action]) {
   const id = newId("change");
   const text = stored(name === "correction" ? change.correction : change.text, "p", "entry-text");
   text.id = id;
-  const undo = button(`Undo ${action}`, () => attempt(() => takeBack(change, action)), { "aria-describedby": id });
+  const undo = button(`Undo ${noun}`, () => attempt(() => takeBack(change, action)), { "aria-describedby": id });
   return make("li", {}, text,
     make("p", { class: "meta" }, make("span", { class: "badge" }, title), `${change.section} · `, time(change.timestamp)),
     name === "correction" ? stored(`It was: ${change.text}`, "p", "meta") : null,

@@ -12,7 +12,7 @@ export async function showDecay(body) {
   const columns = [["Concept"], ["Tier"], ["Importance", "number"], ["Mentions", "number"], ["Last mention"], ["Agent"]];
   const rows = decay.concepts.map((row) => [row.concept, row.tier, row.importance.toFixed(2), row.mentions.toLocaleString(), row.last_seen.slice(0, 10), row.agent]);
   const shown = decay.total > rows.length ? `The ${rows.length} most important of ${counted(decay.total, "concept")}` : counted(rows.length, "concept");
-  const none = make("p", {}, "No concept is known yet. Maintenance finds them: theorex maintain.");
+  const none = make("p", {}, "No concept is known yet. This command finds them in what was recorded: theorex maintain --design theorex");
   show(body, intro, rows.length ? table(shown, columns, rows) : none, { pictured: true });
   say(`${shown}.`);
   await addPicture(body, "/memory/decay/picture", "How present each concept is now, by the days since its last mention. The table says the same.");
