@@ -39,7 +39,10 @@ WIDGET_NOTE = "The controls need a running kernel. The picture below needs none.
 _BAR = re.compile(r"\d%\|")  # as tqdm prints one
 PICTURE_NOTE = "<picture>"
 # What a kernel takes over from whoever runs the tool, and must not.
-_LEFT_OUT = ("THEOREX_", "IPYTHON", "JUPYTER", "PYTHON", "MPL", "MATPLOTLIB", "COLUMNS")
+_LEFT_OUT = (
+    *("THEOREX_", "IPYTHON", "JUPYTER", "PYTHON", "MPL", "MATPLOTLIB", "COLUMNS"),
+    "XDG_",
+)
 
 
 class Refused(Exception):
