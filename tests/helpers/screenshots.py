@@ -77,7 +77,6 @@ def take_tour(newcomer: Newcomer) -> None:
 
 
 def take_memory(newcomer: Newcomer) -> None:
-<<<<<<< HEAD
     """Take the page of `theorex serve`, with the token entered where it asks for one."""
     imported = f"theorex import --transcripts '{SESSIONS}' --trusted"
     run(newcomer, f"{imported} --project planning")
@@ -89,19 +88,6 @@ def take_memory(newcomer: Newcomer) -> None:
             entry.first.fill(token)
             entry.first.press("Enter")
             page.get_by_role("heading", name="Standing rules").wait_for()
-=======
-    """Take the page of `theorex serve`, opened with its token."""
-    run(newcomer, "theorex import --transcripts ~/.claude/projects --trusted")
-    run(newcomer, 'theorex write --type decision "The till rounds each line."')
-    run(newcomer, "theorex maintain")
-    with serving(newcomer) as info, opened_page() as page:
-        page.goto(info["url"])
-        token = Path(info["page_token_file"]).read_text(encoding="utf-8").strip()
-        entry = page.locator("input[type=password]").first
-        entry.fill(token)
-        entry.press("Enter")
-        entry.wait_for(state="hidden")
->>>>>>> docs
         take(page, PICTURES / "memory.png")
 
 
