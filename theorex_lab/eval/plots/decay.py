@@ -350,18 +350,16 @@ def plot_context_change(change: ChangedContext, *, ax: Axes | None = None) -> Ax
 
 def _ranks(change: ChangedContext, names: Sequence[str]) -> tuple[list[int], list[int]]:
     """Return the ranks of these items under the settings in force and the new ones."""
-    places = {name: place for place, name in enumerate(change.ranking, start=1)}
-    places_before = {
-        name: place for place, name in enumerate(change.ranking_before, start=1)
-    }
-    ranks_before = [places_before[name] for name in names]
-    return ranks_before, [places[name] for name in names]
+    ranks = {name: rank for rank, name in enumerate(change.ranking, start=1)}
+    old_ranks = {name: rank for rank, name in enumerate(change.ranking_before, start=1)}
+    ranks_before = [old_ranks[name] for name in names]
+    return ranks_before, [ranks[name] for name in names]
 
 
 def _draw_rank_axes(ax: Axes, n_items: int) -> None:
     """Give both axes a logarithmic scale of ranks up to this number."""
-    ticks = [place for place in _RANK_TICKS if place <= n_items]
-    labels = [f"{place:,}" for place in ticks]
+    ticks = [rank for rank in _RANK_TICKS if rank <= n_items]
+    labels = [f"{rank:,}" for rank in ticks]
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xticks(ticks, labels)
