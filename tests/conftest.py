@@ -149,6 +149,38 @@ def journal(tmp_path: Path, clock: FixedClock) -> Iterator[SqliteJournal]:
     journal.close()
 
 
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Leave out runs of notebooks that would repeat a run of another test.
+
+    tests/docs runs each notebook on the packaged data. So nbmake runs, beside it, those
+    that read $THEOREX_DATA, where it is set.
+    """
+    compared = {
+        item.callspec.params["path"]
+        for item in items
+        if isinstance(item, pytest.Function)
+        and item.path.name.startswith("test_outputs_of_")
+    }
+    repeated = [
+        item
+        for item in items
+        if item.path.suffix == ".ipynb"
+        and item.path in compared
+        and not reads_data(item.path)
+    ]
+    config.hook.pytest_deselected(items=repeated)
+    items[:] = [item for item in items if item not in repeated]
+
+
+def reads_data(notebook: Path) -> bool:
+    """Return whether a notebook reads $THEOREX_DATA, as it says in its first cell."""
+    first = json.loads(notebook.read_text(encoding="utf-8"))["cells"][0]
+    says_so = "THEOREX_DATA" in "".join(first["source"])
+    return says_so and bool(os.environ.get("THEOREX_DATA"))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

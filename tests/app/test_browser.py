@@ -177,12 +177,21 @@ def notebook(
     saved to.
     """
     file = jupyterlab[1] / name
-    shutil.copy(NOTEBOOKS / name, file)
+    file.write_text(_without_outputs(NOTEBOOKS / name), encoding="utf-8")
     with open_notebook(browser, jupyterlab, file, picture) as lab_page:
         lab_page.run_all()
         lab_page.click("File", "Save Notebook")
         until(lab_page.page, lambda: _saved(file), f"{name} saved with every cell run")
         yield lab_page.page, file
+
+
+def _without_outputs(file: Path) -> str:
+    """Return a notebook as it is before any cell has run."""
+    notebook = nbformat.read(file, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.update(outputs=[], execution_count=None)
+    return nbformat.writes(notebook)
 
 
 @contextmanager

@@ -109,6 +109,7 @@ def test_the_journey_of_a_text(
             "short_term",
             "shared",
             "session_words",
+            "session_list",
             "touches",
             "facts",
             "channels",
@@ -667,17 +668,6 @@ def test_the_code_of_the_readme_runs(
     assert len(block.strip().splitlines()) <= 10
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(readme.split()) <= MOST_WORDS_OF_README
-
-
-def test_the_code_of_the_page_on_extending_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    blocks = run_blocks("docs/extending.md", tmp_path)
-    shown = capsys.readouterr().out
-    assert "hyperbolic" in shown, "a law"
-    assert "The cache was stale" in shown, "an embedder"
-    assert "policy='mine', score=0." in shown, "a router"
-    assert all(len(block.strip().splitlines()) <= 20 for block in blocks)
 
 
 def test_the_commands_of_the_readme_are_commands(run: Run) -> None:

@@ -98,8 +98,24 @@ def concept_graph(
     return graph
 
 
+FADING_NOW = pd.Timestamp("2026-03-01T00:00:00Z")
+FADING = pd.DataFrame(
+    {
+        "surface_form": ["cache", "a queue with a name that is far too long", "till"],
+        "importance_weight": [1.0, 0.98, 0.4],
+        "last_seen": [FADING_NOW - pd.Timedelta(days=days) for days in (1, 2, 40)],
+    }
+)
+
+
+def draw_fading(**to: Any) -> Axes:
+    now = FADING_NOW.value // 1_000
+    return decay.plot_fading(FADING, Product(), now=now, **to)
+
+
 DRAWINGS: dict[str, Callable[..., Axes]] = {
     "curves": lambda **to: decay.plot_forgetting_curves([Product(), Recency()], **to),
+    "fading": draw_fading,
     "context": lambda **to: decay.plot_context_change(CHANGE, **to),
     "graph": lambda **to: decay.plot_graph(concept_graph(agents=2), **to),
     "in_context": lambda **to: decay.plot_in_context(SHARES, tokens=500, **to),
@@ -126,6 +142,14 @@ class TestEveryPlot(PictureContract):
             if not draw(ax=own_axes()).get_xlabel()
         }
         assert unlabelled == {"graph"}
+
+
+def test_names_of_concepts_that_are_as_present_do_not_overlap() -> None:
+    ax = draw_fading(ax=own_axes())
+    names = {text.get_text() for text in ax.texts}
+    assert {"cache", "till"} <= names
+    assert not any(name.startswith("a queue") for name in names)
+    assert "(3 concepts)" in ax.get_title()
 
 
 class TestForgettingCurves:

@@ -36,6 +36,7 @@ from theorex_lab.eval.plots import routing as plots
 from theorex_lab.eval.widgets.explorer import to_png
 from theorex_lab.eval.widgets.routing import (
     describe_choices,
+    describe_flips,
     draw_matrix,
     matrix_explorer,
 )
@@ -288,23 +289,32 @@ class TestMatrixExplorer:
         assert to_png(draw_matrix(NO_RUNS))
 
     def test_the_choices_follow_the_weight(self) -> None:
-        _, success, _, _, status, picture = self._explorer()
+        _, success, _, _, measure, status, picture = self._explorer()
         before = picture.value
         assert success.value == 0.6
         success.value = 0.95
-        assert status.value == f'<p role="status">{describe_choices(RUNS, FLIPPED)}</p>'
+        line = f'<p role="status">{describe_choices(RUNS, FLIPPED)}</p>'
+        assert status.value.startswith(line)
+        (flip,) = describe_flips(RUNS, FLIPPED)
+        assert status.value == f"{line}<p>{flip}</p>"
+        assert flip.startswith("code: careful ")
+        assert "interval" in flip
         assert "Flipped: code: quick → careful." in status.value
         assert picture.value == to_png(draw_matrix(RUNS, FLIPPED)) != before
+        for shown in ("latency", "cost"):
+            measure.value = shown
+            drawing = draw_matrix(RUNS, FLIPPED, measure=shown)
+            assert picture.value == to_png(drawing) != before
 
     def test_runs_that_a_cell_needs_take_a_model_out(self) -> None:
-        _, _, samples, _, status, _ = self._explorer()
+        _, _, samples, _, _, status, _ = self._explorer()
         samples.value = 11
         assert "Flipped: code: quick → heuristic." in status.value
         samples.value = 1
         assert "Flipped: math: heuristic → quick." in status.value
 
     def test_the_half_life_ages_what_was_not_used_for_long(self) -> None:
-        _, _, _, half_life, status, _ = self._explorer(
+        _, _, _, half_life, _, status, _ = self._explorer(
             made=lambda: made_runs(quick=NOW - 30 * DAY)
         )
         assert half_life.value == 0
@@ -320,7 +330,7 @@ class TestMatrixExplorer:
             matrix_half_life_days=9.0,
         )
         sources = {"made": lambda: RUNS, "own": lambda: made_runs(settings=own)}
-        source, success, samples, half_life, status, _ = self._explorer(**sources)
+        source, success, samples, half_life, _, status, _ = self._explorer(**sources)
         source.value = "own"
         assert (success.value, samples.value, half_life.value) == (0.75, 200, 9.0)
         assert status.value.endswith("Flipped: nothing.</p>")

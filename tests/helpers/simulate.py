@@ -19,6 +19,7 @@ from typing import NamedTuple
 from simulate_needs import save_needs, simulate_needs
 from simulate_questions import DAYS as QUESTION_DAYS
 from simulate_questions import save_questions, simulate_questions
+from simulate_routing import save_calls
 from simulate_sessions import save_sessions, simulate_sessions
 from simulation_draws import HOUR, SECOND, START, Dice, topic_weights, write_stored
 from simulation_words import Aspect, Failure, lines, own, topics
@@ -500,10 +501,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument(
         "--of",
-        choices=["team", "sessions", "needs", "questions"],
+        choices=["team", "sessions", "needs", "questions", "calls"],
         default="team",
-        help="a team of agents, coding sessions, what these needed to know, or"
-        " conversations with questions",
+        help="a team of agents, coding sessions, what these needed to know,"
+        " conversations with questions, or calls of models",
     )
     parser.add_argument("--seed", type=int, required=True, help="whole number from 0")
     parser.add_argument(
@@ -528,6 +529,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             rows = simulate_needs(seed=given.seed, days=given.days)
             save_needs(rows, given.output, seed=given.seed, days=given.days)
             made = f"the needs of {len(rows)} coding sessions"
+        elif given.of == "calls":
+            n_queries = save_calls(given.seed, given.output)
+            made = f"{n_queries} queries to seven models"
         elif given.of == "questions":
             given.days = QUESTION_DAYS
             turns = simulate_questions(seed=given.seed)
@@ -539,7 +543,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             made = f"{len(activities)} activities"
     except TheorexError as error:
         parser.error(str(error))
-    sys.stdout.write(f"{given.output}: simulation of {made} in {given.days} days\n")
+    when = "" if given.of == "calls" else f" in {given.days} days"
+    sys.stdout.write(f"{given.output}: simulation of {made}{when}\n")
 
 
 if __name__ == "__main__":

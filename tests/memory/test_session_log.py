@@ -329,6 +329,19 @@ def test_the_sessions_of_a_home_grow_with_its_journal(lab: Lab):
     assert [s.steps for s in recorded_sessions(home, NOW)] == []
 
 
+def test_what_says_nothing_of_sessions_leaves_them_as_they_were(lab: Lab):
+    home = lab.home.in_project("shop")
+    lab.journal.append([prompt(RULE)])
+    [session] = recorded_sessions(home, NOW)
+    written = lab.agent("main").write("The till rounds half up")
+    lab.pin(written.event_id)
+    [same] = recorded_sessions(home, NOW)
+    assert same is session
+    lab.journal.append([prompt("Run the tests first.")])
+    [longer] = recorded_sessions(home, NOW)
+    assert [p.text for p in longer.prompts] == [RULE, "Run the tests first."]
+
+
 def test_a_journal_of_many_events_is_read_fast():
     events = []
     for number in range(12_000):

@@ -18,6 +18,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -37,6 +38,7 @@ _RENAME_CANDIDATES = (
 )
 _RENAMES = ("-M50%", f"-l{_RENAME_CANDIDATES}")
 _EXACT_RENAMES = ("-M100%", f"-l{_RENAME_CANDIDATES}")
+_AUTHOR_BYTES = 8  # of the number that stands for an author
 _NO_PROTOCOL = "none"
 _NO_INDEX = "no-such-index"
 
@@ -167,7 +169,7 @@ class GitRepository:
         Args:
             limit: At least so many that are no merges are read; None for all.
         """
-        start = self._head()
+        start = self.head()
         if limit is None:
             return self._commits_of(self._listed(start, []))
         most = limit
@@ -179,7 +181,7 @@ class GitRepository:
                 return commits
             most = 2 * most + 1
 
-    def _head(self) -> str:
+    def head(self) -> str:
         """Return the id of the commit at HEAD.
 
         Raises:
@@ -406,6 +408,8 @@ class StoredCommit:
     Attributes:
         parents: Those that are in the repository.
         is_cut: It has parents that are not, in a shallow clone.
+        author: A number for whoever wrote it, the same in each of their commits; it
+            tells neither name nor address. '' where that is not told.
         changes: What differs, by parent; a commit without parents has one such list.
     """
 
@@ -416,6 +420,7 @@ class StoredCommit:
     is_cut: bool
     time: int | None
     subject: str
+    author: str = ""
     changes: list[list[Change]] = field(default_factory=list)
 
 
@@ -457,7 +462,23 @@ def _parse_commit(
         is_cut=len(own_parents) != len(parents),
         time=_time(fields.get(b"committer", [b""])[0]),
         subject=_subject(message, encoding),
+        author=_author_number(fields.get(b"author", [b""])[0]),
     )
+
+
+def _author_number(author: bytes) -> str:
+    """Return a number for the address in an author line, the same for each spelling.
+
+    >>> _author_number(b"Ada <ada@x.org> 1 +0000") == _author_number(b"A <ADA@x.org>")
+    True
+    """
+    before_time = author.rpartition(b">")[0]
+    address = before_time.rpartition(b"<")[2]
+    spelling = address.strip().lower()
+    if not spelling:
+        return ""
+    digest = blake2b(spelling, digest_size=_AUTHOR_BYTES)
+    return digest.hexdigest()
 
 
 def _time(committer: bytes) -> int | None:

@@ -276,6 +276,42 @@ def start_in_background(words: Sequence[str], home: str, log: IO[bytes]) -> None
     )
 
 
+def open_in_browser(file: str) -> bool:
+    """Open a file of this machine in the user's browser, where there is one.
+
+    The program of the desktop chooses it. It runs apart from this process, at the root
+    of the file system.
+
+    Returns:
+        Whether it was started.
+    """
+    if os.name == "nt":
+        os.startfile(file)  # type: ignore[attr-defined,unused-ignore]
+        return True
+    if sys.platform == "darwin":
+        program = find_program("open")
+    else:
+        has_desktop = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        program = find_program("xdg-open") if has_desktop else None
+    if program is None:
+        return False
+    import subprocess
+    import threading
+
+    process = subprocess.Popen(
+        [program, file],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=root_folder(),
+        env=python_variables(),
+        start_new_session=True,
+    )
+    # So that it is gone from the system's table once it has ended.
+    threading.Thread(target=process.wait, daemon=True).start()
+    return True
+
+
 def become_python(command: Sequence[str]) -> None:
     """Run a command of `python_command` in the place of this process.
 

@@ -20,6 +20,7 @@ from theorex_lab.core.errors import (
     ModelUnavailable,
     UnusableAnswer,
 )
+from theorex_lab.core.progress import working
 from theorex_lab.core.settings import Settings
 from theorex_lab.core.strict_json import unambiguous
 from theorex_lab.search.endpoint import (
@@ -487,15 +488,16 @@ def ask(
         for name in dict.fromkeys(names):
             try:
                 client = _client(name, settings, open_clients)
-                completion = client.complete(
-                    prompt,
-                    json_schema=json_schema,
-                    max_tokens=max_tokens,
-                    temperature=temperature,
-                    seed=seed,
-                    timeout_seconds=timeout_seconds,
-                    images=images,
-                )
+                with working(f"waits for the model {name}"):
+                    completion = client.complete(
+                        prompt,
+                        json_schema=json_schema,
+                        max_tokens=max_tokens,
+                        temperature=temperature,
+                        seed=seed,
+                        timeout_seconds=timeout_seconds,
+                        images=images,
+                    )
             except ModelUnavailable as error:
                 kinds[name] = error.kind
                 attempts.append(_failed_attempt(name, error, error.kind))

@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -537,8 +537,18 @@ _ALLOWED = (
 )
 
 
+def failure_case(home: Home, outcome: Outcome) -> FailureCase:
+    """Return a failure as reviewers get it, with the steps of its run."""
+    return case_of(outcome, _trace_of(home.views, outcome))
+
+
 def review_failures(
-    home: Home, reviewer: Reviewer, *, agent: str | None = None, again: bool = False
+    home: Home,
+    reviewer: Reviewer,
+    *,
+    agent: str | None = None,
+    again: bool = False,
+    outcomes: Collection[str] = (),
 ) -> list[TraceReviewRecord]:
     """Review the failures that wait for it.
 
@@ -552,6 +562,7 @@ def review_failures(
         reviewer: Who reviews them.
         agent: The agent whose failures are taken; None for all.
         again: Review those too that were reviewed.
+        outcomes: The ids of the failures that are taken, where they wait; none for all.
 
     Raises:
         InvalidInput: For an agent outside the rule.
@@ -559,6 +570,8 @@ def review_failures(
             stands.
     """
     waiting = OutcomeLog(home).queue(agent=agent, again=again)
+    if outcomes:
+        waiting = [failure for failure in waiting if failure.outcome_id in outcomes]
     if not waiting:
         return []
     tries = defaultdict[str, list[Body]](list)

@@ -5,6 +5,7 @@ One of them is found by the name that a person gives.
 
 import difflib
 import os
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -33,7 +34,7 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.search.items import MARKS
 
-_HASH_CHARACTERS = 9  # a dash and eight digits
+_HASH = re.compile(r"-[0-9a-f]{8}\Z")  # at the end of most ids
 _SHORT_PATHS = (".", "..", "~")  # of a folder, without a separator
 _MOST_NEAREST = 3  # names that an error lists
 _MOST_NAMED = 5  # other projects that a note names
@@ -384,8 +385,12 @@ def _folder_name(home: Home, project: str) -> str:
 
 
 def _short_name(project: str) -> str:
-    """Return the name before the hash of a project's id."""
-    return project[:-_HASH_CHARACTERS]
+    """Return the name before the hash of a project's id, all of one without a hash.
+
+    >>> _short_name("till-0a1b2c3d"), _short_name("getspecstory")
+    ('till', 'getspecstory')
+    """
+    return _HASH.sub("", project)
 
 
 def _one_id(home: Home, name_or_folder: str) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theorex_lab.core.errors import ConfigError, InvalidInput, ModelUnavailable
+from theorex_lab.core.progress import working
 from theorex_lab.search.endpoint import encodable, endpoint_url, excerpt, key_from
 
 if TYPE_CHECKING:
@@ -189,10 +190,11 @@ class OnnxEmbedder(_Model):
         options.inter_op_num_threads = 1
         # From the very bytes that were checked, so that the file cannot change in
         # between.
-        model = _file_bytes(self._paths[0], BUNDLED_MODEL_SHA256)
-        return onnxruntime.InferenceSession(
-            model, options, providers=["CPUExecutionProvider"]
-        )
+        with working("loads the model for vectors"):
+            model = _file_bytes(self._paths[0], BUNDLED_MODEL_SHA256)
+            return onnxruntime.InferenceSession(
+                model, options, providers=["CPUExecutionProvider"]
+            )
 
     @functools.cached_property
     def _tokenizer(self) -> Any:
@@ -211,7 +213,8 @@ class OnnxEmbedder(_Model):
         for start in range(0, len(order), _ONNX_BATCH):
             batch = order[start : start + _ONNX_BATCH]
             batch_texts = [texts[index] for index in batch]
-            pooled.append(self._pool(batch_texts))
+            with working(f"computes vectors, {start:,} of {len(order):,} texts"):
+                pooled.append(self._pool(batch_texts))
         matrix = np.empty((len(texts), self.dimensions), dtype=np.float32)
         matrix[order] = np.concatenate(pooled)
         return _normalised(matrix)

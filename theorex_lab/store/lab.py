@@ -426,7 +426,7 @@ class Lab:
                 is recorded. None is the last folder that the home knows, '' is none.
 
         Returns:
-            The briefing, with `.text` and `.lines`.
+            The briefing, with its `text` and `lines`.
 
         Raises:
             InvalidInput: The budget is too small.
@@ -843,6 +843,7 @@ class Lab:
         agent: str | None = None,
         reviewer: str | Reviewer = "auto",
         again: bool = False,
+        outcomes: Collection[str] = (),
     ) -> list[TraceReviewRecord]:
         """Review the failures of an agent, or of all, that wait for it.
 
@@ -852,12 +853,15 @@ class Lab:
             agent: The agent, None for all.
             reviewer: The reviewer, or its kind: auto, heuristic or model.
             again: Whether those that were reviewed before are reviewed too.
+            outcomes: The ids of the failures that are reviewed; none for all that wait.
         """
         from theorex_lab.evolution.failures import review_failures
 
         chosen = self.reviewer(reviewer)[0] if isinstance(reviewer, str) else reviewer
         self.dispatcher.close_lost()
-        return review_failures(self.home, chosen, agent=agent, again=again)
+        return review_failures(
+            self.home, chosen, agent=agent, again=again, outcomes=outcomes
+        )
 
     def maintain(
         self,
@@ -986,6 +990,7 @@ class Lab:
         from theorex_lab.memory.documents import Documents
         from theorex_lab.memory.evidence import evidence_view
         from theorex_lab.memory.projects import projects_view
+        from theorex_lab.memory.session_list import SessionList
         from theorex_lab.routing.recall import Recall
 
         views: list[type[View]] = [
@@ -999,6 +1004,7 @@ class Lab:
             Outcomes,
             Marks,
             Documents,
+            SessionList,
         ]
         for design in self.home.designs:
             views += design.views()

@@ -10,6 +10,7 @@ import click
 
 from theorex_lab.app.cli.context import write_picture
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.progress import working
 from theorex_lab.files.command_line import command, emit
 from theorex_lab.files.command_line.options import PICTURE, SEED, parse_budgets
 
@@ -27,8 +28,9 @@ _DATASET_HELP = """The data set; the first of a part is its default.
 
 \b
 routing: llmrouter, routellm, routellm_mmlu,
-  routellm_gsm8k
-costs: llmrouter, routellm, local_runs
+  routellm_gsm8k, simulated_calls
+costs: llmrouter, routellm, simulated_calls,
+  local_runs
 failures: whoandwhen, reflexion_alfworld
 retrieval: locomo, qmsum, fact_updates,
   precisionmembench, simulated_questions
@@ -225,7 +227,8 @@ def eval(
     request = EvalRequest(
         dataset, seed, path, picture, project, systems, budgets, lines, fit
     )
-    result, text = _PARTS[part](request)
+    with working(f"measures {part}"):
+        result, text = _PARTS[part](request)
     emit(result, text)
 
 

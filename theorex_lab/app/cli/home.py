@@ -19,6 +19,7 @@ from theorex_lab.app.cli.context import open_lab
 from theorex_lab.app.cli.replays import replay_lines
 from theorex_lab.core.clock import to_iso, to_microseconds
 from theorex_lab.core.errors import FilesThere, InvalidInput
+from theorex_lab.core.progress import working
 from theorex_lab.core.settings import (
     Settings,
     describe_settings,
@@ -29,6 +30,7 @@ from theorex_lab.core.settings import (
 )
 from theorex_lab.files.command_line import (
     command,
+    confirm,
     emit,
     fail,
     keeps_secrets,
@@ -92,7 +94,8 @@ def verify(salvages: bool) -> None:
 def _verify() -> None:
     """Check the journal and the views."""
     lab = open_lab()
-    report = lab.verify()
+    with working("reads the whole journal, and computes every view again"):
+        report = lab.verify()
     views = {name: not columns for name, columns in report.views.items()}
     result: dict[str, Any] = {
         "ok": report.ok,
@@ -123,7 +126,8 @@ def backup(file: Path, replace: bool) -> None:
     JSON: {file, events, segments, bytes, bad_events}
     """
     lab = open_lab(all_projects=True)
-    report = lab.backup(file, replace=replace)
+    with working("copies the journal, and reads the copy"):
+        report = lab.backup(file, replace=replace)
     bad = len(lab.bad_events())
     text = (
         f"{report.events} events, {report.segments} segments, {report.bytes:,} bytes:"
@@ -147,7 +151,8 @@ def restore(file: Path) -> None:
     """
     from theorex_lab.journal.sqlite.backup import restore as put_back
 
-    report = put_back(_home(), file.expanduser(), aside=_aside())
+    with working("checks every event of the backup"):
+        report = put_back(_home(), file.expanduser(), aside=_aside())
     _render_context()
     aside_note = (
         f"; what was there is now in {report.set_aside}" if report.set_aside else ""
@@ -296,12 +301,13 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     """
     write = partial(open_lab(all_projects=True).export_files, folder, agent=agent)
     try:
-        exported = write(replace=replace)
+        with working("writes the files"):
+            exported = write(replace=replace)
     except FilesThere as error:
         if not sys.stdin.isatty():
             raise
         click.echo(printable(str(error)), err=True)
-        if not click.confirm("Replace them?", default=False, err=True):
+        if not confirm("Replace them?", default=False, err=True):
             fail("nothing was exported")
         exported = write(replace=True)
     lines = [f"{count:8d}  {name}" for name, count in exported.files.items()]
@@ -433,7 +439,8 @@ def import_(
         raise click.UsageError(
             "Give --project, --since and --dry-run with --transcripts PATH."
         )
-    reports = open_lab().import_files(path, agent=agent, trusted=trusted)
+    with working("reads the files"):
+        reports = open_lab().import_files(path, agent=agent, trusted=trusted)
     _tell_imported(reports, strict=strict)
 
 

@@ -23,7 +23,13 @@ from theorex_lab.core.files import write_atomically, writing
 from theorex_lab.core.ids import check_agent
 from theorex_lab.core.processes import script_beside_python
 from theorex_lab.core.strict_json import unambiguous
-from theorex_lab.files.command_line import command, emit, fail, given_options
+from theorex_lab.files.command_line import (
+    command,
+    confirm,
+    emit,
+    fail,
+    given_options,
+)
 from theorex_lab.files.command_line.options import agent_option
 
 # Newer ones stand last: installed over older ones they come out where a first
@@ -187,7 +193,7 @@ def _confirm(plans: list[_Plan], changed: list[_Plan], *, as_json: bool) -> None
             **_result(plans),
         )
     paths = " and ".join(str(plan.path) for plan in changed)
-    if not click.confirm(f"Write this to {paths}?", err=as_json):
+    if not confirm(f"Write this to {paths}?", err=as_json):
         fail("nothing was changed", **_result(plans))
 
 

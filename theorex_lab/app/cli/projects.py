@@ -1,9 +1,6 @@
 """Commands of projects: they list the projects and join two."""
 
-from collections.abc import Iterable
-from itertools import permutations
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -16,26 +13,11 @@ from theorex_lab.files import command_line
 from theorex_lab.files.command_line import command, emit, one_row
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.places import ROOTS
+from theorex_lab.memory.merge_hints import first_commits, merge_hints
 from theorex_lab.store.lab import Lab
 
 ProjectRow = dict[str, Any]  # as `Lab.projects` gives it
-Roots = dict[str, set[str]]  # project -> its first commits
-
 _MOST_ROOTS = 100
-
-
-class MergeHint(NamedTuple):
-    """Two projects that may be one.
-
-    Attributes:
-        old: The project whose folder is gone.
-        new: The project whose folder is there.
-        do: The command that makes the two one.
-    """
-
-    old: str
-    new: str
-    do: str
 
 
 _ABOUT = """A project is a git repository or a folder; each has a memory of its own.
@@ -58,7 +40,7 @@ def _list_projects() -> None:
         return
     lab = open_lab(all_projects=True)
     rows = lab.projects()
-    hints = _hints(lab, rows)
+    hints = merge_hints(lab.journal, rows)
     lines = [_line(row) for row in rows]
     if not rows:
         lines.append("no project is known yet")
@@ -109,7 +91,7 @@ def note_roots(lab: Lab) -> None:
     """
     project = lab.home.project
     paths = lab.journal.places().paths_of(project)
-    if not paths or project in _roots(lab):
+    if not paths or project in first_commits(lab.journal):
         return
     try:
         repository = GitRepository.at(paths[-1])
@@ -121,50 +103,6 @@ def note_roots(lab: Lab) -> None:
     now = lab.clock.now()
     event = new_event(ROOTS, body, agent=SCANNER, at=now)
     lab.journal.append([event])
-
-
-def _roots(lab: Lab) -> Roots:
-    """Return the first commits of each project, as far as they were noted."""
-    roots: Roots = {}
-    for event in lab.journal.tail(0, kinds=[ROOTS]):
-        project = event.body.get("project")
-        commits = event.body.get("roots")
-        if not isinstance(project, str):
-            continue
-        if not isinstance(commits, list):
-            continue
-        roots_of_project = roots.setdefault(project, set())
-        roots_of_project.update(map(str, commits))
-    return roots
-
-
-def _has_folder(paths: Iterable[str]) -> bool:
-    """Return whether one of the paths is a folder."""
-    folders = map(Path, paths)
-    return any(folder.is_dir() for folder in folders)
-
-
-def _hints(lab: Lab, rows: list[ProjectRow]) -> list[MergeHint]:
-    """Return pairs of projects that begin with the same commit.
-
-    In each pair the folder of the old one is gone, and that of the new one is there.
-    """
-    roots = _roots(lab)
-    is_present: dict[str, bool] = {}
-    for row in rows:
-        project = row["project"]
-        is_present[project] = _has_folder(row["paths"])
-    hints: list[MergeHint] = []
-    for old, new in permutations(is_present, 2):
-        has_moved = is_present[new] and not is_present[old]
-        if not has_moved:
-            continue
-        old_roots = roots.get(old, set())
-        new_roots = roots.get(new, set())
-        if old_roots & new_roots:
-            do = f"theorex projects merge {old} {new}"
-            hints.append(MergeHint(old, new, do))
-    return hints
 
 
 def _line(row: ProjectRow) -> str:

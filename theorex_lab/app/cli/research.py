@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import become_python, python_command, worker_pool
 from theorex_lab.files.command_line import (
     command,
+    confirm,
     emit,
     given_options,
     one_row,
@@ -166,60 +168,102 @@ def _law_at(path: str) -> Law:
 @click.option(
     "--transcripts",
     metavar="PATH",
-    help="Use recorded sessions of coding agents instead: a file or a folder.",
+    help="Recorded sessions of coding agents: a file or a folder.",
 )
 @click.option(
     "--output", metavar="F", default="tour.html", help="The file of the page."
 )
-@SEED
-def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> None:
-    """It needs no set-up and leaves your own home alone.
+@click.option(
+    "--keep",
+    is_flag=True,
+    help="Also keep the sessions in your memory, as `theorex import` does.",
+)
+def tour(repo: str | None, transcripts: str | None, output: str, *, keep: bool) -> None:
+    """It needs no set-up, no network and no model, and leaves your memory alone.
 
-    It remembers the commits of a git repository one after the other, as if an agent had
-    made them in sessions. Then it prints the context that the next session would read,
-    and writes a page with pictures and the score of every decay law (a rule of how fast
-    things are forgotten).
+    Of sessions of a coding agent it shows the briefing of the next one, the rules and
+    commands that were learnt with the places they rest on, failures that came back and
+    what helped, and what was asked again and again. It replays the last sessions too,
+    and counts how much of what they needed the briefing would have told them.
 
-    It also measures what such a context would have been worth: its recall of the files
-    that were needed next, compared with the files touched last and with no context.
+    Of a git repository it shows which files changed most, which are known best by
+    somebody who has left, which texts and tests may be out of date, what changes
+    together, and which branches are open.
 
-    A repository with fewer than 30 commits is replaced by a simulated history, and the
-    output says so. So is a folder that lies in no repository, unless --repo names it. A
-    repository that is empty or cannot be read is an error.
+    Without options the sessions of the working folder are looked for, and you are asked
+    before they are read. Sessions of Claude Code are found by themselves; --transcripts
+    names others. A folder without sessions and without 30 commits gets a simulation,
+    and the output says so. A repository that --repo names must be one.
+
+    The page stands alone in one file, so that it can be sent. It holds what the history
+    holds: read it before you send it.
 
     Next: `theorex install-hooks` connects your coding agent.
 
-    JSON: {source, law, params, scores, advice, concepts, tiers, context_tokens, figure,
-    seconds, page, …}
+    JSON: {source, briefing, findings, measured, seconds, page, …}; with --keep also
+    kept
     """
     from theorex_lab.core.clock import to_microseconds
     from theorex_lab.eval.tour import run_tour
 
-    sessions = Path(transcripts).expanduser() if transcripts else None
+    sessions = Path(transcripts).expanduser() if transcripts else _own_sessions(repo)
+    if keep and sessions is None:
+        raise InvalidInput(
+            "got --keep without sessions; it keeps sessions alone, so name some with"
+            " --transcripts PATH"
+        )
     now = given_options().get("now")
     report = run_tour(
-        Path(repo) if repo is not None else None,
+        Path(repo) if repo is not None else _repository_beside(transcripts),
         transcripts=sessions,
         now=to_microseconds(now) if now else None,
-        seed=seed,
     )
     file = Path(output)
     write_whole(file, report.html.encode(), "--output")
+    result = {**report.result(), "page": str(file)}
     text = [
-        f"source    {report.source}\n",
-        report.context.text
-        or f"(no briefing: {report.context.problem or _NO_HISTORY})",
-        f"settings  {report.advice}",
-        (
-            f"page      {file}, with pictures and every law's score"
-            f" ({report.seconds:.0f} s)\n"
-        ),
-        report.worth,
+        report.text,
+        f"The page is {file}, with pictures and whole tables ({report.seconds:.0f} s).",
     ]
-    emit({**report.result(), "page": str(file)}, "\n".join(text))
+    if keep and sessions is not None:
+        imported = open_lab().import_transcripts(sessions, trusted=True)
+        result["kept"] = imported.sessions
+        text.append(f"{imported.sessions} new sessions are kept in your memory.")
+    emit(result, "\n\n".join(text))
 
 
-_NO_HISTORY = "the history tells too little"
+def _repository_beside(transcripts: str | None) -> Path | None:
+    """Return the working folder where it is shown too: beside sessions found there."""
+    from theorex_lab.eval.tour.sources import lacking_history
+
+    if transcripts is not None or lacking_history(Path(), is_named=False):
+        return None
+    return Path()
+
+
+def _own_sessions(repo: str | None) -> Path | None:
+    """Return the sessions on this machine that the user wants to see.
+
+    They are asked once, where somebody can be asked. Without a history to show, those
+    of another project are offered.
+    """
+    from theorex_lab.eval.tour import find_own_sessions
+    from theorex_lab.eval.tour.sources import lacking_history
+
+    folder = Path(repo) if repo is not None else Path()
+    is_asking = sys.stdin.isatty() and sys.stderr.isatty()
+    if not folder.is_dir() or not is_asking:
+        return None
+    lacks_history = bool(lacking_history(folder, is_named=repo is not None))
+    sessions = find_own_sessions(folder, anywhere=lacks_history)
+    if sessions is None:
+        return None
+    question = (
+        f"{sessions.path} holds {sessions.n_files} sessions of {sessions.of}. Read them?"
+        " They stay where they are, and nothing is sent"
+    )
+    is_wanted = confirm(question, default=True, err=True)
+    return sessions.path if is_wanted else None
 
 
 @command("lab")

@@ -1,11 +1,15 @@
 """Commands of the servers."""
 
+from __future__ import annotations
+
 import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial, reduce
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +17,10 @@ from theorex_lab.app.cli.context import open_lab
 from theorex_lab.app.cli.ending import ended_in_order, ending
 from theorex_lab.files.command_line import command, emit, given_options, reads_project
 from theorex_lab.files.command_line.options import agent_option, own_agent
+
+if TYPE_CHECKING:
+    from theorex_lab.app.server.memory_page.opening import PageOpening
+    from theorex_lab.store.lab import Lab
 
 
 def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -124,27 +132,42 @@ def mcp(agent: str | None, stdio: bool, **where: Any) -> None:
     default=50.0,
     help="Requests allowed a second; a burst may be twice as large.",
 )
-def serve(agent: str | None, rate: float, **where: Any) -> None:
-    """The page at / shows the memory and lists the endpoints, as does /openapi.json.
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+def serve(agent: str | None, rate: float, no_browser: bool, **where: Any) -> None:
+    """The page at / shows the memory: search, briefing, sessions, failures, projects.
 
-    The server answers in JSON, and its web sockets report what happens in the memory.
-    It runs until it is stopped.
+    There one also pins, corrects, dismisses, trusts and erases, as with the commands of
+    these names. In a terminal the command prints a link that opens the page once, and
+    opens the browser. Where there is no terminal, the page asks for its token, which
+    the first start writes into the file page-token in the home. Who has it acts as the
+    user, so no agent is given it.
 
-    Every request except GET /, /health and /openapi.json needs the header
-    `Authorization: Bearer TOKEN`. The token is the agent's, the same as for `theorex
-    mcp`; the first start writes it into a file. A web page opens a web socket with the
+    The server also answers programs in JSON, and its web sockets report what happens in
+    the memory. The page at /api lists the endpoints, as does /openapi.json. It runs
+    until it is stopped.
+
+    A request of a program needs the header `Authorization: Bearer TOKEN`; GET /health
+    and /openapi.json do not. The token is the agent's, the same as for `theorex mcp`;
+    the first start writes it into a file. A web page opens a web socket with the
     subprotocols `bearer` and TOKEN.
 
     Captured events and the export of training data are those of the agent. All projects
     are open unless --project names one. The server accepts connections of this machine
     only, and refuses web pages of other origins.
 
-    JSON: {url, agent, token_file}
+    JSON: {url, agent, token_file, page_token_file}
     """
+    from theorex_lab.app.server.memory_page.opening import opened_page
     from theorex_lab.app.server.rest import UVICORN, RestServer
 
     make = partial(RestServer, rate=rate)
-    _serve(make, agent, settings=UVICORN, **where)
+    has_terminal = sys.stdout.isatty() and not given_options().get("as_json")
+    open_page = partial(
+        opened_page,
+        prints_link=has_terminal,
+        opens_browser=has_terminal and not no_browser,
+    )
+    _serve(make, agent, settings=UVICORN, open_page=open_page, **where)
 
 
 def _serve(
@@ -159,6 +182,7 @@ def _serve(
     hosts: Sequence[str],
     path: str = "",
     settings: Mapping[str, Any] = MappingProxyType({}),
+    open_page: Callable[[Lab], AbstractContextManager[PageOpening]] | None = None,
 ) -> None:
     """Run what `make` makes for an agent until the process is told to end."""
     from theorex_lab.app.server.auth import check_token_file, read_token
@@ -178,13 +202,20 @@ def _serve(
             err=True,
         )
 
-    def started(address: str) -> None:
-        emit(
-            {"url": address, "agent": agent, "token_file": str(file)},
-            f"{address}  (agent {agent}, token in {file})",
-        )
+    info = {"agent": agent, "token_file": str(file)}
+    with ExitStack() as at_end:
+        page = at_end.enter_context(open_page(lab)) if open_page is not None else None
+        if page is not None:
+            make = partial(make, keys=page.keys)
+            info["page_token_file"] = str(page.token_file)
 
-    with ended_in_order():
+        def started(address: str) -> None:
+            lines = [f"{address}  (agent {agent}, token in {file})"]
+            if page is not None:
+                lines.append(page.start(address))
+            emit({"url": address, **info}, "\n".join(lines))
+
+        at_end.enter_context(ended_in_order())
         if (
             signal.SIGTERM in ending()
             and hasattr(signal, "SIGHUP")

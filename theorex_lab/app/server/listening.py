@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from theorex_lab.app.server.auth import Application
 from theorex_lab.core.errors import InvalidInput, TheorexError
+from theorex_lab.core.progress import end_notice
 from theorex_lab.store.lab import Lab
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -96,6 +97,7 @@ def listen(
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
             if self.started:
+                end_notice()
                 started(address)
 
     with listener, embedding(lab):

@@ -37,6 +37,7 @@ from theorex_lab.app.server.scoped import (
 )
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.core.ids import check_agent, check_session
+from theorex_lab.core.progress import end_notice
 from theorex_lab.designs.theorex.rendering import Context
 from theorex_lab.memory.briefing.briefing import FEWEST_TOKENS, Briefing
 from theorex_lab.memory.contract import AgentTool
@@ -468,5 +469,6 @@ def serve_stdio(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> No
         InvalidInput: The agent is outside the rule.
     """
     server = build_server(lab, agent=agent, any_agent=any_agent)
+    end_notice()
     with listening.embedding(lab):
         anyio.run(server.run_stdio_async)

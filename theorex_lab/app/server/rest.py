@@ -1,21 +1,22 @@
-"""The memory for programs that speak no protocol of agents.
+"""The memory for programs that speak no protocol of agents, and the page for its owner.
 
 Here are the briefing, and the routes that designs bring, over HTTP and web sockets.
-What a request may hold, the OpenAPI document and the page come from one table,
-`Design.routes`.
+What a request may hold and the OpenAPI document come from one table, `Design.routes`.
+What the page asks stands below /memory/, and needs a key that agents do not have.
 """
 
 from __future__ import annotations
 
 import inspect
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from anyio import create_task_group, from_thread, to_thread
-from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic_core import from_json, to_json
 from starlette import (
     datastructures,
@@ -29,6 +30,10 @@ from starlette import (
 from theorex_lab.app.server import auth, listening
 from theorex_lab.app.server.briefing_route import BRIEFING
 from theorex_lab.app.server.listening import host_names
+from theorex_lab.app.server.memory_page.keys import PageKeys
+from theorex_lab.app.server.memory_page.projects import PAGE_ROUTES
+from theorex_lab.app.server.memory_page.scope import object_schema
+from theorex_lab.app.server.page_files import PAGE_FILES, PRIVATE, page_response
 from theorex_lab.app.server.scoped import AgentId, is_the_owners, naming, tell_owner
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.memory.contract import Route
@@ -40,21 +45,32 @@ UVICORN: dict[str, Any] = {
     "ws_max_size": MOST_BYTES,
     "lifespan": "off",
 }
-_FREE = ("/", "/page.js", "/health", "/openapi.json")
+_PAGE_PATH = "/memory/"  # below it is what the page asks
+_OPEN_PATH = "/memory/open"
+_FREE = ("/health", "/openapi.json", _OPEN_PATH, *PAGE_FILES)
+_HEALTHY = {"status": "ok"}
+_NO_SECURITY: list[dict[str, list[str]]] = []
+_PAGE_SECURITY: list[dict[str, list[str]]] = [{"page": []}]
+_LinkCode = Annotated[
+    str, Field(description="The code of a link.", min_length=1, max_length=128)
+]
 _MOST_PEERS = 1024  # who has a bucket
 _MOST_REASONS = 5  # of one refusal
 _BURST = 2_000_000  # µs of the rate that may be used up at once
-_PRIVATE = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 _REFUSED = (
     TheorexError,
     auth.RequestRefused,
     ValidationError,
     exceptions.HTTPException,
 )
+
+
+def _key_for(keys: PageKeys, *, code: _LinkCode) -> dict[str, str]:
+    """Return a key of the page for the code of a link, which then ends."""
+    return {"key": keys.key_for(code)}
+
+
+_OPEN = Route("POST", _OPEN_PATH, _key_for, object_schema({"key": "string"}))
 
 
 class _Endpoint:
@@ -137,7 +153,7 @@ class _Endpoint:
             else None
         )
         content = await to_thread.run_sync(self._encoded, body, strings)
-        return responses.Response(content, headers=_PRIVATE, media_type=self._media)
+        return responses.Response(content, headers=PRIVATE, media_type=self._media)
 
     async def talk(self, socket: websockets.WebSocket) -> None:
         """Take one message, the body; send what is told meanwhile, then the answer.
@@ -171,10 +187,18 @@ class _Endpoint:
             sending.start_soon(_send, socket, event_fields)
         await _send(socket, None)
 
-    def describe(self, document: dict[str, Any]) -> routing.BaseRoute:
+    def describe(
+        self,
+        document: dict[str, Any],
+        security: list[dict[str, list[str]]] | None = None,
+    ) -> routing.BaseRoute:
         """Put the route into an OpenAPI document, and return it.
 
         Web sockets, which OpenAPI does not know, stand in `x-websockets`.
+
+        Args:
+            document: The document.
+            security: What a request needs; None for the token of the agent.
         """
         path = self.route.path
         method = self.route.method
@@ -183,6 +207,8 @@ class _Endpoint:
         )
         document["components"]["schemas"] |= schema.pop("$defs", {})
         about: dict[str, Any] = {"summary": inspect.getdoc(self.route.run)}
+        if security is not None:
+            about["security"] = security
         if method == "WS":
             document["x-websockets"][path] = {
                 **about,
@@ -245,7 +271,9 @@ class _Endpoint:
 class RestServer:
     """The server as an ASGI application: the briefing, and the routes of the designs.
 
-    Free of the token are /health, /openapi.json and a page.
+    Free of the token are /health, /openapi.json, and the files of the page. What the
+    page asks needs one of `keys`, which the token of an agent is not; without them
+    nobody has one.
 
     `hosts`: names under which it may be reached, beside those of this machine. `rate`:
     requests a second by the home's clock, twice as many at once, for the token, and for
@@ -265,35 +293,42 @@ class RestServer:
         agent: str = "main",
         any_agent: bool = False,
         rate: float = 50.0,
+        keys: PageKeys | None = None,
     ) -> None:
         self._token = token
+        self._keys = keys or PageKeys(secrets.token_urlsafe(32))
         self._hosts = host_names(hosts)
         self._now = lab.clock.now
         self._rate = rate
         self._paid: dict[
             str, float
         ] = {}  # who asks -> until when (µs) the requests so far use up the rate
-        folder = Path(__file__).parent
         named = naming(agent, any_agent=any_agent)
-        document = from_json((folder / "openapi.json").read_bytes())
+        document = from_json((Path(__file__).parent / "openapi.json").read_bytes())
         routes = [_Endpoint(lambda: lab, BRIEFING, named).describe(document)]
         for design in lab.home.designs:
             asked = partial(lab.design, design.name)
             for route in design.routes():
                 routes.append(_Endpoint(asked, route, named).describe(document))
-        pages = [folder / name for name in ("page.html", "page.js")]
-        fixed: list[Any] = [
-            responses.FileResponse(page, headers=_PRIVATE) for page in pages
-        ]
-        fixed += [
-            responses.JSONResponse(content, headers=_PRIVATE)
-            for content in ({"status": "ok"}, document)
-        ]
-        routes += [
-            routing.Route(path, response, methods=["GET"])
-            for path, response in zip(_FREE, fixed, strict=True)
-        ]
+        for route in PAGE_ROUTES:
+            endpoint = _Endpoint(lambda: lab, route, named)
+            routes.append(endpoint.describe(document, _PAGE_SECURITY))
+        opening = _Endpoint(lambda: self._keys, _OPEN, named)
+        routes.append(opening.describe(document, _NO_SECURITY))
+        routes += self._fixed(document)
         self._router = routing.Router(routes, redirect_slashes=False)
+
+    def _fixed(self, document: dict[str, Any]) -> list[routing.BaseRoute]:
+        """Return the routes whose answers are always the same."""
+        answers: dict[str, Any] = {}
+        for path in PAGE_FILES:
+            answers[path] = page_response(path)
+        for path, content in (("/health", _HEALTHY), ("/openapi.json", document)):
+            answers[path] = responses.JSONResponse(content, headers=PRIVATE)
+        return [
+            routing.Route(path, answer, methods=["GET"])
+            for path, answer in answers.items()
+        ]
 
     async def __call__(
         self, scope: auth.RpcMessage, receive: auth.Receive, send: auth.Send
@@ -304,24 +339,31 @@ class RestServer:
             await self._router({**scope, "app": self}, receive, send)
         except _REFUSED as error:
             status, reason = _refusal(error)
-            headers = {**_PRIVATE, **(getattr(error, "headers", None) or {})}
+            headers = {**PRIVATE, **(getattr(error, "headers", None) or {})}
             await responses.JSONResponse(reason, status, headers)(scope, receive, send)
 
     def _check(self, scope: auth.RpcMessage, headers: datastructures.Headers) -> None:
         listening.called.set()
         auth.check_host(headers, self._hosts)
-        offered = headers.get("sec-websocket-protocol", "").partition(",")
         try:
-            auth.check_bearer(
-                headers.get("authorization") or f"{offered[0]} {offered[2].strip()}",
-                self._token,
-            )
+            self._check_credential(scope["path"], headers)
         except auth.RequestRefused:
             self._take((scope.get("client") or ("?",))[0])
             if scope["path"] not in _FREE:
                 raise
         else:
             self._take("")
+
+    def _check_credential(self, path: str, headers: datastructures.Headers) -> None:
+        """Refuse a request without the page's key, or without the agent's token."""
+        credential = headers.get("authorization")
+        if path.startswith(_PAGE_PATH):
+            self._keys.check(credential or "")
+            return
+        offered = headers.get("sec-websocket-protocol", "").partition(",")
+        auth.check_bearer(
+            credential or f"{offered[0]} {offered[2].strip()}", self._token
+        )
 
     def _take(self, client: str) -> None:
         now = self._now()

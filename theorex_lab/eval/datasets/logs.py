@@ -12,6 +12,7 @@ from pathlib import Path
 from theorex_lab.core.clock import LATEST
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import session_of
+from theorex_lab.core.progress import working
 from theorex_lab.eval.adapters.protocol import EvalLog, SessionLine
 from theorex_lab.eval.datasets.dataset_files import is_at_hand, read_files
 from theorex_lab.eval.datasets.dataset_table import DATASETS, SESSION_NEEDS
@@ -75,7 +76,12 @@ def load_logs(name: str) -> list[EvalLog]:
     makers = dict(parts)
     if log_name and log_name not in makers:
         raise InvalidInput(f"got the log {name!r}; allowed are {', '.join(makers)}")
-    return [make() for part, make in makers.items() if log_name in ("", part)]
+    logs: list[EvalLog] = []
+    for part, make in makers.items():
+        if log_name in ("", part):
+            with working(f"reads the log {part}"):
+                logs.append(make())
+    return logs
 
 
 def _parts(name: str) -> tuple[Parts, str]:

@@ -146,7 +146,7 @@ def load_local_runs() -> LocalRuns:
     A small offline model made them in two configurations, and rules did.
 
     Returns:
-        The recording: `.frame` has a row a run, with model, task, success and latency.
+        The recording. Its `frame` has a row a run: model, task, success and latency.
 
     >>> sorted(load_local_runs().frame["model"].unique())
     ['rules', 'smollm2-135m greedy', 'smollm2-135m sampled']

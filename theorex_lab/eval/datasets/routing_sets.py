@@ -5,6 +5,8 @@ The form is training and test queries, models, and costs.
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets import recorded_runs
 from theorex_lab.eval.datasets.dataset_table import PUBLISHED
+from theorex_lab.eval.datasets.sources import packaged, read_header
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-ROUTING_SETS = ("llmrouter", "routellm", "routellm_mmlu", "routellm_gsm8k")
+SIMULATED_CALLS = "simulated_calls"
+ROUTING_SETS = (
+    "llmrouter",
+    "routellm",
+    "routellm_mmlu",
+    "routellm_gsm8k",
+    SIMULATED_CALLS,
+)
 TEST_SHARE = 0.5
 
 
@@ -51,10 +62,20 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class TrainingScores:
-    """Queries and how every model scored on them: (queries, models), 0 to 1."""
+    """Queries and how every model scored on them: (queries, models), 0 to 1.
+
+    Attributes:
+        queries: The queries.
+        scores: How each model scored.
+        latency_ms: How long each answer took, of the same shape; None where that is not
+            known.
+        at: When each query was asked (µs UTC); None where that is not known.
+    """
 
     queries: Queries
     scores: Floats
+    latency_ms: Floats | None = None
+    at: Ints | None = None
 
     def __post_init__(self) -> None:
         shape = self.scores.shape
@@ -74,7 +95,10 @@ class TrainingScores:
 
     def take(self, rows: Ints) -> TrainingScores:
         """Return the training queries of these rows, in their order."""
-        return TrainingScores(self.queries.take(rows), self.scores[rows])
+        latencies = None if self.latency_ms is None else self.latency_ms[rows]
+        times = None if self.at is None else self.at[rows]
+        queries = self.queries.take(rows)
+        return TrainingScores(queries, self.scores[rows], latencies, times)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +146,9 @@ def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
     """Return a set by its name, one of ROUTING_SETS.
 
     Args:
-        name: The set; `routellm` is both of its benchmarks.
-        seed: Splits routellm in halves.
+        name: The set; `routellm` is both of its benchmarks, and `simulated_calls`
+            comes with the package.
+        seed: Splits routellm and the simulation in halves.
 
     Returns:
         The queries of training and test, with the scores (0 to 1) and costs of every
@@ -137,6 +162,8 @@ def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
         raise InvalidInput(
             f"got the set {name!r}; allowed are {', '.join(ROUTING_SETS)}"
         )
+    if name == SIMULATED_CALLS:
+        return _simulated_calls(seed)
     return _llmrouter(name) if name == "llmrouter" else _routellm(name, seed)
 
 
@@ -199,6 +226,42 @@ def _routellm(name: str, seed: int) -> RoutingSet:
     return RoutingSet(
         name, ("weak", "strong"), costs, unit, costs, train, test, published, licence
     )
+
+
+def _simulated_calls(seed: int) -> RoutingSet:
+    """Return the packaged simulation: made-up models, each with its strengths."""
+    path = packaged(f"{SIMULATED_CALLS}.jsonl.gz")
+    header = read_header(path, of="calls of models")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file][1:]
+    models = tuple(header["models"])
+    # Millionths of a dollar for a thousand tokens are thousandths for a million.
+    costs = np.array([header["models"][model] / 1_000 for model in models])
+    scores = np.array([_answers(row, models, 0) for row in rows])
+    latencies = np.array([_answers(row, models, 1) for row in rows], np.float64)
+    queries = Queries([row["text"] for row in rows], [row["type"] for row in rows])
+    days = np.array([row["day"] for row in rows], np.int64)
+    training = TrainingScores(
+        queries, scores.astype(np.float64), latencies, days * MICROSECONDS_PER_DAY
+    )
+    order = np.random.default_rng(seed).permutation(len(rows))
+    cut = round(len(rows) * TEST_SHARE)
+    return RoutingSet(
+        SIMULATED_CALLS,
+        models,
+        costs,
+        "USD per million tokens (made up)",
+        costs.argsort().argsort().astype(np.float64),
+        training.take(order[cut:]),
+        training.take(order[:cut]),
+        {},
+        "MIT, as the project",
+    )
+
+
+def _answers(row: Mapping[str, Any], models: Sequence[str], column: int) -> list[int]:
+    """Return of each model's answer whether it was right (0), or its latency (1)."""
+    return [row["answers"][model][column] for model in models]
 
 
 def _training(

@@ -25,6 +25,7 @@ from theorex_lab.core.clock import (
     to_microseconds,
 )
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.progress import working
 from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.eval.datasets.git_history import Commit, git_commits
 from theorex_lab.eval.metrics.access_log import AccessLog, split
@@ -389,9 +390,13 @@ def tune(
     Raises:
         InvalidInput: The log asks fewer than six questions.
     """
-    tuning = Tuning(fit(log, seed=seed, laws=laws))
-    thresholds = fitted_thresholds(log, tuning.config_lines())
-    comparison = held_back(log, {**tuning.config_lines(), **thresholds}, seed)
+    with working("fits the laws"):
+        tuning = Tuning(fit(log, seed=seed, laws=laws))
+    with working("fits the thresholds"):
+        thresholds = fitted_thresholds(log, tuning.config_lines())
+    with working("scores the settings on the held-out events"):
+        settings = {**tuning.config_lines(), **thresholds}
+        comparison = held_back(log, settings, seed)
     advice = (
         _advice_on_files(tuning.fit)
         if log.of_files

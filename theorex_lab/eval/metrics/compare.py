@@ -139,8 +139,8 @@ def compare(
     Args:
         logs: The logs, as `load_logs` gives them.
         designs: Names of designs and baselines, `module:Name` of classes of one's own,
-            `Design`s, or functions that make a `MemoryDesign`; in a mapping, under the
-            names that they are to have.
+            objects `Design`, or functions that make a `MemoryDesign`; in a mapping, under
+            the names that they are to have.
         budgets: The budgets of a context, in tokens.
         every_days: The days between two maintenances.
         seed: Draws the intervals.
@@ -151,7 +151,7 @@ def compare(
         progress: Whether there is a bar (None: in a terminal or notebook).
 
     Returns:
-        The scores of every design: `.frame` has a row for each log, design, mode,
+        The scores of every design. Its `frame` has a row for each log, design, mode,
         budget and score.
 
     Raises:

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -54,7 +54,7 @@ from theorex_lab.store.lab import DEFAULT_HOME, Lab
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COST_SETS = ("llmrouter", "routellm", "local_runs")
+COST_SETS = ("llmrouter", "routellm", "simulated_calls", "local_runs")
 CHEAPEST = "cheapest not worse"
 THOMPSON = "Thompson sampling"
 FALSE_PASS = FALSE_ALARM = 0.1  # of the noisy check
@@ -70,6 +70,8 @@ class CostScore(Rows[PolicyScore]):
     Attributes:
         n: The number of test queries.
         n_train: The number of training queries; none of them is a test query.
+        policies: A row a policy.
+        models: A row a model that is asked every query.
     """
 
     row_class = PolicyScore
@@ -78,6 +80,7 @@ class CostScore(Rows[PolicyScore]):
     n_train: int
     cost_unit: str
     policies: tuple[PolicyScore, ...]
+    models: tuple[PolicyScore, ...] = ()
 
     def _records(self) -> tuple[PolicyScore, ...]:
         return self.policies
@@ -105,7 +108,9 @@ class CostScore(Rows[PolicyScore]):
         """
         from theorex_lab.eval.plots.routing import plot_costs
 
-        return plot_costs(self.policies, self.cost_unit, self.dataset, ax=ax)
+        return plot_costs(
+            self.policies, self.cost_unit, self.dataset, models=self.models, ax=ax
+        )
 
 
 def score_costs(
@@ -121,14 +126,15 @@ def score_costs(
     tasks.
 
     Args:
-        dataset: llmrouter, routellm, local_runs (whose cost is latency), or a set.
+        dataset: llmrouter, routellm, simulated_calls, local_runs (whose cost is
+            latency), or a set.
         level: The chance of error at which a model counts as worse (see
             `memory.evidence.not_worse`).
         seed: Draws samples, errors of the check and the bootstrap.
 
     Returns:
-        A row a policy: its mean score (0 to 1) with its 95 % interval, and its mean
-        cost in the set's unit.
+        A row a policy with its mean score (0 to 1), the 95 % interval, and its mean
+        cost in the set's unit. The same for each model alone, as `models`.
 
     Raises:
         InvalidInput: The set is unknown, or not the published one.
@@ -153,13 +159,22 @@ def score_costs(
         | cascades(dataset, cells, seed=seed)
         | scored.bounds_of(dataset)
     )
+    everywhere = {
+        name: np.full(len(test.scores), number, np.int64)
+        for number, name in enumerate(dataset.models)
+    }
     rows = scored.policy_scores(
-        values,
+        values | scored.taken(dataset, everywhere),
         test.scores.max(axis=1),
         seed,
     )
     return CostScore(
-        dataset.name, len(test.scores), len(training.scores), dataset.cost_unit, rows
+        dataset.name,
+        len(test.scores),
+        len(training.scores),
+        dataset.cost_unit,
+        rows[: len(values)],
+        rows[len(values) :],
     )
 
 
@@ -367,6 +382,8 @@ class ModelRuns:
         rows: Iterable[tuple[str, str, bool, int, float]],
         settings: Settings,
         now: int,
+        *,
+        costs: Mapping[str, float] | None = None,
     ) -> Self:
         """Return the sums of some rows.
 
@@ -375,7 +392,9 @@ class ModelRuns:
                 ms). The latency is NaN where none was measured.
             settings: The settings that route among the models.
             now: The time at which evidence is looked at, in µs UTC.
+            costs: What a run costs, by model; None where that is not known.
         """
+        costs = costs or {}
         table = EvidenceTable()
         for query_type, model, success, at, latency_ms in rows:
             table.add(
@@ -384,6 +403,7 @@ class ModelRuns:
                 success,
                 at=at,
                 latency_ms=latency_ms,
+                cost=costs.get(model, math.nan),
             )
         return cls(table, settings, now)
 
@@ -458,22 +478,31 @@ def set_runs(dataset: RoutingSet) -> ModelRuns:
     """Return the training of a public set as runs of every model.
 
     Each is a success from the score that the router asks for. Types are those that the
-    router tells from the words of a query; the sets state neither times nor latencies.
+    router reads from the words of a query. Costs are those of the set; latencies too,
+    where it states them. Times as well: the evidence is looked at as it is at the last of
+    them.
     """
     kinds = [classify(text).query_type for text in dataset.train.queries.texts]
     scores = dataset.train.scores
     query_kinds = np.repeat(kinds, scores.shape[1]).tolist()
     models = np.tile(dataset.models, len(scores)).tolist()
+    latencies = np.full(scores.shape, math.nan)
+    if dataset.train.latency_ms is not None:
+        latencies = dataset.train.latency_ms
+    times = np.zeros(len(scores), np.int64)
+    if dataset.train.at is not None:
+        times = dataset.train.at
     rows = zip(
         query_kinds,
         models,
         (scores.ravel() >= SUCCESS_FROM).tolist(),
-        repeat(0),
-        repeat(math.nan),
+        np.repeat(times, scores.shape[1]).tolist(),
+        latencies.ravel().tolist(),
+        strict=True,
     )
-    return ModelRuns.of(
-        rows, Settings(models=models_of(dataset.models, dataset.sizes), roles=[]), 0
-    )
+    settings = Settings(models=models_of(dataset.models, dataset.sizes), roles=[])
+    costs = dict(zip(dataset.models, dataset.costs.tolist(), strict=True))
+    return ModelRuns.of(rows, settings, int(times.max()), costs=costs)
 
 
 def home_runs(home: str | Path) -> ModelRuns:

@@ -72,6 +72,7 @@ METHOD_LOOKS = {
 }
 LEGEND_DROP_INCHES = 0.5
 _LEGEND_LETTERS = 48  # abreast
+_DARK_INK_FROM = 0.4  # of the light of a cell: above, black is read more easily
 
 
 class MarkLook(TypedDict, total=False):
@@ -329,7 +330,7 @@ def heat_map(
     light[np.isnan(values)] = 1.0
     for (row, column), text in np.ndenumerate(texts):
         if text:
-            ink = "black" if light[row, column] > 0.5 else "white"
+            ink = "black" if light[row, column] > _DARK_INK_FROM else "white"
             ax.text(
                 column,
                 row + drop,

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.dates import ConciseDateFormatter
 from matplotlib.patheffects import withStroke
 
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.plots import axes
 from theorex_lab.memory.decay import (
@@ -31,6 +32,9 @@ _BAND_OPACITY = 0.13
 _MOST_POINTS = 12
 _CHOSEN_LOOK = ("D", 9)
 _OTHER_LOOK = ("o", 6)
+_LEAST_DAYS = 30.0  # of the axis of ages
+_MOST_NAMES = 8
+_NAME_HEIGHT = 0.06  # of the axis of importance, that a name takes
 _RANK_TICKS = (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000)
 _STATUS_LOOKS = {
     "in neither": ("#BBBBBB", "."),
@@ -146,6 +150,96 @@ def plot_forgetting_curves(
     )
     ax.set_title("How a memory fades when it is not mentioned again")
     return ax
+
+
+def plot_fading(
+    concepts: Any,
+    law: Law,
+    *,
+    now: int,
+    active_threshold: float = ACTIVE_THRESHOLD,
+    mild_threshold: float = MILD_THRESHOLD,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw each concept at its age and importance, over the forgetting curve.
+
+    The most important ones have their names.
+
+    Args:
+        concepts: The columns surface_form, importance_weight (0..1) and last_seen (UTC
+            timestamps), a row a concept.
+        law: The decay law in force.
+        now: The time for which the ages count (µs UTC).
+        active_threshold: The importance from which a concept is ACTIVE.
+        mild_threshold: The importance from which it is MILD.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        InvalidInput: A column is missing, or the thresholds contradict each other.
+    """
+    names, importance, last_times = axes.columns_of(
+        concepts, "surface_form", "importance_weight", "last_seen"
+    )
+    ages = [(now - to_microseconds(at)) / MICROSECONDS_PER_DAY for at in last_times]
+    ages = np.maximum(np.asarray(ages, dtype=float), 0.0)
+    weights = np.asarray(importance, dtype=float)
+    longest_days = max(_LEAST_DAYS, 1.05 * float(ages.max(initial=0.0)))
+    ax = plot_forgetting_curves(
+        law,
+        active_threshold=active_threshold,
+        mild_threshold=mild_threshold,
+        longest_days=longest_days,
+        ax=ax,
+    )
+    ax.plot(
+        ages,
+        weights,
+        "o",
+        color=axes.LINE_COLOURS[1],
+        markersize=5,
+        alpha=0.6,
+        clip_on=False,
+        zorder=4,
+    )
+    _name_apart(ax, names, ages, weights)
+    if len(ages):
+        ax.set_title(f"How present each concept is now ({len(ages):,} concepts)")
+    return ax
+
+
+def _name_apart(ax: Axes, names: Sequence[str], ages: Floats, weights: Floats) -> None:
+    """Name the most important concepts, those whose names would not overlap.
+
+    The oldest of those that are as important is named: there are none to its right.
+    """
+    longest_days = ax.get_xlim()[1]
+    outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.9)]
+    heights: list[float] = []
+    best_first = np.lexsort((-ages, -np.round(weights, 2)))
+    for row in best_first.tolist():
+        height = float(weights[row])
+        is_apart = all(abs(height - other) > _NAME_HEIGHT for other in heights)
+        if len(heights) == _MOST_NAMES:
+            return
+        if not is_apart:
+            continue
+        heights.append(height)
+        label = names[row]
+        if len(label) > _LABEL_LETTERS:
+            label = label[: _LABEL_LETTERS - 1] + "…"
+        inward = -1 if ages[row] > longest_days / 2 else 1
+        axes.note(
+            ax,
+            label,
+            (ages[row], height),
+            inward * 6,
+            fontsize=8.5,
+            zorder=5,
+            path_effects=outline,
+        )
 
 
 def plot_graph(

@@ -1,16 +1,43 @@
 """Pictures of routing."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from textwrap import wrap
-from typing import Any
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import StrMethodFormatter
 
 from theorex_lab.eval.plots import axes
+from theorex_lab.eval.plots.point_labels import Line, PointLabel, label_points
 from theorex_lab.routing.confidence import query_types
 
+# The colour of each way to choose, the same in every picture.
+POLICY_COLOURS = {
+    "oracle": "#000000",
+    "route, as it ships": "#0072B2",
+    "task matrix": "#009E73",
+    "best single": "#D55E00",
+    "uniform": "#8C8C8C",
+    "cheapest not worse": "#56B4E9",
+    "Thompson sampling": "#CC79A7",
+    "cascade, perfect check": "#000000",
+    "cascade, noisy check": "#E69F00",
+    "cascade, expected success": "#7A5C00",
+}
+# The names that people read, where the name of a policy says too little.
+POLICY_NAMES = {
+    "oracle": "oracle (hindsight)",
+    "route, as it ships": "route: recall and matrix",
+    "task matrix": "matrix by the set's tasks",
+    "best single": "best single model",
+    "uniform": "a random model",
+    "cascade, perfect check": "cascade, perfect check (bound)",
+}
+_MODEL_COLOUR = "#666666"
+_OTHER_COLOUR = "#332288"
 _UNUSABLE: dict[str, Any] = {
     "facecolor": "#F2F2F2",
     "edgecolor": "#DDDDDD",
@@ -22,23 +49,84 @@ _CHOSEN: dict[str, Any] = {
     "linewidth": 3,
 }
 _BOUNDS = ("oracle", "cascade, perfect check")
+_FROM_WHOLE = 100  # from which on a number is shown without its fraction
 _WIDE = 50  # times the lowest cost, from which costs stand on a logarithmic scale
 
 Choices = Mapping[str, str | None]
 
 
-def plot_matrix(
-    cells: Any, *, choices: Choices | None = None, ax: Axes | None = None
-) -> Axes:
-    """Draw success by query type and model as a heat map.
+_SUCCESS = "success_rate"
+Measure = Literal["success", "latency", "cost"]
 
-    Each cell has its runs and the 95 % Wilson interval. Cells without enough runs are
-    grey and hatched.
+
+class _Look(NamedTuple):
+    """How a measure of a cell is shown.
+
+    Attributes:
+        column: The column of the cells that holds it.
+        label: What the colours mean.
+        title: The title of the picture.
+        colours: The name of the colours.
+    """
+
+    column: str
+    label: str
+    title: str
+    colours: str
+
+    def text_of(self, cell: Any) -> str:
+        """Return what a cell says."""
+        if self.column == _SUCCESS:
+            return _cell_text(cell)
+        return _number_text(getattr(cell, self.column))
+
+    def most_of(self, values: Any) -> float:
+        """Return the value of the strongest colour; a share has 1."""
+        stated = values[np.isfinite(values)]
+        if self.column == _SUCCESS or not stated.size:
+            return 1.0
+        return float(stated.max())
+
+
+_LOOKS: dict[Measure, _Look] = {
+    "success": _Look(
+        _SUCCESS,
+        "Share of successes",
+        "Success by type of query and model\n(in each cell: runs n, 95 % interval)",
+        "viridis",
+    ),
+    "latency": _Look(
+        "latency_ms",
+        "Mean latency (ms)",
+        "Latency by type of query and model\n(in each cell: the mean, in ms)",
+        "cividis_r",
+    ),
+    "cost": _Look(
+        "cost",
+        "Mean cost of a run",
+        "Cost by type of query and model\n(in each cell: the mean of a run)",
+        "cividis_r",
+    ),
+}
+
+
+def plot_matrix(
+    cells: Any,
+    *,
+    choices: Choices | None = None,
+    measure: Measure = "success",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw success, latency or cost by query type and model as a heat map.
+
+    A cell of success has its runs and the 95 % Wilson interval. Cells without enough
+    runs are grey and hatched; a latency or cost that nobody stated is blank.
 
     Args:
         cells: A MatrixResult, or its frame: columns query_type, model, n, success_rate
             (0..1), ci_low, ci_high and usable.
         choices: The model of each type whose cell is framed.
+        measure: What is drawn; latency and cost need the columns latency_ms and cost.
         ax: Where it is drawn; a new figure by default.
 
     Returns:
@@ -47,63 +135,93 @@ def plot_matrix(
     Raises:
         InvalidInput: A column is missing.
     """
+    look = _LOOKS[measure]
     frame = axes.frame_of(
-        cells, "query_type", "model", "n", "success_rate", "ci_low", "ci_high", "usable"
+        cells,
+        "query_type",
+        "model",
+        "n",
+        "success_rate",
+        "ci_low",
+        "ci_high",
+        "usable",
+        look.column,
     )
     kinds = query_types(frame["query_type"])
-    models = sorted(set(frame["model"]))
+    models, is_by_cost = _in_order(frame)
     n_models = len(models)
-    column_inches = 1.7 if n_models < 5 else 1.1
-    ax = axes.new_axes(
-        ax,
-        width=2.4 + column_inches * max(n_models, 2),
-        height=1.6 + 0.58 * max(len(kinds), 2),
-    )
+    width, height = matrix_size(len(kinds), n_models)
+    ax = axes.new_axes(ax, width=width, height=height)
     if frame.empty:
         return axes.say(ax, "No runs yet: dispatch some tasks first")
-    rates = np.full((len(kinds), n_models), np.nan)
-    texts = np.full(
-        (len(kinds), n_models),
-        "",
-        dtype=object,
-    )
+    values = np.full((len(kinds), n_models), np.nan)
+    texts = np.full(values.shape, "", dtype=object)
     for cell in frame.itertuples():
         row = kinds.index(cell.query_type)
         column = models.index(cell.model)
-        texts[row, column] = _cell_text(cell)
+        texts[row, column] = look.text_of(cell)
         if cell.usable:
-            rates[row, column] = cell.success_rate
+            values[row, column] = getattr(cell, look.column)
         else:
             _hatch(ax, row, column)
         if choices and choices.get(cell.query_type) == cell.model:
             _frame(ax, row, column)
+    most = look.most_of(values)
     picture = axes.heat_map(
         ax,
-        rates,
+        values,
         texts,
         rows=kinds,
         columns=["\n".join(wrap(model, 13)) for model in models],
-        cmap="viridis",
+        cmap=look.colours,
         vmin=0,
-        vmax=1,
+        vmax=most,
     )
     beside = ax.inset_axes((1.02, 0.0, 0.03, 1.0))
     axes.figure_of(ax).colorbar(
         picture,
         cax=beside,
-        label="Share of successes",
-        ticks=[0, 0.5, 1],
+        label=look.label,
+        ticks=[0, most / 2, most],
+        format=StrMethodFormatter("{x:.1f}" if most <= 1.0 else "{x:,.0f}"),
     )
-    marks = [Patch(**_UNUSABLE, label="too few runs")]
-    if choices:
+    marks = []
+    if not frame["usable"].all():
+        marks.append(Patch(**_UNUSABLE, label="too few runs"))
+    if choices and any(choices.values()):
         marks.append(Patch(**_CHOSEN, label="chosen"))
-    axes.legend_below(ax, marks, columns=2)
+    if is_by_cost:
+        marks.append(axes.key("models from cheap (left) to expensive"))
+    if marks:
+        axes.legend_below(ax, marks, columns=3)
     ax.tick_params(length=0, labelsize=8)  # of three lines the legend stays clear
-    ax.set_title(
-        "Success by type of query and model\n(in each cell: runs n, 95 % interval)",
-        fontsize=11,
-    )
+    ax.set_title(look.title, fontsize=11)
     return axes.finish_axes(ax, hidden=list(ax.spines))
+
+
+def matrix_size(n_types: int, n_models: int) -> tuple[float, float]:
+    """Return width and height of the picture of a matrix, in inches."""
+    column_inches = 1.7 if n_models < 5 else 1.25
+    return 2.4 + column_inches * max(n_models, 2), 2.0 + 0.58 * max(n_types, 2)
+
+
+def _in_order(frame: Any) -> tuple[list[str], bool]:
+    """Return the models from cheap to expensive, and whether all costs are known.
+
+    They stand by name where one is not.
+    """
+    if "cost" in frame and not frame.empty:
+        costs = frame.groupby("model")["cost"].mean()
+        if costs.notna().all():
+            return sorted(costs.index, key=lambda model: (costs[model], model)), True
+    return sorted(set(frame["model"])), False
+
+
+def _number_text(value: float) -> str:
+    """Return a latency or a cost as a cell says it; – where it is not known."""
+    if not np.isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if value >= _FROM_WHOLE else f"{value:.3g}"
 
 
 def _cell_text(cell: Any) -> str:
@@ -152,60 +270,115 @@ def _frame(
 
 
 def plot_costs(
-    scores: Sequence[Any], unit: str, dataset: str, *, ax: Axes | None = None
+    scores: Sequence[Any],
+    unit: str,
+    dataset: str,
+    *,
+    models: Sequence[Any] = (),
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the mean score of ways to choose against their mean cost.
 
     Each has its 95 % interval; what no other beats in both is joined. What nobody can
-    be, the oracle and a cascade whose check knows the truth, is left out of the line.
+    be, the oracle and a cascade whose check knows the truth, is hollow and left out of
+    the line.
 
     Args:
         scores: A row a policy, as `score_costs` makes them.
         unit: The unit of the costs.
         dataset: The name of the set, for the title.
+        models: A row a model that is asked everything, drawn in grey.
         ax: Where it is drawn; a new figure by default.
 
     Returns:
         The Axes.
     """
-    ax = axes.new_axes(ax, width=8.5, height=4.8)
+    ax = axes.new_axes(ax, width=9.5, height=6.0)
     if not scores:
         return axes.say(ax, "No policy yet: nothing to compare")
-    frontier_costs, frontier_scores = _frontier(scores)
+    names = {_position(model): model.policy for model in models}
+    known = {_position(score) for score in scores}
+    models = [model for model in models if _position(model) not in known]
+    points = [*scores, *models]
+    frontier_costs, frontier_scores = _frontier(points)
     ax.step(
         frontier_costs,
         frontier_scores,
         where="post",
-        color="#444444",
+        color="#AAAAAA",
         label="frontier",
         zorder=1,
     )
-    for number, score in enumerate(scores):
-        # Colours come round again, then with the next shape.
-        n_rounds = number // len(axes.LINE_COLOURS)
-        axes.draw_interval(
-            ax,
-            score.cost,
-            score.score,
-            ci_low=score.ci_low,
-            ci_high=score.ci_high,
-            fmt=axes.SHAPES[(number + n_rounds) % len(axes.SHAPES)],
-            color=axes.colour_of(number),
-            markersize=8,
-            label=score.policy,
-        )
-    costs = [score.cost for score in scores]
+    for model in models:
+        _draw_point(ax, model, fmt="s", color=_MODEL_COLOUR, markersize=5)
+    for score in scores:
+        _draw_policy(ax, score)
+    costs = [score.cost for score in points]
     is_wide = 0 < min(costs) < max(costs) / _WIDE
     ax.set_xscale("log" if is_wide else "linear")
-    axes.legend_beside(ax)
+    if is_wide:
+        ax.xaxis.set_major_formatter("{x:g}")
+    ax.margins(x=0.12)
+    lowest = min(score.ci_low for score in points)
     ax.set(
-        xlabel=f"Mean cost\n({unit})",
-        ylabel="Mean score (0 to 1)",
-        ylim=(0, 1),
+        xlabel=f"Mean cost of a query: {unit}",
+        ylabel="Mean score",
+        ylim=(max(lowest - 0.05, 0.0), 1.02),
     )
-    return axes.finish_axes(
+    axes.finish_axes(
         ax,
-        title=f"What a better answer costs on {dataset} (bars: 95 % intervals)",
+        title=f"What does a better answer cost on {dataset}?\n"
+        "(grey squares: one model for all; bars: 95 % intervals;"
+        " line: nothing is both better and cheaper)",
+    )
+    ax.title.set_fontsize(10)
+    bars = [((each.cost, each.ci_low), (each.cost, each.ci_high)) for each in points]
+    steps = _steps(frontier_costs, frontier_scores)
+    labels = [_label(score, names.get(_position(score))) for score in points]
+    label_points(ax, labels, lines=[*bars, *steps])
+    return ax
+
+
+def _steps(costs: Sequence[float], scores: Sequence[float]) -> list[Line]:
+    """Return the level and upright parts of a line of steps."""
+    lines: list[Line] = []
+    points = zip(costs, scores, strict=True)
+    for (cost, score), (next_cost, next_score) in pairwise(points):
+        lines.append(((cost, score), (next_cost, score)))
+        lines.append(((next_cost, score), (next_cost, next_score)))
+    return lines
+
+
+def _draw_policy(ax: Axes, score: Any) -> None:
+    """Draw a way to choose; what nobody can be is hollow."""
+    colour = POLICY_COLOURS.get(score.policy, _OTHER_COLOUR)
+    filling = "white" if score.policy in _BOUNDS else colour
+    _draw_point(ax, score, fmt="o", color=colour, markersize=8, mfc=filling)
+
+
+def _draw_point(ax: Axes, score: Any, **look: Unpack[axes.LineLook]) -> None:
+    """Draw a score with its interval at its cost."""
+    axes.draw_interval(
+        ax, score.cost, score.score, ci_low=score.ci_low, ci_high=score.ci_high, **look
+    )
+
+
+def _position(score: Any) -> tuple[float, float]:
+    """Return where a score stands in the picture."""
+    return score.cost, score.score
+
+
+def _label(score: Any, model: str | None) -> PointLabel:
+    """Return the name that stands beside a policy or a model.
+
+    A policy that does as one model does has the name of that too.
+    """
+    text = POLICY_NAMES.get(score.policy, score.policy)
+    if model not in (None, score.policy):
+        text += f"\n({model})"
+    is_known = score.policy in POLICY_COLOURS
+    return PointLabel(
+        text, score.cost, score.score, "#222222" if is_known else _MODEL_COLOUR
     )
 
 

@@ -115,8 +115,9 @@ def control(kind: str, description: str, **settings: Unpack[ControlSettings]) ->
 
 
 def paragraph(text: str) -> str:
-    """Return a line of status as HTML."""
-    return f'<p role="status">{escape(text)}</p>'
+    """Return a text of status as HTML, which screen readers say when it changes."""
+    lines = escape(text).replace("\n", "<br>")
+    return f'<p role="status">{lines}</p>'
 
 
 def to_png(figure: Figure, dpi: int = 80) -> bytes:
@@ -131,14 +132,22 @@ def to_png(figure: Figure, dpi: int = 80) -> bytes:
     return file.getvalue()
 
 
-def drawn(draw: Callable[..., Any], dpi: int = 110) -> bytes:
-    """Return what `draw(ax=…)` draws, as a small PNG file.
+def drawn(
+    draw: Callable[..., Any],
+    dpi: int = 110,
+    *,
+    size: tuple[float, float] = (8, 4.8),
+) -> bytes:
+    """Return what `draw(ax=…)` draws, as a small PNG file of 64 colours.
 
-    It has 64 colours and 8 by 4.8 inches.
+    Args:
+        draw: Draws on Axes.
+        dpi: Dots an inch.
+        size: Width and height, in inches.
     """
     from PIL import Image
 
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    figure = Figure(figsize=size, layout="constrained")
     file = BytesIO()
     draw(ax=figure.add_subplot())
     picture = Image.open(BytesIO(to_png(figure, dpi)))

@@ -1,25 +1,38 @@
 """The controls over the matrix of routing."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from theorex_lab.eval.metrics.costs import MatrixSettings, ModelRuns
-from theorex_lab.eval.plots.routing import plot_matrix
+from theorex_lab.eval.plots.routing import Measure, matrix_size, plot_matrix
 from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
+from theorex_lab.routing.confidence import Cell
 
+_MEASURES = ("success", "latency", "cost")
+# What is traded: its name, its column of the cells, and how it is written.
+_TRADED = (
+    ("success", "success_rate", "{:.0%}"),
+    ("latency", "latency_ms", "{:,.0f} ms"),
+    ("cost", "cost", "{:.3g}"),
+)
 HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 
 
 def draw_matrix(
-    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+    runs: ModelRuns,
+    matrix_settings: MatrixSettings | None = None,
+    *,
+    measure: Measure = "success",
 ) -> Figure:
     """Draw the matrix under these settings, with the cells that they choose framed.
 
     Args:
         runs: The runs.
         matrix_settings: The settings (None: the home's own).
+        measure: What the cells show: success, latency or cost.
 
     Raises:
         InvalidInput: A weight is outside 0..1, the runs are fewer than 0, or a
@@ -28,15 +41,33 @@ def draw_matrix(
     cells = runs.matrix(matrix_settings)
     n_models = len({cell.model for cell in cells})
     n_types = len(runs.choices())
-    width = 2.4 + 1.7 * max(n_models, 2)
-    height = 2.2 + 0.58 * max(n_types, 2)
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=matrix_size(n_types, n_models), layout="constrained")
     plot_matrix(
         cells,
         choices=runs.choices(matrix_settings),
+        measure=measure,
         ax=figure.add_subplot(),
     )
     return figure
+
+
+def describe_effect(
+    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+) -> str:
+    """Return all that is said of these settings, a line each.
+
+    These are the choices, what is known of each that changes, and what is traded.
+
+    Args:
+        runs: The runs.
+        matrix_settings: The settings (None: the home's own).
+    """
+    lines = [
+        describe_choices(runs, matrix_settings),
+        *describe_flips(runs, matrix_settings),
+        describe_trade(runs, matrix_settings),
+    ]
+    return "\n".join(lines)
 
 
 def describe_choices(
@@ -61,12 +92,132 @@ def describe_choices(
     return f"chosen: {chosen_words}. Flipped: {flipped_words}."
 
 
+def describe_trade(
+    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+) -> str:
+    """Return in one line what these settings win and lose against the home's own.
+
+    It is the mean over the types, each by its runs, of what the chosen models did in
+    these same runs: no forecast. Types without a choice on both sides are left out.
+
+    Args:
+        runs: The runs.
+        matrix_settings: The settings (None: the home's own).
+    """
+    before = runs.choices()
+    after = runs.choices(matrix_settings)
+    shared = [kind for kind, model in after.items() if model and before.get(kind)]
+    if not shared:
+        return "Traded: no type has a choice on both sides."
+    cells = _cells_by_place(runs.matrix())
+    old_cells = [cells[kind, str(before[kind])] for kind in shared]
+    new_cells = [cells[kind, str(after[kind])] for kind in shared]
+    weights = [cell.n for cell in old_cells]
+    parts: list[str] = []
+    for name, column, form in _TRADED:
+        old = _mean([getattr(cell, column) for cell in old_cells], weights)
+        new = _mean([getattr(cell, column) for cell in new_cells], weights)
+        if math.isfinite(old) and math.isfinite(new):
+            parts.append(f"{name} {form.format(old)} → {form.format(new)}")
+    return f"Traded, on the mix of these runs: {', '.join(parts)}."
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the weighted mean; NaN where a value is not known."""
+    total = sum(weights)
+    weighted = zip(values, weights, strict=True)
+    return sum(value * weight for value, weight in weighted) / total
+
+
+def _cells_by_place(cells: Iterable[Cell]) -> dict[tuple[str, str], Cell]:
+    """Return the cells by query type and model."""
+    return {(cell.query_type, cell.model): cell for cell in cells}
+
+
+def describe_flips(
+    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+) -> list[str]:
+    """Return for each choice that these settings change what is known of both models.
+
+    A sentence says how often each succeeds, with its 95 % interval, and the interval of
+    the difference: where it holds zero, chance may decide.
+
+    Args:
+        runs: The runs.
+        matrix_settings: The settings (None: the home's own).
+    """
+    before = runs.choices()
+    cells = _cells_by_place(runs.matrix(matrix_settings))
+    sentences: list[str] = []
+    for kind, model in runs.choices(matrix_settings).items():
+        former = before[kind]
+        if model == former or model is None or former is None:
+            continue
+        new_cell = cells[kind, model]
+        old_cell = cells[kind, former]
+        sentences.append(f"{kind}: {_compared(new_cell, old_cell)}")
+    return sentences
+
+
+def success_difference(first: Cell, second: Cell) -> tuple[float, float, float]:
+    """Return how much more often one succeeds than another, with a 95 % interval.
+
+    The interval is Newcombe's, from the Wilson intervals of both (his method 10). It
+    takes the runs of both as independent.
+
+    Args:
+        first: How the one did.
+        second: How the other did.
+
+    Returns:
+        The difference of the shares, and the ends of its interval.
+    """
+    difference = first.success_rate - second.success_rate
+    below = math.hypot(
+        first.success_rate - first.ci_low, second.ci_high - second.success_rate
+    )
+    above = math.hypot(
+        first.ci_high - first.success_rate, second.success_rate - second.ci_low
+    )
+    return difference, difference - below, difference + above
+
+
+def _compared(new_cell: Cell, old_cell: Cell) -> str:
+    """Return how two models do on a type of query, and whether that may be chance."""
+    difference, low, high = success_difference(new_cell, old_cell)
+    verdict = "not significantly different from zero"
+    if low > 0:
+        verdict = "a gain"
+    elif high < 0:
+        verdict = "a loss"
+    interval = f"[{100 * low:+.0f}, {100 * high:+.0f}]"
+    return (
+        f"{_success_text(new_cell)}, instead of {_success_text(old_cell)};"
+        f" {100 * difference:+.0f} points {interval}, {verdict}."
+    )
+
+
+def _success_text(cell: Cell) -> str:
+    """Return how often a model succeeds, with the interval and its latency and cost."""
+    low = 100 * cell.ci_low
+    high = 100 * cell.ci_high
+    interval = f"{low:.0f} to {high:.0f}"
+    parts = [f"{cell.model} {cell.success_rate:.0%} ({interval})"]
+    if math.isfinite(cell.latency_ms):
+        parts.append(f"{cell.latency_ms:,.0f} ms")
+    if math.isfinite(cell.cost):
+        parts.append(f"cost {cell.cost:.3g}")
+    return ", ".join(parts)
+
+
 def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
     """Return controls over `draw_matrix`.
 
-    They are a choice of runs, and sliders for the weight of success, the runs a cell
-    needs and the half-life. The sliders begin at the runs' own settings. They work by
-    mouse and by keyboard.
+    They are a choice of runs, sliders for the weight of success, the runs a cell needs,
+    the half-life and the chance of error at which a model counts as worse, and a choice
+    of what the cells show: success, latency or cost. The sliders begin at the runs' own
+    settings. They work by mouse and by keyboard. A text says which choices change,
+    whether that may be chance, and what is traded.
 
     Args:
         sources: Runs by name, as `run_sources` gives them. The first is shown, any
@@ -96,26 +247,44 @@ def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
         step=0.5,
     )
 
+    worse_at = control(
+        "FloatSlider",
+        "Worse: chance of error below",
+        min=0.0,
+        max=0.5,
+        step=0.05,
+    )
+    measure = control("Dropdown", "Shown", options=_MEASURES)
+
     def drawn(runs: ModelRuns) -> tuple[str, Figure]:
         matrix_settings = MatrixSettings(
             success.value,
             samples.value,
             half_life.value or None,
+            worse_at.value,
         )
-        line = paragraph(describe_choices(runs, matrix_settings))
-        return line, draw_matrix(runs, matrix_settings)
+        figure = draw_matrix(runs, matrix_settings, measure=measure.value)
+        return paragraph(describe_effect(runs, matrix_settings)), figure
+
+    is_taking_up = False
 
     def take_up(runs: ModelRuns) -> tuple[str, Figure]:
+        nonlocal is_taking_up
+        is_taking_up = True
         home_settings = MatrixSettings.of(runs.settings)
         success.value = home_settings.success_weight
         samples.value = home_settings.min_samples
         half_life.value = home_settings.half_life_days or 0.0
+        worse_at.value = home_settings.worse_at
+        is_taking_up = False
         return drawn(runs)
 
     def redraw(_: Any) -> None:
-        explorer.show(drawn)
+        if not is_taking_up:  # else each slider would draw on its way
+            explorer.show(drawn)
 
     def begin(_: Any = None) -> None:
         explorer.show(take_up)
 
-    return explorer.box([success, samples, half_life], redraw, begin)
+    controls = [success, samples, half_life, worse_at, measure]
+    return explorer.box(controls, redraw, begin)

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeVar, cast
 import click
 
 from theorex_lab.core.clock import Clock, FixedClock, SystemClock
+from theorex_lab.core.progress import end_notice, noticed, paused_notice
 from theorex_lab.files.command_line.options import (
     OWN_AGENT,
     nearest,
@@ -81,6 +82,11 @@ class Command(_Merging):
             if isinstance(option, click.Option) and option.default == "":
                 option.show_default = False  # `[default: ""]` tells nobody anything
         self.params += COMMON_OPTIONS
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; in a terminal a notice says after two seconds that it runs."""
+        with noticed(f"{ctx.command_path} runs"):
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments as click does.
@@ -326,6 +332,7 @@ def emit(result: dict[str, Any], text: str) -> None:
         result: What is printed as one JSON object where --json was given.
         text: What is printed for people otherwise.
     """
+    end_notice()
     options = given_options()
     secret_door = options.get("door")
     masking = {} if secret_door is None else secret_door.told()
@@ -339,6 +346,21 @@ def emit(result: dict[str, Any], text: str) -> None:
         click.echo(json.dumps(result, ensure_ascii=False))
     else:
         click.echo(printable(text))
+
+
+def confirm(question: str, *, default: bool = False, err: bool = True) -> bool:
+    """Ask the user, and return whether the answer is yes.
+
+    Args:
+        question: The question.
+        default: What an empty answer means.
+        err: Whether it is written to standard error, as beside a printed result.
+
+    Raises:
+        click.Abort: The user breaks off.
+    """
+    with paused_notice():
+        return click.confirm(question, default=default, err=err)
 
 
 def write_whole(
@@ -383,6 +405,7 @@ def fail(
         code: The exit code.
         more: What else the JSON object holds; its keys are the command's own.
     """
+    end_notice()
     if as_json is None:
         as_json = bool(given_options().get("as_json"))
     if as_json:

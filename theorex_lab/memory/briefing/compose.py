@@ -28,9 +28,12 @@ from theorex_lab.memory.briefing.session_log import Session, sessions_of
 if TYPE_CHECKING:
     from theorex_lab.memory.briefing.prompt_lines import Similarity
 
-# The last log that was composed, and the lines of the last start, of each thread: they
-# are asked for at many prompts.
+# The last log that was composed, of each thread: it is asked for at many prompts.
 _last = local()
+_MOST_STARTS = 8  # whose lines are kept, such as those of several projects
+_StartKey = tuple[int, ...]
+# The lines of the last starts, and the sessions that they were made of.
+_kept_starts: dict[_StartKey, tuple[list[Session], list[Candidate]]] = {}
 
 
 def start_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
@@ -50,7 +53,7 @@ def start_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
 
 
 def kept_start_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
-    """Return `start_candidates`, those made last where the sessions are the same.
+    """Return `start_candidates`, those made before where the sessions are the same.
 
     Making them costs seconds for thousands of events. What was made within the hour is
     given again.
@@ -60,12 +63,14 @@ def kept_start_candidates(sessions: Sequence[Session], now: int) -> list[Candida
         now: The time of the start (µs UTC).
     """
     key = (*map(id, sessions), now // MICROSECONDS_PER_HOUR)
-    if getattr(_last, "start_key", None) != key:
-        _last.start_candidates = start_candidates(sessions, now)
+    start = _kept_starts.pop(key, None)
+    if start is None:
         # The sessions live as long as their ids are compared.
-        _last.start_sessions = list(sessions)
-        _last.start_key = key
-    return list(_last.start_candidates)
+        start = (list(sessions), start_candidates(sessions, now))
+    _kept_starts[key] = start  # the last one that was asked for is the last here
+    for old_key in list(_kept_starts)[:-_MOST_STARTS]:
+        _kept_starts.pop(old_key, None)
+    return list(start[1])
 
 
 def start_lines(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.candidates import ASKED, Candidate
 from theorex_lab.memory.briefing.cards import cards_of
-from theorex_lab.memory.briefing.compose import start_candidates
+from theorex_lab.memory.briefing.compose import kept_start_candidates
 from theorex_lab.memory.briefing.passages import passages_of
 from theorex_lab.memory.briefing.recorded_marks import mark_events
 from theorex_lab.memory.briefing.session_log import Session, recorded_sessions
@@ -37,9 +37,23 @@ def lines_by_id(home: Home) -> dict[str, Candidate]:
             lines[line.own_id] = line
     for each_home in homes:
         sessions = recorded_sessions(each_home, now)
-        for candidate in [*_lines_of(sessions), *start_candidates(sessions, now)]:
+        for candidate in [*_lines_of(sessions), *kept_start_candidates(sessions, now)]:
             lines[candidate.id] = candidate
     return lines
+
+
+def line_at_start(home: Home, line_id: str) -> Candidate | None:
+    """Return the line of this whole id that a session of the home may start with.
+
+    It is found at once where a briefing was made a moment ago; `lines_by_id` reads all
+    that was ever said.
+    """
+    now = home.clock.now()
+    sessions = recorded_sessions(home, now)
+    for candidate in kept_start_candidates(sessions, now):
+        if candidate.id == line_id:
+            return candidate
+    return None
 
 
 def _marked_line(event: Event) -> Candidate | None:

@@ -23,7 +23,7 @@ from theorex_lab.memory.briefing.candidates import (
     dated,
     fits_a_line,
 )
-from theorex_lab.memory.briefing.lines_by_id import lines_by_id
+from theorex_lab.memory.briefing.lines_by_id import line_at_start, lines_by_id
 from theorex_lab.memory.briefing.recorded_marks import line_marks
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import check_text
@@ -79,7 +79,11 @@ def _find(
     Raises:
         InvalidInput: Nothing has the id, or several begin with it.
     """
-    if prefix and not _LINE_ID.fullmatch(prefix):
+    if _LINE_ID.fullmatch(prefix):
+        line = line_at_start(home, prefix)
+        if line is not None:
+            return line
+    elif prefix:
         item = known_item(home, prefix)
         if item is not None:
             return item

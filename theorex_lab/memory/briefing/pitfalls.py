@@ -151,7 +151,7 @@ class _Cure:
 
 
 @dataclass(frozen=True, slots=True)
-class _Occurrence:
+class _FailedCall:
     """One call that failed.
 
     Attributes:
@@ -166,22 +166,22 @@ class _Occurrence:
 
 
 @dataclass
-class _Pitfall:
+class Pitfall:
     """A failure, over all sessions.
 
     Attributes:
         occurrences: The calls that failed in this way, in order.
     """
 
-    occurrences: list[_Occurrence] = field(default_factory=list)
+    occurrences: list[_FailedCall] = field(default_factory=list)
 
     @property
-    def newest(self) -> _Occurrence:
+    def newest(self) -> _FailedCall:
         """The call that failed last."""
         return self.occurrences[-1]
 
     @property
-    def shown(self) -> _Occurrence:
+    def shown(self) -> _FailedCall:
         """The call that is shown: the last of those with the usual cure and complaint."""
         cure = self.cure
         usual = [call for call in self.occurrences if call.cure == cure]
@@ -211,6 +211,27 @@ class _Pitfall:
         return ""
 
     @property
+    def what_fails(self) -> str:
+        """The command and what it complained of, in words."""
+        failure = self.shown.failure
+        shown = failure.shown
+        if failure.command is not None:
+            shown = general_text(failure.command)
+        if not failure.is_of_tool:
+            shown = f"`{_shortened(shown)}`"
+        return f"{shown} fails with “{failure.shown_complaint(LONGEST_COMPLAINT)}”"
+
+    @property
+    def what_helps(self) -> str:
+        """What to do instead, or what helped, in words; '' where that is not known."""
+        if self.hint:
+            return self.hint
+        if self.cure is None:
+            return ""
+        verb = "worked" if self.cure.is_instead else "helped"
+        return f"`{_shortened(self.cure.text)}` {verb}"
+
+    @property
     def n_sessions(self) -> int:
         """In how many sessions it failed."""
         return len({occurrence.tool.session for occurrence in self.occurrences})
@@ -236,8 +257,8 @@ def pitfall_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]
     """
     formatters = _general_formatters(sessions)
     successes = _last_successes(sessions)
-    scored: list[tuple[float, _Pitfall]] = []
-    for pitfall in _pitfalls(sessions, formatters):
+    scored: list[tuple[float, Pitfall]] = []
+    for pitfall in _pitfalls(sessions, formatters).values():
         if _is_worth(pitfall) and not _works_now(pitfall, successes):
             scored.append((_score(pitfall, now), pitfall))
     scored.sort(key=lambda entry: (-entry[0], entry[1].newest.failure.shown))
@@ -250,6 +271,26 @@ def pitfall_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]
         if len(candidates) == _MOST_CANDIDATES:
             break
     return candidates
+
+
+def recurring_pitfalls(
+    sessions: Sequence[Session],
+) -> dict[tuple[str, str], Pitfall]:
+    """Return the failures that are worth a line and came in at least two sessions.
+
+    They are told whether or not they would come again today.
+
+    Args:
+        sessions: The sessions so far.
+
+    Returns:
+        The failures by the program and what it complained of.
+    """
+    recurring = {}
+    for key, pitfall in _pitfalls(sessions, _general_formatters(sessions)).items():
+        if pitfall.n_sessions >= _FEWEST_SESSIONS and _is_worth(pitfall):
+            recurring[key] = pitfall
+    return recurring
 
 
 def _general_formatters(sessions: Iterable[Session]) -> dict[str, str]:
@@ -274,7 +315,7 @@ def _last_successes(sessions: Iterable[Session]) -> dict[str, ToolUse]:
     return successes
 
 
-def _works_now(pitfall: _Pitfall, successes: dict[str, ToolUse]) -> bool:
+def _works_now(pitfall: Pitfall, successes: dict[str, ToolUse]) -> bool:
     """Return whether what failed has succeeded in a later session.
 
     What only fails until something else was done, such as formatting, still does.
@@ -301,9 +342,9 @@ def _trusted_calls(sessions: Iterable[Session]) -> Iterator[ToolUse]:
 
 def _pitfalls(
     sessions: Iterable[Session], formatters: dict[str, str]
-) -> list[_Pitfall]:
-    """Return what failed, each failure once, with its cures."""
-    pitfalls: dict[tuple[str, str], _Pitfall] = {}
+) -> dict[tuple[str, str], Pitfall]:
+    """Return what failed, with its cures, by the program and what it complained of."""
+    pitfalls: dict[tuple[str, str], Pitfall] = {}
     for session in sessions:
         calls = list(_trusted_calls([session]))
         for index, tool in enumerate(calls):
@@ -314,9 +355,9 @@ def _pitfalls(
             key = (name, failure.signature)
             later_calls = calls[index + 1 : index + 1 + _CALLS_UNTIL_CURE]
             cure = _cure_of(failure, later_calls, formatters)
-            pitfall = pitfalls.setdefault(key, _Pitfall())
-            pitfall.occurrences.append(_Occurrence(tool, failure, cure))
-    return list(pitfalls.values())
+            pitfall = pitfalls.setdefault(key, Pitfall())
+            pitfall.occurrences.append(_FailedCall(tool, failure, cure))
+    return pitfalls
 
 
 def _is_of_project(failure: Failure) -> bool:
@@ -431,7 +472,7 @@ def _has_same_aim(words: tuple[str, ...], failed_words: tuple[str, ...]) -> bool
     return arguments[0] in words
 
 
-def _is_worth(pitfall: _Pitfall) -> bool:
+def _is_worth(pitfall: Pitfall) -> bool:
     """Return whether a failure is worth a line."""
     if _TEST_REPORT.match(pitfall.shown.failure.complaint):
         return False
@@ -446,7 +487,7 @@ def _is_worth(pitfall: _Pitfall) -> bool:
     return pitfall.is_repeated or pitfall.cure is not None
 
 
-def _score(pitfall: _Pitfall, now: int) -> float:
+def _score(pitfall: Pitfall, now: int) -> float:
     """Return how much it is worth to know a failure."""
     freshness_now = freshness(pitfall.newest.tool.at, now)
     score = math.pow(pitfall.n_sessions, _SESSIONS_POWER) * freshness_now
@@ -460,21 +501,11 @@ def _score(pitfall: _Pitfall, now: int) -> float:
     return score if pitfall.is_repeated else score * _ONCE
 
 
-def _text(pitfall: _Pitfall) -> str:
+def _text(pitfall: Pitfall) -> str:
     """Return the line on a failure."""
-    failure = pitfall.shown.failure
-    shown = failure.shown
-    if failure.command is not None:
-        shown = general_text(failure.command)
-    if not failure.is_of_tool:
-        shown = f"`{_shortened(shown)}`"
-    complaint = failure.shown_complaint(LONGEST_COMPLAINT)
-    line = f"{shown} fails with “{complaint}”"
-    if pitfall.hint:
-        line += f"; {pitfall.hint}"
-    elif pitfall.cure is not None:
-        verb = "worked" if pitfall.cure.is_instead else "helped"
-        line += f"; `{_shortened(pitfall.cure.text)}` {verb}"
+    line = pitfall.what_fails
+    if pitfall.what_helps:
+        line += f"; {pitfall.what_helps}"
     return f"{line} ({pitfall.times})."
 
 
@@ -487,7 +518,7 @@ def _shortened(text: str) -> str:
 
 
 def _candidate(
-    pitfall: _Pitfall, text: str, score: float, rank: int, now: int
+    pitfall: Pitfall, text: str, score: float, rank: int, now: int
 ) -> Candidate:
     """Return the candidate of a line on a failure."""
     weight = min(_MOST_WEIGHT, max(_LEAST_WEIGHT, _WEIGHT_OF_SCORE * score))

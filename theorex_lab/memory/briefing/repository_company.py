@@ -10,7 +10,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
@@ -162,10 +162,14 @@ class RepositoryWork:
                 partners.append((path, count))
         return tuple(partners[:_MOST_IN_RECIPE])
 
-    def company_of_files(self) -> list[Company]:
-        """Return the files that work returns to and that change with others."""
+    def company_of_files(self, most: int = _MOST_HUBS) -> list[Company]:
+        """Return the files that work returns to and that change with others.
+
+        Args:
+            most: How many files are returned.
+        """
         companies = self._all_company_of_files()
-        return list(islice(_with_new_names(companies), _MOST_HUBS))
+        return list(islice(_with_new_names(companies), most))
 
     def _all_company_of_files(self) -> Iterator[Company]:
         """Yield all files that change with others, those of most work first."""
@@ -311,7 +315,7 @@ def _is_worth_telling(path: str, other: str) -> bool:
 def _without_lock_files(touch: Touch) -> Touch:
     """Return a commit without the files that programs write."""
     changed = frozenset(filter(_is_written_by_people, touch.changed))
-    return Touch(touch.at, changed, touch.added & changed)
+    return replace(touch, changed=changed, added=touch.added & changed)
 
 
 def _is_written_by_people(path: str) -> bool:

@@ -302,7 +302,7 @@ def _standing_sayings(prompt: Prompt) -> Iterator[Saying]:
 
 def _demand_of(texts: Sequence[str]) -> str:
     """Return the first imperative, one that names something before any other."""
-    demands = [text for text in texts if _is_imperative(text)]
+    demands = [text for text in texts if is_imperative(text)]
     for demand in demands:
         if specifics(demand):
             return demand
@@ -317,7 +317,12 @@ def _condition_in(text: str) -> str:
     return _ASIDE.sub("", match["condition"]).strip()
 
 
-def _is_imperative(text: str) -> bool:
+def is_imperative(text: str) -> bool:
+    """Return whether a sentence asks for something.
+
+    >>> is_imperative("Run the tests"), is_imperative("Parsing sessions")
+    (True, False)
+    """
     if cues.TASK.search(text):
         return True
     return cues.WISH.search(text) is not None

@@ -18,6 +18,8 @@ from weakref import WeakKeyDictionary
 from theorex_lab.core.clock import to_iso
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
+from theorex_lab.journal.places import KINDS as PLACE_KINDS
+from theorex_lab.journal.sqlite.erase import ERASURE
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.pasted import is_likely_pasted, own_line_numbers
 from theorex_lab.text.statements import Statement, statements_in
@@ -252,7 +254,7 @@ def sessions_of(events: Iterable[Event]) -> list[Session]:
 def recorded_sessions(home: Home, now: int) -> list[Session]:
     """Return the sessions up to a time that are of the home's project or of none.
 
-    They are kept in memory until the journal grows.
+    They are kept in memory until something that they are read from is appended.
 
     Args:
         home: The home.
@@ -262,7 +264,9 @@ def recorded_sessions(home: Home, now: int) -> list[Session]:
     last_seq = journal.last_seq()
     by_project = _kept_logs.setdefault(journal, {})
     log = by_project.get(home.project)
-    if log is not None and log.last_seq == last_seq and log.newest_at <= now:
+    is_past = log is not None and log.newest_at <= now
+    if log is not None and is_past and _says_nothing_new(journal, log, last_seq):
+        by_project[home.project] = log._replace(last_seq=last_seq)
         return list(log.sessions)
     projects = None
     if home.projects is not None:
@@ -283,6 +287,19 @@ class _KeptLog(NamedTuple):
     last_seq: int
     newest_at: int
     sessions: list[Session]
+
+
+def _says_nothing_new(journal: Journal, log: _KeptLog, upto: int) -> bool:
+    """Return whether what came after a log leaves its sessions as they were.
+
+    An erasure may take something out of them, and a merge of projects may add to them.
+    """
+    if log.last_seq == upto:
+        return True
+    if log.last_seq > upto:  # the journal was replaced
+        return False
+    kinds = (*KINDS, *PLACE_KINDS, ERASURE)
+    return next(journal.tail(log.last_seq, kinds=kinds, upto=upto), None) is None
 
 
 _kept_logs: WeakKeyDictionary[Journal, dict[str, _KeptLog]] = WeakKeyDictionary()
@@ -386,6 +403,15 @@ class _Log:
 def _key_of(event: Event) -> _SessionKey:
     """Return the agent and session of an event; the day stands for no session."""
     return event.agent, event.session or to_iso(event.at)[:10]
+
+
+def are_own_words(prompt: str) -> bool:
+    """Return whether a prompt looks like a person's own words by its form alone.
+
+    >>> are_own_words("Run the tests"), are_own_words("<system-reminder>Be brief")
+    (True, False)
+    """
+    return _kind_by_form(prompt.lstrip(), "start") == "own"
 
 
 def _kind_by_form(text: str, after: StepBefore) -> PromptKind:

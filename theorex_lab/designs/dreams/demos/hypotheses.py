@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from theorex_lab.core.progress import working
 from theorex_lab.designs.dreams.face import Dreams
 from theorex_lab.designs.dreams.temporary import temporary_home
 from theorex_lab.memory.retrieve import Searcher
@@ -145,8 +146,9 @@ def run_hypotheses(
     )
     results: list[HypothesisResult] = []
     name = ""
-    for test in tests:
-        with temporary_home(settings, embedder) as home:
+    for number, test in enumerate(tests, start=1):
+        what = f"reruns test {number} of {len(tests)}"
+        with working(what), temporary_home(settings, embedder) as home:
             name = home.embedder.id
             results += test(_dreams(home))
     return HypothesisReport(name, results)

@@ -21,7 +21,7 @@ async function ask(path) {
 
 async function look() {
   try {
-    const told = await ask("stats");
+    const told = await ask("/stats");
     at("stats").replaceChildren(...Object.entries(told).map(([name, value]) => make("tr", "", make("th", name), make("td", String(value)))));
     at("state").textContent = "Open; looked at " + new Date().toLocaleTimeString() + ".";
     timer = setTimeout(look, 3000);
@@ -74,7 +74,7 @@ function endpoint(method, path, told) {
 }
 
 async function start() {
-  const told = await (await fetch("openapi.json")).json();
+  const told = await (await fetch("/openapi.json")).json();
   const rows = Object.entries(told.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, each]) => endpoint(method, path, each)));
   const sockets = Object.entries(told["x-websockets"]);
   rows.push(...sockets.map(([path, each]) => endpoint("ws", path, each)));

@@ -1,0 +1,12 @@
+"""The outputs of the notebooks on designs, 05 and later, are those of now."""
+
+import pytest
+from notebook_outputs import notebooks, run_check
+
+PATHS = [path for path in notebooks() if path.name >= "05"]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_it_prints_on_packaged_data_what_is_committed(path) -> None:
+    ended = run_check(path)
+    assert ended.returncode == 0, ended.stdout
