@@ -10,7 +10,13 @@ from drawing import PictureContract, own_axes
 
 from theorex_lab import InvalidInput
 from theorex_lab.eval.metrics.retrieval import METRICS, Retrieval
-from theorex_lab.eval.plots.comparison import plot_recall
+from theorex_lab.eval.plots import axes
+from theorex_lab.eval.plots.comparison import (
+    METHOD_NAMES,
+    plot_recall,
+    plot_recall_by_kind,
+)
+from theorex_lab.eval.replay.baselines import BASELINES
 from theorex_lab.memory.intervals import bootstrap_means
 
 rng = np.random.default_rng(0)
@@ -45,3 +51,39 @@ def test_points_of_a_retrieval_have_intervals_over_questions_and_those_of_a_tabl
 def test_a_table_without_the_columns_is_refused() -> None:
     with pytest.raises(InvalidInput, match="got a table without recall@10"):
         plot_recall(SCORE.frame.drop(columns="recall@10"), ax=own_axes())
+
+
+def test_a_method_has_one_colour_in_every_picture() -> None:
+    looks = {
+        name: (look["color"], look["marker"])
+        for name, look in (
+            (name, axes.method_look(name, 5)) for name in axes.METHOD_LOOKS
+        )
+    }
+    families = (
+        ("power", "product", "recency", "frequency", "weighted_sum", "fitted"),
+        tuple(METHOD_NAMES),
+        ("sessions", "theorex", "facts", "causal", "dreams", "research", "nothing"),
+    )
+    for family in families:
+        assert len({looks[name][0] for name in family}) == len(family)
+    assert len({looks[name] for name in BASELINES}) == len(BASELINES)
+    assert axes.method_look("power_0.75") == axes.method_look("power")
+    assert axes.method_look("a design of yours", 2) == axes.look_of(2)
+
+
+def test_the_heat_map_says_what_the_table_says() -> None:
+    scores = {name: np.zeros((3, len(METRICS))) for name in ("lexical", "vector")}
+    scores["vector"][:2, METRICS.index("recall@5")] = 1.0
+    score = Retrieval(3, scores, ("one", "two", "two"))
+    ax = plot_recall_by_kind(score, reasons={"two": "a $reason_"}, ax=own_axes())
+    assert [text.get_text() for text in ax.texts] == [
+        "0.00",
+        "1.00",
+        "0.00",
+        "0.50",
+        "",
+        "a $reason_",
+    ]
+    rows = [label.get_text() for label in ax.get_yticklabels()]
+    assert rows == ["one (n = 1)", "two (n = 2)"]

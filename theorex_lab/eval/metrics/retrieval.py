@@ -160,7 +160,10 @@ class Retrieval:
                 f"got the metric {metric!r}; allowed are {', '.join(METRICS)}"
             )
         column = METRICS.index(metric)
-        table = pd.DataFrame({name: of[:, column] for name, of in self.scores.items()})
+        values = {}
+        for name, scores in self.scores.items():
+            values[name] = scores[:, column]
+        table = pd.DataFrame(values)
         return table.groupby(list(self.kinds), sort=False).mean()
 
     def result(self) -> dict[str, Any]:
@@ -246,37 +249,54 @@ def score_retrieval(
     Raises:
         InvalidInput: No question has an answer among the texts.
     """
-    embedder_used = kept_embedder() if embedder is None else embedder
-    other_ways = peers or {}
-    answered = _Answered((*other_ways, *methods))
+    embedder_used = embedder or kept_embedder()
+    searches = peers or {}
+    answered = _Answered((*searches, *methods))
     for log in logs:
-        searches = {name: make(log_texts(log)) for name, make in other_ways.items()}
+        texts = log_texts(log)
+        peer_searches = {name: make(texts) for name, make in searches.items()}
         with remembering(
             log,
             embedder_used,
             search_floor=search_floor,
             search_weights=search_weights,
         ) as lab:
-            for probe in log.probes:
-                if not probe.answers or not probe.query.strip():
-                    continue
-                answered.kinds.append(probe.kind)
-                for name, search in searches.items():
-                    positions = search(probe.query)[: DEPTHS[-1]]
-                    events = [log.events[position] for position in positions]
-                    found = [(event.id, event.body["text"]) for event in events]
-                    answered.add(name, found, probe)
+            for probe in _answerable(log):
+                results = {}
+                for name, search in peer_searches.items():
+                    results[name] = _texts_at(log, search(probe.query))
                 for name in methods:
-                    hits = found_by(lab, probe.query, name)
-                    texts = [hit.text for hit in hits.hits]
-                    found = list(zip(hits.events, texts, strict=True))
-                    answered.add(name, found, probe)
+                    results[name] = _texts_of(found_by(lab, probe.query, name))
+                answered.add(probe, results)
     if not answered.kinds:
         raise InvalidInput(
             "got no question that a text answers; allowed are logs with questions and"
             " their evidence"
         )
     return answered.result()
+
+
+def _answerable(log: EvalLog) -> Iterator[EvalQuery]:
+    """Yield the questions that some text answers."""
+    for probe in log.probes:
+        if probe.answers and probe.query.strip():
+            yield probe
+
+
+def _texts_at(log: EvalLog, positions: Sequence[int]) -> list[tuple[str, str]]:
+    """Return the event and the text at the first of these positions of a log."""
+    rows = []
+    for position in positions[: DEPTHS[-1]]:
+        event = log.events[position]
+        text = event.body.get("text", "")
+        rows.append((event.id, text))
+    return rows
+
+
+def _texts_of(hits: Hits) -> list[tuple[str, str]]:
+    """Return the event and the text of each hit."""
+    texts = [hit.text for hit in hits.hits]
+    return list(zip(hits.events, texts, strict=True))
 
 
 class _Answered:
@@ -288,25 +308,38 @@ class _Answered:
         self._stale_first: dict[str, list[float]] = {name: [] for name in methods}
 
     def add(
-        self, method: str, found: Sequence[tuple[str, str]], probe: EvalQuery
+        self,
+        probe: EvalQuery,
+        results: Mapping[str, Sequence[tuple[str, str]]],
     ) -> None:
-        """Score what a method found for a question.
+        """Score what the methods find for a question.
 
         Args:
-            method: The method.
-            found: The event and the text of each, best first.
             probe: The question.
+            results: By method, the event and the text of each, best first.
         """
-        event_ids = [event_id for event_id, _ in found]
-        tokens = [count_tokens(text) for _, text in found[:10]]
-        self._rows[method].append(_scores_of(event_ids, tokens, probe.answers))
-        self._stale_first[method].append(_stale_first(event_ids, probe))
+        self.kinds.append(probe.kind)
+        for method, texts in results.items():
+            event_ids = [event_id for event_id, _ in texts]
+            tokens = [count_tokens(text) for _, text in texts[:10]]
+            scores = _scores_of(event_ids, tokens, probe.answers)
+            stale_first = _stale_first(event_ids, probe)
+            self._rows[method].append(scores)
+            self._stale_first[method].append(stale_first)
 
     def result(self) -> Retrieval:
         """Return all scores."""
-        scores = {name: np.array(rows) for name, rows in self._rows.items()}
-        stale_first = {name: np.array(row) for name, row in self._stale_first.items()}
-        return Retrieval(len(self.kinds), scores, tuple(self.kinds), stale_first)
+        scores = {}
+        stale_first = {}
+        for name, rows in self._rows.items():
+            scores[name] = np.array(rows)
+            stale_first[name] = np.array(self._stale_first[name])
+        return Retrieval(
+            n=len(self.kinds),
+            scores=scores,
+            kinds=tuple(self.kinds),
+            stale_first=stale_first,
+        )
 
 
 def _stale_first(event_ids: Sequence[str], probe: EvalQuery) -> float:
@@ -356,15 +389,19 @@ def found_without_answer(
     for log in logs:
         with remembering(log, embedder_used, search_floor=search_floor) as lab:
             for probe in log.probes:
-                if not probe.answers and probe.query.strip():
-                    hits = found_by(lab, probe.query, method).hits
-                    counts.append(len(hits[:10]))
+                if probe.answers or not probe.query.strip():
+                    continue
+                hits = found_by(lab, probe.query, method)
+                n_texts = len(hits.hits[:10])
+                counts.append(n_texts)
     if not counts:
         raise InvalidInput(
             "got no question without an answer; allowed are logs with such questions,"
             " as simulated_questions has them"
         )
-    return counts.count(0) / len(counts), sum(counts) / len(counts)
+    n_questions = len(counts)
+    n_silent = counts.count(0)
+    return n_silent / n_questions, sum(counts) / n_questions
 
 
 @contextmanager

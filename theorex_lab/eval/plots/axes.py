@@ -61,6 +61,7 @@ METHOD_LOOKS = {
     "recency": (2, "^"),
     "frequency": (5, "D"),
     "weighted_sum": (6, "v"),
+    "fitted": (1, "P"),
     "default": (0, "o"),
     "default_words": (6, "s"),
     "fused": (1, "^"),
@@ -171,7 +172,8 @@ def method_look(
     """Return colour and marker of a method, as `Axes.plot` takes them.
 
     Args:
-        method: Its name; what follows a colon or a blank is left out ("power: fitted").
+        method: Its name; a number at its end and what follows a colon or a blank are
+            left out ("power_0.75", "recency (as shipped)").
         number: The number of the line, which decides for a name that METHOD_LOOKS
             lacks.
         more: What else is given is added.
@@ -179,10 +181,10 @@ def method_look(
     >>> method_look("recency") == method_look("recency (as shipped)")
     True
     """
-    known = METHOD_LOOKS.get(re.split(r"[: (]", method, maxsplit=1)[0])
-    if known is None:
+    name = re.split(r"[: (]|_(?=[\d.]+$)", method, maxsplit=1)[0]
+    if name not in METHOD_LOOKS:
         return look_of(number, **more)
-    colour, marker = known
+    colour, marker = METHOD_LOOKS[name]
     return {"color": LINE_COLOURS[colour], "marker": marker, **more}
 
 

@@ -30,6 +30,8 @@ GRAPH_NODES = 40  # beyond this many, labels no longer find room
 _LABEL_LETTERS = 26
 _BAND_OPACITY = 0.13
 _MOST_POINTS = 12
+_CHOSEN_LOOK = ("D", 9)
+_OTHER_LOOK = ("o", 6)
 _LEAST_DAYS = 30.0  # of the axis of ages
 _MOST_NAMES = 8
 _NAME_HEIGHT = 0.06  # of the axis of importance, that a name takes
@@ -408,62 +410,69 @@ def plot_context_change(change: ChangedContext, *, ax: Axes | None = None) -> Ax
     ax = axes.new_axes(ax, width=9.0)
     if not change.ranking:
         return axes.say(ax, "No items yet: nothing was used before")
-    rank = {name: place for place, name in enumerate(change.ranking, start=1)}
-    rank_before = {
-        name: place for place, name in enumerate(change.ranking_before, start=1)
-    }
-    for status, members in _by_status(change).items():
+    members = _by_status(change)
+    for status, names in members.items():
         colour, marker = _STATUS_LOOKS[status]
         ax.plot(
-            [rank_before[name] for name in members],
-            [rank[name] for name in members],
+            *_ranks(change, names),
             marker,
             color=colour,
             markersize=7,
             markeredgewidth=0,
-            label=f"{status}: {len(members):,}",
+            label=f"{status}: {len(names):,}",
         )
-    used = [name for name in change.ranking if name in change.used]
+    used_names = [name for name in change.ranking if name in change.used]
     ax.plot(
-        [rank_before[name] for name in used],
-        [rank[name] for name in used],
+        *_ranks(change, used_names),
         "o",
         markerfacecolor="none",
         color="#000000",
         markersize=12,
-        label=f"used next: {len(used):,}",
+        label=f"used next: {len(used_names):,}",
     )
     ax.axvline(change.n_before + 0.5, color="#555555", linewidth=0.8, linestyle=":")
     ax.axhline(change.n_held + 0.5, color="#555555", linewidth=0.8, linestyle=":")
     axes.legend_beside(ax)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ticks = [place for place in _RANK_TICKS if place <= len(rank)]
-    labels = [f"{place:,}" for place in ticks]
-    ax.set_xticks(ticks, labels)
-    ax.set_yticks(ticks, labels)
-    ax.minorticks_off()
-    ends = (0.8, len(rank) * 1.25)
+    _draw_rank_axes(ax, len(change.ranking))
     return axes.finish_axes(
         ax,
-        xlim=ends,
-        ylim=ends,
         xlabel="Rank under the settings in force (dotted: end of the context)",
         ylabel="Rank under these settings",
         title="What the context keeps, gains and loses",
     )
 
 
+def _ranks(change: ChangedContext, names: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return the ranks of these items under the settings in force and the new ones."""
+    ranks = {name: rank for rank, name in enumerate(change.ranking, start=1)}
+    old_ranks = {name: rank for rank, name in enumerate(change.ranking_before, start=1)}
+    ranks_before = [old_ranks[name] for name in names]
+    return ranks_before, [ranks[name] for name in names]
+
+
+def _draw_rank_axes(ax: Axes, n_items: int) -> None:
+    """Give both axes a logarithmic scale of ranks up to this number."""
+    ticks = [rank for rank in _RANK_TICKS if rank <= n_items]
+    labels = [f"{rank:,}" for rank in ticks]
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xticks(ticks, labels)
+    ax.set_yticks(ticks, labels)
+    ax.minorticks_off()
+    ends = (0.8, n_items * 1.25)
+    ax.set(xlim=ends, ylim=ends)
+
+
 def _by_status(change: ChangedContext) -> dict[str, list[str]]:
     """Return the known items by what becomes of them in the context."""
-    held = {*change.held}
-    before = {*change.before}
+    in_new = {*change.held}
+    in_force = {*change.before}
     members: dict[str, list[str]] = {status: [] for status in _STATUS_LOOKS}
     for name in change.ranking:
-        if name in held:
-            status = "kept" if name in before else "gained"
+        if name in in_new:
+            status = "kept" if name in in_force else "gained"
         else:
-            status = "lost" if name in before else "in neither"
+            status = "lost" if name in in_force else "in neither"
         members[status].append(name)
     return members
 
@@ -493,11 +502,8 @@ def plot_law_scores(
     )
     order = np.argsort(-np.asarray(mrr, dtype=float), kind="stable").tolist()
     for height, row in enumerate(order):
-        colour, marker = (
-            (axes.TIER_COLOURS["ACTIVE"], "D")
-            if chosen[row]
-            else (axes.LINE_COLOURS[0], "o")
-        )
+        colour = axes.method_look(str(laws[row]), 3)["color"]
+        marker, size = _CHOSEN_LOOK if chosen[row] else _OTHER_LOOK
         axes.draw_interval(
             ax,
             mrr[row],
@@ -507,7 +513,7 @@ def plot_law_scores(
             level=True,
             fmt=marker,
             color=colour,
-            markersize=7,
+            markersize=size,
         )
     over = "" if n_scored is None else f" over {n_scored:,} events"
     axes.name_rows(

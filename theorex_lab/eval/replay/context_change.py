@@ -136,20 +136,20 @@ class ContextChange:
         """
         if not self.gained and not self.lost:
             return "Nothing changes in the context."
-        n_gained = self.n_used(self.gained)
-        n_lost = self.n_used(self.lost)
+        gained = self._used_in_words(self.gained)
+        lost = self._used_in_words(self.lost)
         span = f"in the next {self.next_days:.2g} days"
-        return (
-            f"Gained {len(self.gained)}, of which {n_gained} {_verb(n_gained)} used"
-            f" {span}; lost {len(self.lost)}, of which {n_lost} {_verb(n_lost)} used."
-        )
+        return f"Gained {gained} {span}; lost {lost}."
 
-
-def _verb(number: int) -> str:
-    return "was" if number == 1 else "were"
+    def _used_in_words(self, names: Sequence[str]) -> str:
+        """Return how many there are, and how many of them were used."""
+        n_used = self.n_used(names)
+        verb = "was" if n_used == 1 else "were"
+        return f"{len(names)}, of which {n_used} {verb} used"
 
 
 def _without(names: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Return the names that are not among the others, in their order."""
     left_out = {*others}
     return tuple(name for name in names if name not in left_out)
 
@@ -169,16 +169,27 @@ def items_before(log: AccessLog, event: int) -> Snapshots:
     return LogReplay(log).snapshots([event])
 
 
-def ranked_for_context(known: Snapshots, policy: ContextPolicy) -> tuple[Integers, int]:
+def ranked_for_context(
+    snapshot: Snapshots, policy: ContextPolicy
+) -> tuple[Integers, int]:
     """Return the rows of the known items, first ones first, and how many have room."""
-    items = known.items
+    items = snapshot.items
     raw = policy.law.raw(items)
-    order = rank_order(raw, items.count, -items.age_days, known.id)
+    order = rank_order(
+        raw,
+        items.count,
+        -items.age_days,
+        snapshot.id,
+    )
     # Importance never rises along the order, so that what a threshold hides comes last.
-    n_shown = np.count_nonzero(policy.law.importance(raw) >= policy.mild_threshold)
-    spent = np.cumsum(known.tokens[order[:n_shown]])
-    n_held = np.count_nonzero(spent <= policy.tokens - HEADING_TOKENS)
-    return np.asarray(order, np.int64), int(n_held)
+    importance = policy.law.importance(raw)
+    is_shown = importance >= policy.mild_threshold
+    n_shown = np.count_nonzero(is_shown)
+    prices = snapshot.tokens[order]
+    spent = np.cumsum(prices[:n_shown])
+    room = policy.tokens - HEADING_TOKENS
+    n_held = np.count_nonzero(spent <= room)
+    return order.astype(np.int64), int(n_held)
 
 
 def context_change(
@@ -204,24 +215,50 @@ def context_change(
     >>> context_change(log, 8, ContextPolicy(make_law("recency"), tokens=60)).held
     ('file1', 'file0', 'file2')
     """
-    in_force = policy_in_force(log) if compared_with is None else compared_with
-    known = items_before(log, event)
-    now = int(log.time[log.starts[event]])
-    until = now + int(NEXT_DAYS * MICROSECONDS_PER_DAY)
-    rows = slice(log.starts[event], np.searchsorted(log.time, until, "right"))
-    used_ids = np.intersect1d(log.item[rows], known.id)
-    left_days = (int(log.time[-1]) - now) / MICROSECONDS_PER_DAY
-    order, n_held = ranked_for_context(known, policy)
-    order_before, n_before = ranked_for_context(known, in_force)
+    in_force = compared_with
+    if in_force is None:
+        in_force = policy_in_force(log)
+    snapshot = items_before(log, event)
+    order, n_held = ranked_for_context(snapshot, policy)
+    order_before, n_before = ranked_for_context(snapshot, in_force)
     return ContextChange(
-        ranking=_names(log, known, order),
+        ranking=_names(log, snapshot, order),
         n_held=n_held,
-        ranking_before=_names(log, known, order_before),
+        ranking_before=_names(log, snapshot, order_before),
         n_before=n_before,
-        used=frozenset(log.items[item] for item in used_ids.tolist()),
-        next_days=min(NEXT_DAYS, max(left_days, 0.0)),
+        used=_used_next(log, event, snapshot),
+        next_days=_next_days(log, event),
     )
 
 
-def _names(log: AccessLog, known: Snapshots, rows: Integers) -> tuple[str, ...]:
-    return tuple(log.items[item] for item in known.id[rows].tolist())
+def _used_next(
+    log: AccessLog,
+    event: int,
+    snapshot: Snapshots,
+) -> frozenset[str]:
+    """Return the known items that are used in the days from this event on."""
+    start = log.starts[event]
+    until = log.time[start] + NEXT_DAYS * MICROSECONDS_PER_DAY
+    end = np.searchsorted(log.time, until, "right")
+    used_items = log.item[start:end]
+    is_used = np.isin(snapshot.id, used_items)
+    names = _names(log, snapshot, np.flatnonzero(is_used))
+    return frozenset(names)
+
+
+def _next_days(log: AccessLog, event: int) -> float:
+    """Return how many days from this event on the log tells of."""
+    now = log.time[log.starts[event]]
+    left = int(log.time[-1] - now)
+    left_days = left / MICROSECONDS_PER_DAY
+    return min(NEXT_DAYS, left_days)
+
+
+def _names(
+    log: AccessLog,
+    snapshot: Snapshots,
+    rows: Integers,
+) -> tuple[str, ...]:
+    """Return the names of these rows."""
+    item_ids = snapshot.id[rows].tolist()
+    return tuple(log.items[item] for item in item_ids)
