@@ -413,8 +413,16 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders(
         _no_error(_outputs(file))
         choices = page.locator(STATUS)
         choices.scroll_into_view_if_needed()
-        assert choices.inner_text().endswith(
-            "general: smollm2-135m greedy. Flipped: nothing."
+        page.locator(".widget-dropdown select").first.select_option(
+            "recorded local runs"
+        )
+        until(
+            page,
+            lambda: (
+                "general: smollm2-135m greedy. Flipped: nothing."
+                in choices.inner_text()
+            ),
+            "the choices of the recording",
         )
 
         def move(slider: int, arrow: str, times: int, then: str) -> None:

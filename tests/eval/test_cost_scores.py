@@ -92,7 +92,7 @@ def test_an_unknown_task_goes_by_all_of_them_and_an_unknown_set_is_refused() -> 
     )
     with pytest.raises(
         InvalidInput,
-        match="got the set 'poems'; allowed are llmrouter, routellm, local_runs",
+        match="got the set 'poems'; allowed are llmrouter, routellm, simulated_calls, local_runs",
     ):
         costs.score_costs("poems")
 

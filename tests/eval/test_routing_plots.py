@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +29,21 @@ from theorex_lab.eval.metrics.costs import (
     local_routing_set,
     local_runs,
     run_sources,
+    score_costs,
     set_runs,
 )
 from theorex_lab.eval.metrics.routing import PolicyScore
 from theorex_lab.eval.plots import routing as plots
+from theorex_lab.eval.plots.point_labels import PointLabel, label_points
+from theorex_lab.eval.widgets import routing as widgets
 from theorex_lab.eval.widgets.explorer import to_png
 from theorex_lab.eval.widgets.routing import (
     describe_choices,
     describe_flips,
+    describe_trade,
     draw_matrix,
     matrix_explorer,
+    success_difference,
 )
 
 MODELS = {"careful": ModelSettings(tier="large"), "quick": ModelSettings(tier="small")}
@@ -127,6 +132,19 @@ class TestMatrix:
             (1, 0)
         ]
 
+    def test_models_stand_from_cheap_to_expensive_where_all_costs_are_known(
+        self,
+    ) -> None:
+        rows = [("code", name, True, NOW, 1.0) for name in "abc" for _ in range(6)]
+        costs = {"a": 2.0, "b": 3.0, "c": 1.0}
+        orders = {}
+        for known in ("abc", "ab"):
+            priced = {name: costs[name] for name in known}
+            runs = ModelRuns.of(rows, Settings(), NOW, costs=priced)
+            ax = plots.plot_matrix(runs.matrix(), ax=own_axes())
+            orders[known] = [label.get_text() for label in ax.get_xticklabels()]
+        assert orders == {"abc": ["c", "a", "b"], "ab": ["a", "b", "c"]}
+
     @pytest.mark.parametrize("models", [2, 3, 7])
     def test_no_name_of_a_model_covers_another(self, models: int) -> None:
         names = [f"a-long-name-{number} greedy" for number in range(models)]
@@ -145,6 +163,15 @@ def test_a_model_that_the_settings_do_not_know_is_not_chosen() -> None:
     assert known.choices() == {"code": "careful", "math": None}
 
 
+def test_the_interval_of_a_difference_is_newcombes() -> None:
+    """His example (1998, table II): 56 of 70 and 48 of 80 give .0524 to .3339."""
+    rows = [("code", "a", number < 56, NOW, 1.0) for number in range(70)]
+    rows += [("code", "b", number < 48, NOW, 1.0) for number in range(80)]
+    first, second = ModelRuns.of(rows, Settings(), NOW).matrix()
+    expected = pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+    assert success_difference(first, second) == expected
+
+
 def test_a_set_gives_a_run_of_every_model_on_every_training_query() -> None:
     runs = set_runs(LOCAL_SET)
     assert set(runs.settings.models) == set(LOCAL_SET.models)
@@ -159,18 +186,49 @@ class TestCosts:
     ) -> None:
         ax = plots.plot_costs(SCORES, "coins", "a set", ax=own_axes())
         assert ax.lines[0].get_xdata().tolist() == [0.3, 0.9]
-        assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-            "frontier",
-            "luck",
-            "oracle",
-            "heuristic",
-        ]
+        names = [text for text in texts(ax) if text]
+        assert names == ["luck", "oracle (hindsight)", "heuristic"]
         assert ax.get_xscale() == "linear"
         wide = [SCORES[0], SCORES[2]._replace(cost=30.0)]
         assert (
             plots.plot_costs(wide, "coins", "a set", ax=own_axes()).get_xscale()
             == "log"
         )
+
+    def test_models_stand_beside_the_policies_and_share_a_name_where_they_are_one(
+        self,
+    ) -> None:
+        rows = score_costs(LOCAL_SET)
+        ax = plots.plot_costs(
+            rows.policies, "ms", "a set", models=rows.models, ax=own_axes()
+        )
+        assert {row.policy for row in rows.models} == set(LOCAL_SET.models)
+        best = "best single model\n(rules)"
+        assert best in texts(ax)
+        assert "smollm2-135m greedy" in texts(ax)
+        assert "rules" not in texts(ax)
+        single = next(row for row in rows if row.policy == "best single")
+        rules = next(row for row in rows.models if row.policy == "rules")
+        assert single[1:] == rules[1:]
+
+    def test_no_name_covers_another_or_leaves_the_picture(self) -> None:
+        crowd = [
+            PointLabel(f"a name of {number}", 0.5 + number / 100, 0.5, "black")
+            for number in range(8)
+        ]
+        ax = own_axes()
+        ax.set(xlim=(0, 1), ylim=(0, 1))
+        label_points(ax, crowd, lines=[((0.1, 0.5), (0.9, 0.5))])
+        named = [text for text in ax.texts if text.get_text()]
+        boxes = [text.get_window_extent() for text in named]
+        assert len(boxes) == len(crowd)
+        assert not any(
+            first.overlaps(second) for first, second in combinations(boxes, 2)
+        )
+        frame = ax.get_window_extent()
+        assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)
+        line = ax.transData.transform((0.5, 0.5))[1]
+        assert not any(box.y0 < line < box.y1 for box in boxes)
 
     def test_the_recording_is_split_in_halves(self) -> None:
         found = local_routing_set(load_local_runs(), seed=3)
@@ -289,16 +347,20 @@ class TestMatrixExplorer:
         assert to_png(draw_matrix(NO_RUNS))
 
     def test_the_choices_follow_the_weight(self) -> None:
-        _, success, _, _, measure, status, picture = self._explorer()
+        _, success, _, _, _, measure, status, picture = self._explorer()
         before = picture.value
         assert success.value == 0.6
         success.value = 0.95
-        line = f'<p role="status">{describe_choices(RUNS, FLIPPED)}</p>'
-        assert status.value.startswith(line)
         (flip,) = describe_flips(RUNS, FLIPPED)
-        assert status.value == f"{line}<p>{flip}</p>"
-        assert flip.startswith("code: careful ")
-        assert "interval" in flip
+        lines = describe_choices(RUNS, FLIPPED), flip, describe_trade(RUNS, FLIPPED)
+        assert status.value == f'<p role="status">{"<br>".join(lines)}</p>'
+        assert flip == (
+            "code: careful 90% (60 to 98), 2,000 ms, instead of quick 80% (49 to 94),"
+            " 500 ms; +10 points [-24, +42], not significantly different from zero."
+        )
+        assert lines[2] == (
+            "Traded, on the mix of these runs: success 80% → 90%, latency 500 ms → 2,000 ms."
+        )
         assert "Flipped: code: quick → careful." in status.value
         assert picture.value == to_png(draw_matrix(RUNS, FLIPPED)) != before
         for shown in ("latency", "cost"):
@@ -307,14 +369,14 @@ class TestMatrixExplorer:
             assert picture.value == to_png(drawing) != before
 
     def test_runs_that_a_cell_needs_take_a_model_out(self) -> None:
-        _, _, samples, _, _, status, _ = self._explorer()
+        _, _, samples, _, _, _, status, _ = self._explorer()
         samples.value = 11
         assert "Flipped: code: quick → heuristic." in status.value
         samples.value = 1
         assert "Flipped: math: heuristic → quick." in status.value
 
     def test_the_half_life_ages_what_was_not_used_for_long(self) -> None:
-        _, _, _, half_life, _, status, _ = self._explorer(
+        _, _, _, half_life, _, _, status, _ = self._explorer(
             made=lambda: made_runs(quick=NOW - 30 * DAY)
         )
         assert half_life.value == 0
@@ -330,10 +392,55 @@ class TestMatrixExplorer:
             matrix_half_life_days=9.0,
         )
         sources = {"made": lambda: RUNS, "own": lambda: made_runs(settings=own)}
-        source, success, samples, half_life, _, status, _ = self._explorer(**sources)
+        source, success, samples, half_life, worse_at, _, status, _ = self._explorer(
+            **sources
+        )
         source.value = "own"
         assert (success.value, samples.value, half_life.value) == (0.75, 200, 9.0)
-        assert status.value.endswith("Flipped: nothing.</p>")
+        assert worse_at.value == own.worse_at
+        assert "Flipped: nothing.<br>Traded: no type has a choice" in status.value
+
+    def test_a_stricter_test_for_worse_takes_the_cheaper_model(self) -> None:
+        rows = [("code", "good", number < 90, NOW, 1.0) for number in range(100)]
+        rows += [("code", "cheap", number < 83, NOW, 1.0) for number in range(100)]
+        models = {"good": MODELS["careful"], "cheap": MODELS["quick"]}
+        runs = ModelRuns.of(
+            rows,
+            Settings(models=models, roles=[]),
+            NOW,
+            costs={"good": 9.0, "cheap": 1.0},
+        )
+        *_, worse_at, _, status, _ = self._explorer(made=lambda: runs)
+        assert "chosen: code: good." in status.value
+        worse_at.value = 0.05
+        assert "Flipped: code: good → cheap." in status.value
+        assert "-7 points [-17, +3], not significantly" in status.value
+        assert "success 90% → 83%, latency 1 ms → 1 ms, cost 9 → 1." in status.value
+
+    def test_names_of_a_journal_are_escaped(self) -> None:
+        rows = [("<b>code</b>", "quick", True, NOW, 1.0) for _ in range(6)]
+        runs = ModelRuns.of(rows, RUNS.settings, NOW)
+        *_, status, _ = self._explorer(made=lambda: runs)
+        assert "<b>" not in status.value
+        assert "&lt;b&gt;code&lt;/b&gt;" in status.value
+
+    def test_another_source_is_drawn_once(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        drawn = []
+
+        def counted(*args: Any, **options: Any) -> Any:
+            drawn.append(args)
+            return draw_matrix(*args, **options)
+
+        monkeypatch.setattr(widgets, "draw_matrix", counted)
+        own = made_runs(
+            settings=Settings(models=MODELS, roles=[], matrix_min_samples=1)
+        )
+        source, *_ = self._explorer(made=lambda: RUNS, own=lambda: own)
+        drawn.clear()
+        source.value = "own"
+        assert len(drawn) == 1
 
     def test_what_cannot_be_read_says_why_and_the_others_still_show(self) -> None:
         def broken() -> ModelRuns:

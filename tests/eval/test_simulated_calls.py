@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulate_routing import MODELS, save_calls, simulate_calls
+from conftest import DAY
+from simulate_routing import CHANGES, DAYS, MODELS, save_calls, simulate_calls
 
 from theorex_lab.eval import load_routing_set, score_costs
 from theorex_lab.eval.datasets.routing_sets import RoutingSet
@@ -51,6 +52,40 @@ def test_specialists_equal_the_largest_in_their_type_and_nowhere_else(
     for model, own_type in (("forge-14b", "code"), ("abacus-14b", "math")):
         assert rate(model, own_type) > rate("sequoia-1t", own_type) - 0.05
         assert rate(model, "creative") < rate("fern-8b", "creative")
+    assert rate("fern-8b", "retrieval") > rate("sequoia-1t", "retrieval") - 0.05
+
+
+def test_the_slowest_model_is_cheap(dataset: RoutingSet) -> None:
+    assert dataset.train.latency_ms is not None
+    latencies = dataset.train.latency_ms.mean(axis=0)
+    slowest = int(latencies.argmax())
+    assert dataset.models[slowest] == "abacus-14b"
+    assert dataset.costs[slowest] < dataset.costs.max() / 10
+
+
+def test_models_change_on_their_day_and_only_in_their_type(dataset: RoutingSet) -> None:
+    assert dataset.train.at is not None
+    days = dataset.train.at // DAY
+    tasks = np.array(dataset.train.queries.tasks)
+    assert int(days.max()) == DAYS - 1
+    for model, change in CHANGES.items():
+        scores = dataset.train.scores[:, dataset.models.index(model)]
+        is_late = days >= change.day
+        is_own = tasks == change.query_type
+        moved = scores[is_late & is_own].mean() - scores[~is_late & is_own].mean()
+        former = next(each for each in MODELS if each.name == model).skills
+        assert np.sign(moved) == np.sign(change.skill - former[change.query_type])
+        assert abs(moved) > 0.15
+        others = scores[is_late & ~is_own].mean() - scores[~is_late & ~is_own].mean()
+        assert abs(others) < 0.15
+
+
+def test_a_part_of_the_calls_keeps_its_times(dataset: RoutingSet) -> None:
+    assert dataset.train.at is not None
+    part = dataset.train.take(np.array([3, 5]))
+    assert part.at is not None
+    assert part.at.tolist() == dataset.train.at[[3, 5]].tolist()
+    assert set_runs(dataset).now == int(dataset.train.at.max())
 
 
 def test_choosing_by_type_saves_money_and_no_model_answers_everything(

@@ -100,7 +100,7 @@ def _write(
     note.set_in_layout(False)
     for distance in _DISTANCES:
         for across, upright, side in _DIRECTIONS:
-            note.set_ha(side)
+            note.set(horizontalalignment=side)
             note.xyann = (across * distance, upright * distance)
             box = note.get_window_extent()
             way = _between(x, y, box)
@@ -108,7 +108,7 @@ def _write(
             if is_clear and _is_free(ax, box, taken):
                 _lead(ax, label, note.xyann)
                 return box
-    note.set_ha("left")
+    note.set(horizontalalignment="left")
     note.xyann = (_DISTANCES[0], 0)
     return note.get_window_extent()
 

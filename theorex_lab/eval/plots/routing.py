@@ -6,6 +6,7 @@ from textwrap import wrap
 from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import StrMethodFormatter
@@ -185,7 +186,7 @@ def plot_matrix(
         ticks=[0, most / 2, most],
         format=StrMethodFormatter("{x:.1f}" if most <= 1.0 else "{x:,.0f}"),
     )
-    marks = []
+    marks: list[Artist] = []
     if not frame["usable"].all():
         marks.append(Patch(**_UNUSABLE, label="too few runs"))
     if choices and any(choices.values()):

@@ -75,7 +75,7 @@ def describe_choices(
 ) -> str:
     """Return in one line what these settings choose for each type.
 
-    It also says what they change against the home's own.
+    It also says what they change against the home's own, where they are others.
     """
     before = runs.choices()
     after = runs.choices(matrix_settings)
@@ -88,6 +88,8 @@ def describe_choices(
         if name != former_name:
             flipped.append(f"{kind}: {former_name} → {name}")
     chosen_words = "; ".join(chosen) or "nothing"
+    if matrix_settings is None:
+        return f"chosen: {chosen_words}."
     flipped_words = "; ".join(flipped) or "nothing"
     return f"chosen: {chosen_words}. Flipped: {flipped_words}."
 
