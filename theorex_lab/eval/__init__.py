@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from theorex_lab.eval.datasets.recorded_runs import load_local_runs
     from theorex_lab.eval.datasets.routing_sets import RoutingSet, load_routing_set
     from theorex_lab.eval.datasets.session_needs import load_session_needs
+    from theorex_lab.eval.datasets.simulated_failures import load_simulated_failures
     from theorex_lab.eval.datasets.sources import data_folder, packaged
     from theorex_lab.eval.metrics.access import tune
     from theorex_lab.eval.metrics.access_log import AccessLog, shares_in_context
@@ -74,6 +75,7 @@ _MODULES = {
     "load_local_runs": "datasets.recorded_runs",
     "load_logs": "datasets.logs",
     "load_routing_set": "datasets.routing_sets",
+    "load_simulated_failures": "datasets.simulated_failures",
     "load_session_needs": "datasets.session_needs",
     "local_routing_set": "metrics.costs",
     "packaged": "datasets.sources",
@@ -124,6 +126,7 @@ __all__ = [
     "load_logs",
     "load_routing_set",
     "load_session_needs",
+    "load_simulated_failures",
     "local_routing_set",
     "packaged",
     "plot_comparison",

@@ -599,6 +599,11 @@ _PACKAGED_SETS = (
         "what 24 of the simulated sessions needed to know when they began",
     ),
     PackagedInfo(
+        "simulated_failures",
+        "simulated_failures.jsonl.gz",
+        "a simulation of 240 failed runs of teams, with fixes and second tries",
+    ),
+    PackagedInfo(
         "local_runs",
         "local_runs.jsonl.gz",
         "164 short tasks, each answered by a small model and by rules",
