@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from theorex_lab.eval.replay.needs import NeedsScore, score_needs
     from theorex_lab.eval.replay.sessions import SessionReplay, replay_sessions
     from theorex_lab.eval.widgets.decay import decay_explorer
+    from theorex_lab.eval.widgets.failures import failure_explorer
 
 # Where each name lives. It is imported when it is first asked for, so that importing
 # the package is cheap.
@@ -69,6 +70,7 @@ _MODULES = {
     "data_folder": "datasets.sources",
     "decay_explorer": "widgets.decay",
     "design_gain": "replay.design_gain",
+    "failure_explorer": "widgets.failures",
     "get_data": "datasets.data_sets",
     "learnt_lines": "replay.design_gain",
     "list_data": "datasets.data_sets",
@@ -119,6 +121,7 @@ __all__ = [
     "data_folder",
     "decay_explorer",
     "design_gain",
+    "failure_explorer",
     "get_data",
     "learnt_lines",
     "list_data",
