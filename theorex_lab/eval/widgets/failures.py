@@ -331,9 +331,9 @@ class _FailureBrowser:
             return
         position = min(self.step.value, len(run.steps) - 1)
         self.text.value = step_html(run, position)
-        lines = [paragraph(line) for line in describe_failure(run)]
-        source = paragraph(f"{len(self.runs)} runs; {self.data.about}.")
-        self.explorer.status.value = "".join([source, *lines])
+        source = f"{len(self.runs)} runs; {self.data.about}."
+        lines = [source, *describe_failure(run)]
+        self.explorer.status.value = _status_html(lines)
         step = run.steps[position].index if run.steps else None
         self.explorer.picture.value = to_png(draw_failure(run, step))
 
@@ -351,6 +351,14 @@ class _FailureBrowser:
         except TheorexError as error:
             result = str(error)
         self.message.value = paragraph(result)
+
+
+def _status_html(lines: Sequence[str]) -> str:
+    """Return lines as one status, each escaped."""
+    paragraphs = "".join(
+        f'<p style="margin: 0.2em 0">{escape(line)}</p>' for line in lines
+    )
+    return f'<div role="status">{paragraphs}</div>'
 
 
 def _any_as_empty(value: str | None) -> str:
