@@ -276,11 +276,11 @@ def _later(failure: Outcome, outcomes: Iterable[Outcome], *, is_reviewed: bool) 
         and outcome.timestamp > failure.timestamp
         and (outcome.decision == failure.decision or tags & set(outcome.tags))
     ]
-    known = "a fix is in the memory" if is_reviewed else "no fix is in the memory yet"
+    state = "a fix is in the memory" if is_reviewed else "no fix is in the memory yet"
     if not alike:
-        return f"{known}; nothing like it was recorded since"
+        return f"{state}; nothing like it was recorded since"
     n_failed = sum(not outcome.success for outcome in alike)
-    return f"{known}; since then {n_failed} of {len(alike)} tries like it failed again"
+    return f"{state}; since then {n_failed} of {len(alike)} tries like it failed again"
 
 
 def keep_fix(
@@ -369,11 +369,10 @@ def effect_by_class(*, seed: int = 0) -> ClassEffects:
                 "",
             )
         )
+    p_values = [effect.p_value for effect in effects]
     adjusted = [
         effect._replace(adjusted_p=p, verdict=_verdict(effect.difference, p))
-        for effect, p in zip(
-            effects, holm([effect.p_value for effect in effects]), strict=True
-        )
+        for effect, p in zip(effects, holm(p_values), strict=True)
     ]
     adjusted.sort(key=lambda effect: -effect.difference)
     return ClassEffects(adjusted)

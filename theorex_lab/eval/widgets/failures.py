@@ -43,18 +43,38 @@ def draw_failure(run: ReviewedRun, step: int | None = None) -> Figure:
         step: The index of the step that is looked at, which is shaded; None for none.
     """
     n_rows = max(min(len(run.steps), TIMELINE_STEPS), 3)
-    figure = Figure(figsize=(10.5, 3.3 + 0.27 * n_rows), layout="constrained")
-    ratios = [1.4 + 0.27 * n_rows, 0.9]
-    run_axes, tries_axes = figure.subplots(2, 1, height_ratios=ratios)
-    plot_timeline(run.steps, found=run.suspected, labelled=run.labelled, ax=run_axes)
+    rows_height = 0.27 * n_rows
+    figure = Figure(
+        figsize=(10.5, 3.3 + rows_height),
+        layout="constrained",
+    )
+    run_axes, tries_axes = figure.subplots(
+        2,
+        1,
+        height_ratios=[1.4 + rows_height, 0.9],
+    )
+    plot_timeline(
+        run.steps,
+        found=run.suspected,
+        labelled=run.labelled,
+        ax=run_axes,
+    )
     position = _position_of(run, step)
     if position is not None and len(run.steps) <= TIMELINE_STEPS:
         run_axes.axhspan(
-            position - 0.5, position + 0.5, color=_BAND_COLOUR, zorder=0, linewidth=0
+            position - 0.5,
+            position + 0.5,
+            color=_BAND_COLOUR,
+            zorder=0,
+            linewidth=0,
         )
     title = one_line(run.title, _TITLE_CHARACTERS)
     kind = run.failure_class.replace("_", " ")
-    run_axes.set_title(f"{title}\n{kind}", parse_math=False, fontsize=10)
+    run_axes.set_title(
+        f"{title}\n{kind}",
+        parse_math=False,
+        fontsize=10,
+    )
     _draw_tries(tries_axes, run)
     return figure
 
@@ -72,15 +92,32 @@ def _draw_tries(ax: Any, run: ReviewedRun) -> None:
     fix = one_line(run.fix, _FIX_CHARACTERS) or "none"
     if run.tries is None:
         axes.say(ax, one_line(run.later or "No second tries of this run", 120))
-        ax.set_title(f"Fix: {fix}", fontsize=9, parse_math=False)
+        ax.set_title(
+            f"Fix: {fix}",
+            fontsize=9,
+            parse_math=False,
+        )
         return
     arms = (run.tries.with_fix, run.tries.without)
     for row, solved in enumerate(arms):
         for trial, is_solved in enumerate(solved, start=1):
             face = _SOLVED_COLOUR if is_solved else "white"
-            ax.plot(trial, row, "s", ms=13, mfc=face, mec="#444444")
+            ax.plot(
+                trial,
+                row,
+                "s",
+                ms=13,
+                mfc=face,
+                mec="#444444",
+            )
             word = "solved" if is_solved else "not solved"
-            axes.note(ax, word, (trial, row), 12, fontsize=8)
+            axes.note(
+                ax,
+                word,
+                (trial, row),
+                12,
+                fontsize=8,
+            )
     axes.name_rows(ax, ["with the fix", "without it"])
     trials = range(1, len(run.tries.with_fix) + 1)
     axes.finish_axes(
@@ -90,7 +127,11 @@ def _draw_tries(ax: Any, run: ReviewedRun) -> None:
         xticks=list(trials),
         xlabel="Trial after the failure (solved stays solved)",
     )
-    ax.set_title(f"Fix: {fix}", fontsize=9, parse_math=False)
+    ax.set_title(
+        f"Fix: {fix}",
+        fontsize=9,
+        parse_math=False,
+    )
 
 
 def describe_failure(run: ReviewedRun) -> list[str]:
@@ -197,15 +238,39 @@ class _FailureBrowser:
         self.data = FailureSource((), "")
         self.runs: list[ReviewedRun] = []
         self.is_filling = False
-        self.kind = control("Dropdown", "Kind of mistake", options=[ANY])
-        self.agent = control("Dropdown", "Agent", options=[ANY])
-        self.run = control("Dropdown", "Run", options=[])
-        self.step = control("IntSlider", "Step", min=0, max=1)
+        self.kind = control(
+            "Dropdown",
+            "Kind of mistake",
+            options=[ANY],
+        )
+        self.agent = control(
+            "Dropdown",
+            "Agent",
+            options=[ANY],
+        )
+        self.run = control(
+            "Dropdown",
+            "Run",
+            options=[],
+        )
+        self.step = control(
+            "IntSlider",
+            "Step",
+            min=0,
+            max=1,
+        )
         self.previous = widgets.Button(description="Previous step")
         self.next = widgets.Button(description="Next step")
         self.text = widgets.HTML()
-        self.fix = control("Textarea", "Fix", value="")
-        self.keep = widgets.Button(description="Keep this fix", disabled=True)
+        self.fix = control(
+            "Textarea",
+            "Fix",
+            value="",
+        )
+        self.keep = widgets.Button(
+            description="Keep this fix",
+            disabled=True,
+        )
         self.message = widgets.HTML()
         self._connect()
         buttons = widgets.HBox([self.previous, self.next])
@@ -285,12 +350,15 @@ class _FailureBrowser:
 
     def fill_runs(self) -> None:
         """Offer the runs of the chosen kind and agent."""
-        self.runs = self.data.chosen(
-            _any_as_empty(self.kind.value), _any_as_empty(self.agent.value)
-        )
+        self.runs = self._chosen_runs()
         options = [(run.title, number) for number, run in enumerate(self.runs)]
         self._fill(self.run, options)
         self.begin_run()
+
+    def _chosen_runs(self) -> list[ReviewedRun]:
+        kind = _any_as_empty(self.kind.value)
+        agent = _any_as_empty(self.agent.value)
+        return self.data.chosen(kind, agent)
 
     def begin_run(self) -> None:
         """Show the chosen run at the step that the rules suspect."""
@@ -339,7 +407,8 @@ class _FailureBrowser:
 
     def move(self, by: int) -> None:
         """Go to the step before or after."""
-        self.step.value = min(max(0, self.step.value + by), self.step.max)
+        position = self.step.value + by
+        self.step.value = min(max(0, position), self.step.max)
 
     def keep_written(self) -> None:
         """Keep the fix that stands in the field, and say what became of it."""
@@ -348,9 +417,18 @@ class _FailureBrowser:
             return
         try:
             result = self.data.keep_fix(run, self.fix.value)
+            self._read_again()
         except TheorexError as error:
             result = str(error)
         self.message.value = paragraph(result)
+
+    def _read_again(self) -> None:
+        """Read the source again, and show the same run as it stands now."""
+        name = self.explorer.source.value
+        self.data = self.sources[name]()
+        self.read_sources[name] = self.data
+        self.runs = self._chosen_runs()
+        self.show()
 
 
 def _status_html(lines: Sequence[str]) -> str:
