@@ -448,3 +448,31 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders(
         )  # from five runs to one more than it has
         move(1, "ArrowRight", 1, "math: heuristic")
         assert page.locator(ERRORS).count() == 0
+
+
+def test_failed_runs_are_stepped_through_and_a_fix_is_kept_in_the_browser(
+    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+) -> None:
+    with notebook(
+        browser, jupyterlab, "03_failure_review.ipynb", tmp_path / "failures.png"
+    ) as (page, file):
+        _no_error(_outputs(file))
+        status = page.locator("div[role='status']")
+        status.scroll_into_view_if_needed()
+        step = page.locator(".widget-html p", has_text=re.compile(r"^Step \d+, "))
+        picture = _shown(page)
+        before = step.inner_text()
+        page.get_by_role("button", name="Next step").press("Enter")
+        until(page, lambda: step.inner_text() != before, "the next step")
+        until(page, lambda: _picture(page) not in (picture, b""), "another picture")
+        keep = page.get_by_role("button", name="Keep this fix")
+        assert keep.is_disabled()
+        source = page.get_by_label("Source")
+        source.select_option("your own failures")
+        until(page, lambda: "this home recorded" in status.inner_text(), "own failures")
+        page.get_by_label("Fix", exact=True).fill("Read the task once more.")
+        page.get_by_label("Fix", exact=True).blur()
+        keep.press("Enter")
+        kept = page.locator(STATUS)
+        until(page, lambda: "kept and trusted" in kept.inner_text(), "the kept fix")
+        assert page.locator(ERRORS).count() == 0

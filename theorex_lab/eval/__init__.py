@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from theorex_lab.eval.datasets.recorded_runs import load_local_runs
     from theorex_lab.eval.datasets.routing_sets import RoutingSet, load_routing_set
     from theorex_lab.eval.datasets.session_needs import load_session_needs
+    from theorex_lab.eval.datasets.simulated_failures import load_simulated_failures
     from theorex_lab.eval.datasets.sources import data_folder, packaged
     from theorex_lab.eval.metrics.access import tune
     from theorex_lab.eval.metrics.access_log import AccessLog, shares_in_context
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from theorex_lab.eval.replay.needs import NeedsScore, score_needs
     from theorex_lab.eval.replay.sessions import SessionReplay, replay_sessions
     from theorex_lab.eval.widgets.decay import decay_explorer
+    from theorex_lab.eval.widgets.failures import failure_explorer
 
 # Where each name lives. It is imported when it is first asked for, so that importing
 # the package is cheap.
@@ -68,12 +70,14 @@ _MODULES = {
     "data_folder": "datasets.sources",
     "decay_explorer": "widgets.decay",
     "design_gain": "replay.design_gain",
+    "failure_explorer": "widgets.failures",
     "get_data": "datasets.data_sets",
     "learnt_lines": "replay.design_gain",
     "list_data": "datasets.data_sets",
     "load_local_runs": "datasets.recorded_runs",
     "load_logs": "datasets.logs",
     "load_routing_set": "datasets.routing_sets",
+    "load_simulated_failures": "datasets.simulated_failures",
     "load_session_needs": "datasets.session_needs",
     "local_routing_set": "metrics.costs",
     "packaged": "datasets.sources",
@@ -117,6 +121,7 @@ __all__ = [
     "data_folder",
     "decay_explorer",
     "design_gain",
+    "failure_explorer",
     "get_data",
     "learnt_lines",
     "list_data",
@@ -124,6 +129,7 @@ __all__ = [
     "load_logs",
     "load_routing_set",
     "load_session_needs",
+    "load_simulated_failures",
     "local_routing_set",
     "packaged",
     "plot_comparison",

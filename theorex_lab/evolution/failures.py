@@ -79,6 +79,7 @@ _CONNECT_SECONDS = 1.0
 UNMENDED_SHARE = 0.7
 SURE = 0.5  # below it, a fix says that its cause is probable
 UNAVAILABLE = "unavailable"
+PERSON = "person"
 _PROMPT_STEPS = 24
 _STEP_CHARACTERS = 500
 _SHOWN_CHARACTERS = 120
@@ -581,6 +582,55 @@ def review_failures(
     # Two failures on which every model hangs must not block the rest.
     waiting.sort(key=lambda outcome: len(tries.get(outcome.outcome_id, ())))
     return [work.review(outcome) for outcome in waiting]
+
+
+class PersonReviewer:
+    """Gives the fix that a person wrote.
+
+    Args:
+        fix: One sentence.
+        decisive_step: The step that the person holds for the decisive one; None for
+            none.
+    """
+
+    names = (PERSON,)
+
+    def __init__(self, fix: str, decisive_step: int | None = None) -> None:
+        self.fix = fix
+        self.decisive_step = decisive_step
+
+    def review(self, case: FailureCase) -> ReviewVerdict:
+        """Return the person's fix as a review, or why it is none."""
+        members = {
+            "score": 1.0,
+            "fix_description": self.fix,
+            "decisive_step": self.decisive_step,
+        }
+        return checked_verdict(members, PERSON, len(case.steps))
+
+
+def review_failure(
+    home: Home, outcome_id: str, reviewer: Reviewer
+) -> TraceReviewRecord:
+    """Review one failure, reviewed before or not.
+
+    Args:
+        home: The home of the failure.
+        outcome_id: The id of the failure.
+        reviewer: Who reviews it.
+
+    Raises:
+        InvalidInput: There is no failure of this id.
+        StorageError: Nothing can be written.
+    """
+    for outcome in OutcomeLog(home).queue(again=True):
+        if outcome.outcome_id == outcome_id:
+            work = _ReviewWork(home, reviewer, True, {})
+            return work.review(outcome)
+    raise InvalidInput(
+        f"got the outcome {outcome_id!r}, which is no failure here; `theorex outcomes"
+        " --json` lists the ids"
+    )
 
 
 class _ReviewWork:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
+    from theorex_lab.eval.metrics.failures import FailureScores
     from theorex_lab.eval.metrics.needs import SessionMean
     from theorex_lab.eval.metrics.routing import PolicyScore, RoutingScore
     from theorex_lab.eval.replay.needs import NeedsScore
@@ -31,7 +32,8 @@ routing: llmrouter, routellm, routellm_mmlu,
   routellm_gsm8k, simulated_calls
 costs: llmrouter, routellm, simulated_calls,
   local_runs
-failures: whoandwhen, reflexion_alfworld
+failures: whoandwhen (where it is not at hand,
+  simulated_failures), reflexion_alfworld
 retrieval: locomo, qmsum, fact_updates,
   precisionmembench, simulated_questions
 signals: signals, signals_en, signals_ru
@@ -88,6 +90,8 @@ _REFLEXION_NOTES = (
         " words is not distinguished from that of a longer prompt"
     ),
 )
+# What is counted of second tries.
+_COUNTED = ("solved_with", "solved_without", "only_with", "only_without")
 _NAMES = (
     "routing failures retrieval signals supersede duplicates contradictions strategies"
     " costs causal research needs line-weights speech-acts"
@@ -630,7 +634,19 @@ def _lines_text(score: NeedsScore) -> str:
 
 def _failures(request: EvalRequest) -> Report:
     """See `report`."""
-    return report(request.dataset or "whoandwhen", request.path)
+    from theorex_lab.eval.datasets.data_sets import available
+
+    dataset = request.dataset or "whoandwhen"
+    is_asked = bool(request.dataset or request.path)
+    if is_asked or available(dataset):
+        return report(dataset, request.path)
+    result, text = report("simulated_failures")
+    hint = (
+        "whoandwhen is not at hand, so the packaged simulation is scored; `theorex data"
+        " get whoandwhen` downloads the set"
+    )
+    result["notes"].append(hint)
+    return result, f"{text}\n{hint}"
 
 
 def _figure_lines(kind: str, figures: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -704,7 +720,7 @@ def report(dataset: str, path: str = "") -> Report:
     """Score how failures are reviewed.
 
     Args:
-        dataset: whoandwhen or reflexion_alfworld.
+        dataset: whoandwhen, simulated_failures or reflexion_alfworld.
         path: A file or a folder with runs of the user's own in the format of
             whoandwhen; all are scored. '' for the set's.
 
@@ -732,9 +748,43 @@ def _whoandwhen(path: str = "") -> Report:
     from theorex_lab.eval.datasets.recorded_runs import load_failed_runs
     from theorex_lab.eval.metrics.failures import PUBLISHED, score_failures
 
-    scores = (
-        score_failures(load_failed_runs(path), half="all") if path else score_failures()
+    if path:
+        notes = [f"all runs of {path}", *_WHOANDWHEN_NOTES[1:-1]]
+        scores = score_failures(load_failed_runs(path), half="all")
+        return _scored_runs("whoandwhen", scores, notes, {})
+    published = {"best_language_model_given_ground_truth": PUBLISHED}
+    return _scored_runs(
+        "whoandwhen", score_failures(), list(_WHOANDWHEN_NOTES), published
     )
+
+
+def _simulated_failures() -> Report:
+    from theorex_lab.eval.datasets.simulated_failures import load_simulated_failures
+    from theorex_lab.eval.metrics.failures import effect_of_fixes, score_failures
+
+    simulation = load_simulated_failures()
+    scores = score_failures(simulation.runs, half="all")
+    notes = ["all runs of a simulation, no recorded work", *_WHOANDWHEN_NOTES[1:-1]]
+    result, text = _scored_runs("simulated_failures", scores, notes, {})
+    effect = effect_of_fixes(simulation.second_tries()).frame.set_index("trial")
+    columns = [*_COUNTED, *_columns("difference"), "p_value"]
+    result["trials"] = {
+        str(trial): _row(effect, trial, columns) for trial in effect.index
+    }
+    rows: dict[str, Any] = {
+        f"trial {trial}": row for trial, row in effect.to_dict(orient="index").items()
+    }
+    table = _table(rows, *_COUNTED, "difference")
+    return result, f"{text}\n\nsecond tries, with fixes and without:\n{table}"
+
+
+def _scored_runs(
+    dataset: str,
+    scores: FailureScores,
+    notes: list[str],
+    published: dict[str, dict[str, float]],
+) -> Report:
+    """Return the report on scored runs; published figures become rows too."""
     columns = ["agent_accuracy", "step_accuracy"]
     gains = ["agent_gain", "step_gain"]
     table = scores.frame.set_index("method")
@@ -742,19 +792,16 @@ def _whoandwhen(path: str = "") -> Report:
         name: _row(table, name, _columns(*columns, *gains))
         for name in table.index.drop("find_decisive")
     }
-    notes = list(_WHOANDWHEN_NOTES)
     result: dict[str, Any] = {
-        "dataset": "whoandwhen",
+        "dataset": dataset,
         "n": scores.n,
         "metrics": _row(table, "find_decisive", _columns(*columns)),
         "baselines": baselines,
-        "published": (
-            {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
-        ),
-        "notes": [f"all runs of {path}", *notes[1:-1]] if path else notes,
+        "published": published,
+        "notes": notes,
     }
-    if not path:
-        table.loc["published, best model"] = PUBLISHED
+    for figures in published.values():
+        table.loc["published, best model"] = figures
     return result, _failures_text(result, table, [*columns, *gains], ())
 
 
@@ -764,8 +811,7 @@ def _reflexion_alfworld() -> Report:
     effect = effect_of_fixes()
     table = effect.frame.set_index("trial")
     last = table.index[-1]
-    counted = ["solved_with", "solved_without", "only_with", "only_without"]
-    columns = [*counted, *_columns("difference"), "p_value"]
+    columns = [*_COUNTED, *_columns("difference"), "p_value"]
     result = {
         "dataset": "reflexion_alfworld",
         "n": effect.with_fixes.shape[1],
@@ -780,11 +826,12 @@ def _reflexion_alfworld() -> Report:
         },
         "notes": list(_REFLEXION_NOTES),
     }
-    return result, _failures_text(result, table, ["difference"], counted)
+    return result, _failures_text(result, table, ["difference"], _COUNTED)
 
 
 _REPORTS: dict[str, Callable[[], Report]] = {
     "whoandwhen": _whoandwhen,
+    "simulated_failures": _simulated_failures,
     "reflexion_alfworld": _reflexion_alfworld,
 }
 

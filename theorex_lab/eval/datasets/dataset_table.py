@@ -604,6 +604,16 @@ _PACKAGED_SETS = (
         "twelve simulated conversations with 348 questions of seven kinds",
     ),
     PackagedInfo(
+        "simulated_calls",
+        "simulated_calls.jsonl.gz",
+        "a simulation of 1,200 queries that seven made-up models answered",
+    ),
+    PackagedInfo(
+        "simulated_failures",
+        "simulated_failures.jsonl.gz",
+        "a simulation of 240 failed runs of teams, with fixes and second tries",
+    ),
+    PackagedInfo(
         "local_runs",
         "local_runs.jsonl.gz",
         "164 short tasks, each answered by a small model and by rules",
