@@ -467,7 +467,7 @@ def test_failed_runs_are_stepped_through_and_a_fix_is_kept_in_the_browser(
         until(page, lambda: _picture(page) not in (picture, b""), "another picture")
         keep = page.get_by_role("button", name="Keep this fix")
         assert keep.is_disabled()
-        source = page.get_by_label("Source")
+        source = page.get_by_label("Source", exact=True)
         source.select_option("your own failures")
         until(page, lambda: "this home recorded" in status.inner_text(), "own failures")
         page.get_by_label("Fix", exact=True).fill("Read the task once more.")

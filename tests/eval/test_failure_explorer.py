@@ -91,7 +91,7 @@ class TestBrowsing:
         assert controls.agent.options == (ANY, "coder", "planner")
         controls.agent.value = "planner"
         assert [title for title, _ in controls.run.options] == ["3: task 3"]
-        assert "1 runs" in controls.status.value
+        assert "1 run;" in controls.status.value
         controls.kind.value = "wrong_plan"
         assert [title for title, _ in controls.run.options] == ["2: task 2"]
 
@@ -99,7 +99,7 @@ class TestBrowsing:
         controls = explored()
         assert controls.step.value == 1
         assert "suspected by the rules" in controls.text.value
-        assert "The rules suspect step 1: it claims." in controls.status.value
+        assert "The rules suspect step 1: it claims<" in controls.status.value
         assert "Labelled is step 3 (another one), by coder" in controls.status.value
         assert "solved in trial 2" in controls.status.value
         assert "not solved in 2 trials" in controls.status.value

@@ -81,8 +81,8 @@ def draw_failure(run: ReviewedRun, step: int | None = None) -> Figure:
 
 def _position_of(run: ReviewedRun, step: int | None) -> int | None:
     """Return the position of the step with this index, None without one."""
-    for position, each in enumerate(run.steps):
-        if each.index == step:
+    for position, run_step in enumerate(run.steps):
+        if run_step.index == step:
             return position
     return None
 
@@ -138,10 +138,10 @@ def describe_failure(run: ReviewedRun) -> list[str]:
     """Return in a few lines what is known of a run: its suspects, and its fix."""
     lines = []
     if run.suspected is None:
-        lines.append(f"The rules suspect no step: {'; '.join(run.reasons)}.")
+        lines.append(f"The rules suspect no step: {'; '.join(run.reasons)}")
     else:
         lines.append(
-            f"The rules suspect step {run.suspected}: {'; '.join(run.reasons)}."
+            f"The rules suspect step {run.suspected}: {'; '.join(run.reasons)}"
         )
     if run.labelled is not None:
         agreement = "the same" if run.labelled == run.suspected else "another one"
@@ -399,7 +399,8 @@ class _FailureBrowser:
             return
         position = min(self.step.value, len(run.steps) - 1)
         self.text.value = step_html(run, position)
-        source = f"{len(self.runs)} runs; {self.data.about}."
+        noun = "run" if len(self.runs) == 1 else "runs"
+        source = f"{len(self.runs)} {noun}; {self.data.about}."
         lines = [source, *describe_failure(run)]
         self.explorer.status.value = _status_html(lines)
         step = run.steps[position].index if run.steps else None
