@@ -60,21 +60,28 @@ def label_points(
     marks = [_mark_box(ax, label) for label in labels]
     taken = list(marks)
     for line in lines:
-        (x0, y0), (x1, y1) = ax.transData.transform(line)
-        box = Bbox.from_extents(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
-        taken.append(box.padded(2))
+        ends = ax.transData.transform(line)
+        low = ends.min(axis=0)
+        high = ends.max(axis=0)
+        taken.append(Bbox([low, high]).padded(2))
     for label in labels:
         taken.append(_write(ax, label, marks, taken))
 
 
-def _mark_box(ax: Axes, label: PointLabel) -> Bbox:
+def _mark_box(
+    ax: Axes,
+    label: PointLabel,
+) -> Bbox:
     """Return what the mark of a point covers, in pixels."""
     x, y = ax.transData.transform((label.x, label.y))
     return Bbox.from_extents(x, y, x, y).padded(_MARK_PIXELS)
 
 
 def _write(
-    ax: Axes, label: PointLabel, marks: Sequence[Bbox], taken: Sequence[Bbox]
+    ax: Axes,
+    label: PointLabel,
+    marks: Sequence[Bbox],
+    taken: Sequence[Bbox],
 ) -> Bbox:
     """Write a name at its first free place; return what it covers.
 
@@ -113,28 +120,45 @@ def _write(
     return note.get_window_extent()
 
 
-def _between(x: float, y: float, box: Bbox) -> Bbox:
+def _between(
+    x: float,
+    y: float,
+    box: Bbox,
+) -> Bbox:
     """Return what lies between a point and the nearest place of a box."""
     near_x = min(max(x, box.x0), box.x1)
     near_y = min(max(y, box.y0), box.y1)
     return Bbox.from_extents(
-        min(x, near_x), min(y, near_y), max(x, near_x), max(y, near_y)
+        min(x, near_x),
+        min(y, near_y),
+        max(x, near_x),
+        max(y, near_y),
     )
 
 
-def _is_free(ax: Axes, box: Bbox, taken: Sequence[Bbox]) -> bool:
+def _is_free(
+    ax: Axes,
+    box: Bbox,
+    taken: Sequence[Bbox],
+) -> bool:
     """Return whether a box lies within the Axes and covers nothing."""
     frame = ax.get_window_extent()
-    is_inside = (
-        box.x0 >= frame.x0
-        and box.x1 <= frame.x1
-        and box.y0 >= frame.y0
-        and box.y1 <= frame.y1
-    )
-    return is_inside and not any(box.overlaps(other) for other in taken)
+    # A box without a part outside is as large as what it shares with the frame.
+    shared = Bbox.intersection(box, frame)
+    if shared is None:
+        return False
+    is_inside = tuple(shared.size) == tuple(box.size)
+    if not is_inside:
+        return False
+    is_covered = any(box.overlaps(other) for other in taken)
+    return not is_covered
 
 
-def _lead(ax: Axes, label: PointLabel, offset: tuple[float, float]) -> None:
+def _lead(
+    ax: Axes,
+    label: PointLabel,
+    offset: tuple[float, float],
+) -> None:
     """Draw a thin line from a point to its name, where the name stands far away."""
     if max(abs(part) for part in offset) <= _DISTANCES[1]:
         return
@@ -143,7 +167,11 @@ def _lead(ax: Axes, label: PointLabel, offset: tuple[float, float]) -> None:
         (label.x, label.y),
         xytext=offset,
         textcoords="offset points",
-        arrowprops={"arrowstyle": "-", "color": "#AAAAAA", "linewidth": 0.7},
+        arrowprops={
+            "arrowstyle": "-",
+            "color": "#AAAAAA",
+            "linewidth": 0.7,
+        },
         zorder=1,
     )
     line.set_in_layout(False)

@@ -157,6 +157,7 @@ def plot_matrix(
         return axes.say(ax, "No runs yet: dispatch some tasks first")
     values = np.full((len(kinds), n_models), np.nan)
     texts = np.full(values.shape, "", dtype=object)
+    chosen = dict(choices or {})
     for cell in frame.itertuples():
         row = kinds.index(cell.query_type)
         column = models.index(cell.model)
@@ -165,7 +166,7 @@ def plot_matrix(
             values[row, column] = getattr(cell, look.column)
         else:
             _hatch(ax, row, column)
-        if choices and choices.get(cell.query_type) == cell.model:
+        if chosen.get(cell.query_type) == cell.model:
             _frame(ax, row, column)
     most = look.most_of(values)
     picture = axes.heat_map(
@@ -184,20 +185,30 @@ def plot_matrix(
         cax=beside,
         label=look.label,
         ticks=[0, most / 2, most],
-        format=StrMethodFormatter("{x:.1f}" if most <= 1.0 else "{x:,.0f}"),
+        format=_tick_form(most),
     )
+    marks = _marks(frame, choices)
+    if is_by_cost:
+        marks.append(axes.key("models from cheap (left) to expensive"))
+    axes.legend_below(ax, marks, columns=3)
+    ax.tick_params(length=0, labelsize=8)  # of three lines the legend stays clear
+    ax.set_title(look.title, fontsize=11)
+    return axes.finish_axes(ax, hidden=list(ax.spines))
+
+
+def _tick_form(most: float) -> StrMethodFormatter:
+    """Return how numbers up to `most` are written beside the colours."""
+    return StrMethodFormatter("{x:.1f}" if most <= 1.0 else "{x:,.0f}")
+
+
+def _marks(frame: Any, choices: Choices | None) -> list[Artist]:
+    """Return the marks of the legend: those that the picture has."""
     marks: list[Artist] = []
     if not frame["usable"].all():
         marks.append(Patch(**_UNUSABLE, label="too few runs"))
     if choices and any(choices.values()):
         marks.append(Patch(**_CHOSEN, label="chosen"))
-    if is_by_cost:
-        marks.append(axes.key("models from cheap (left) to expensive"))
-    if marks:
-        axes.legend_below(ax, marks, columns=3)
-    ax.tick_params(length=0, labelsize=8)  # of three lines the legend stays clear
-    ax.set_title(look.title, fontsize=11)
-    return axes.finish_axes(ax, hidden=list(ax.spines))
+    return marks
 
 
 def matrix_size(n_types: int, n_models: int) -> tuple[float, float]:
@@ -297,10 +308,9 @@ def plot_costs(
     ax = axes.new_axes(ax, width=9.5, height=6.0)
     if not scores:
         return axes.say(ax, "No policy yet: nothing to compare")
-    names = {_position(model): model.policy for model in models}
-    known = {_position(score) for score in scores}
-    models = [model for model in models if _position(model) not in known]
-    points = [*scores, *models]
+    policy_positions = {_position(score) for score in scores}
+    others = [model for model in models if _position(model) not in policy_positions]
+    points = [*scores, *others]
     frontier_costs, frontier_scores = _frontier(points)
     ax.step(
         frontier_costs,
@@ -310,16 +320,11 @@ def plot_costs(
         label="frontier",
         zorder=1,
     )
-    for model in models:
+    for model in others:
         _draw_point(ax, model, fmt="s", color=_MODEL_COLOUR, markersize=5)
     for score in scores:
         _draw_policy(ax, score)
-    costs = [score.cost for score in points]
-    is_wide = 0 < min(costs) < max(costs) / _WIDE
-    ax.set_xscale("log" if is_wide else "linear")
-    if is_wide:
-        ax.xaxis.set_major_formatter("{x:g}")
-    ax.margins(x=0.12)
+    _scale_costs(ax, [score.cost for score in points])
     lowest = min(score.ci_low for score in points)
     ax.set(
         xlabel=f"Mean cost of a query: {unit}",
@@ -333,11 +338,34 @@ def plot_costs(
         " line: nothing is both better and cheaper)",
     )
     ax.title.set_fontsize(10)
-    bars = [((each.cost, each.ci_low), (each.cost, each.ci_high)) for each in points]
     steps = _steps(frontier_costs, frontier_scores)
-    labels = [_label(score, names.get(_position(score))) for score in points]
-    label_points(ax, labels, lines=[*bars, *steps])
+    label_points(ax, _labels(points, models), lines=[*_bars(points), *steps])
     return ax
+
+
+def _scale_costs(ax: Axes, costs: Sequence[float]) -> None:
+    """Scale the axis of costs: by logarithms where they lie far apart."""
+    is_wide = 0 < min(costs) < max(costs) / _WIDE
+    ax.set_xscale("log" if is_wide else "linear")
+    if is_wide:
+        ax.xaxis.set_major_formatter("{x:g}")
+    ax.margins(x=0.12)
+
+
+def _bars(points: Sequence[Any]) -> list[Line]:
+    """Return the upright bars of the intervals."""
+    bars: list[Line] = []
+    for score in points:
+        low = (score.cost, score.ci_low)
+        high = (score.cost, score.ci_high)
+        bars.append((low, high))
+    return bars
+
+
+def _labels(points: Sequence[Any], models: Sequence[Any]) -> list[PointLabel]:
+    """Return the names of the points."""
+    names = {_position(model): model.policy for model in models}
+    return [_label(score, names.get(_position(score))) for score in points]
 
 
 def _steps(costs: Sequence[float], scores: Sequence[float]) -> list[Line]:

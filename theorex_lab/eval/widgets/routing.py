@@ -14,9 +14,21 @@ from theorex_lab.routing.confidence import Cell
 _MEASURES = ("success", "latency", "cost")
 # What is traded: its name, its column of the cells, and how it is written.
 _TRADED = (
-    ("success", "success_rate", "{:.0%}"),
-    ("latency", "latency_ms", "{:,.0f} ms"),
-    ("cost", "cost", "{:.3g}"),
+    (
+        "success",
+        "success_rate",
+        "{:.0%}",
+    ),
+    (
+        "latency",
+        "latency_ms",
+        "{:,.0f} ms",
+    ),
+    (
+        "cost",
+        "cost",
+        "{:.3g}",
+    ),
 )
 HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 
@@ -52,7 +64,8 @@ def draw_matrix(
 
 
 def describe_effect(
-    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+    runs: ModelRuns,
+    matrix_settings: MatrixSettings | None = None,
 ) -> str:
     """Return all that is said of these settings, a line each.
 
@@ -71,7 +84,8 @@ def describe_effect(
 
 
 def describe_choices(
-    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+    runs: ModelRuns,
+    matrix_settings: MatrixSettings | None = None,
 ) -> str:
     """Return in one line what these settings choose for each type.
 
@@ -95,7 +109,8 @@ def describe_choices(
 
 
 def describe_trade(
-    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+    runs: ModelRuns,
+    matrix_settings: MatrixSettings | None = None,
 ) -> str:
     """Return in one line what these settings win and lose against the home's own.
 
@@ -112,32 +127,51 @@ def describe_trade(
     if not shared:
         return "Traded: no type has a choice on both sides."
     cells = _cells_by_place(runs.matrix())
-    old_cells = [cells[kind, str(before[kind])] for kind in shared]
-    new_cells = [cells[kind, str(after[kind])] for kind in shared]
-    weights = [cell.n for cell in old_cells]
+    weights = [cells[kind, str(before[kind])].n for kind in shared]
+    old_cells = _cells_of(cells, shared, before)
+    new_cells = _cells_of(cells, shared, after)
     parts: list[str] = []
     for name, column, form in _TRADED:
-        old = _mean([getattr(cell, column) for cell in old_cells], weights)
-        new = _mean([getattr(cell, column) for cell in new_cells], weights)
+        old = _mean(old_cells, column, weights)
+        new = _mean(new_cells, column, weights)
         if math.isfinite(old) and math.isfinite(new):
             parts.append(f"{name} {form.format(old)} → {form.format(new)}")
     return f"Traded, on the mix of these runs: {', '.join(parts)}."
 
 
-def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """Return the weighted mean; NaN where a value is not known."""
-    total = sum(weights)
-    weighted = zip(values, weights, strict=True)
-    return sum(value * weight for value, weight in weighted) / total
+def _cells_of(
+    cells: Mapping[tuple[str, str], Cell],
+    kinds: Sequence[str],
+    choices: Mapping[str, str | None],
+) -> list[Cell]:
+    """Return the cell of the chosen model of each type."""
+    return [cells[kind, str(choices[kind])] for kind in kinds]
+
+
+def _mean(
+    cells: Sequence[Cell],
+    column: str,
+    weights: Sequence[float],
+) -> float:
+    """Return the weighted mean of a column; NaN where a value is not known."""
+    total = 0.0
+    for cell, weight in zip(cells, weights, strict=True):
+        total += weight * float(getattr(cell, column))
+    return total / sum(weights)
 
 
 def _cells_by_place(cells: Iterable[Cell]) -> dict[tuple[str, str], Cell]:
     """Return the cells by query type and model."""
-    return {(cell.query_type, cell.model): cell for cell in cells}
+    by_place: dict[tuple[str, str], Cell] = {}
+    for cell in cells:
+        key = (cell.query_type, cell.model)
+        by_place[key] = cell
+    return by_place
 
 
 def describe_flips(
-    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+    runs: ModelRuns,
+    matrix_settings: MatrixSettings | None = None,
 ) -> list[str]:
     """Return for each choice that these settings change what is known of both models.
 
@@ -161,7 +195,10 @@ def describe_flips(
     return sentences
 
 
-def success_difference(first: Cell, second: Cell) -> tuple[float, float, float]:
+def success_difference(
+    first: Cell,
+    second: Cell,
+) -> tuple[float, float, float]:
     """Return how much more often one succeeds than another, with a 95 % interval.
 
     The interval is Newcombe's, from the Wilson intervals of both (his method 10). It
@@ -174,17 +211,18 @@ def success_difference(first: Cell, second: Cell) -> tuple[float, float, float]:
     Returns:
         The difference of the shares, and the ends of its interval.
     """
-    difference = first.success_rate - second.success_rate
-    below = math.hypot(
-        first.success_rate - first.ci_low, second.ci_high - second.success_rate
-    )
-    above = math.hypot(
-        first.ci_high - first.success_rate, second.success_rate - second.ci_low
-    )
+    rate = first.success_rate
+    other_rate = second.success_rate
+    difference = rate - other_rate
+    below = math.hypot(rate - first.ci_low, second.ci_high - other_rate)
+    above = math.hypot(first.ci_high - rate, other_rate - second.ci_low)
     return difference, difference - below, difference + above
 
 
-def _compared(new_cell: Cell, old_cell: Cell) -> str:
+def _compared(
+    new_cell: Cell,
+    old_cell: Cell,
+) -> str:
     """Return how two models do on a type of query, and whether that may be chance."""
     difference, low, high = success_difference(new_cell, old_cell)
     verdict = "not significantly different from zero"
@@ -192,11 +230,14 @@ def _compared(new_cell: Cell, old_cell: Cell) -> str:
         verdict = "a gain"
     elif high < 0:
         verdict = "a loss"
-    interval = f"[{100 * low:+.0f}, {100 * high:+.0f}]"
-    return (
-        f"{_success_text(new_cell)}, instead of {_success_text(old_cell)};"
-        f" {100 * difference:+.0f} points {interval}, {verdict}."
-    )
+    points = 100 * difference
+    points_low = 100 * low
+    points_high = 100 * high
+    interval = f"[{points_low:+.0f}, {points_high:+.0f}]"
+    new_text = _success_text(new_cell)
+    old_text = _success_text(old_cell)
+    compared = f"{new_text}, instead of {old_text}"
+    return f"{compared}; {points:+.0f} points {interval}, {verdict}."
 
 
 def _success_text(cell: Cell) -> str:
@@ -212,7 +253,9 @@ def _success_text(cell: Cell) -> str:
     return ", ".join(parts)
 
 
-def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
+def matrix_explorer(
+    sources: Mapping[str, Callable[[], ModelRuns]],
+) -> Any:
     """Return controls over `draw_matrix`.
 
     They are a choice of runs, sliders for the weight of success, the runs a cell needs,
