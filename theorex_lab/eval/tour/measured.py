@@ -26,6 +26,10 @@ from theorex_lab.memory.briefing.session_log import Session
 from theorex_lab.text.wording import content_words, overlap
 
 MOST_REPLAYED = 15
+_FEWEST_REPLAYED = 5
+# Of long histories fewer sessions are replayed, so that a tour takes about a minute: a
+# replay reads all steps before it.
+_STEPS_TO_READ = 60_000
 _FEWEST_BEFORE = 5  # sessions that a replayed one comes after
 FEWEST_TO_TELL = 5  # of a kind, below which no share is shown
 _CHECKS = frozenset((BUILD, FORMAT, LINT, TEST))
@@ -148,7 +152,7 @@ def measure_briefings(
     Returns:
         None where no session has five before it.
     """
-    replayed = sessions[_FEWEST_BEFORE:][-MOST_REPLAYED:]
+    replayed = sessions[_FEWEST_BEFORE:][-_most_replayed(sessions) :]
     if not replayed:
         return None
     sayings = list(_rules_given(sessions))
@@ -166,6 +170,13 @@ def measure_briefings(
         progress_bar.update(1)
     progress_bar.close()
     return MeasuredBriefings(tuple(needs), len(replayed), len(sessions), tokens)
+
+
+def _most_replayed(sessions: Sequence[Session]) -> int:
+    """Return how many sessions are replayed of a history as long as this one."""
+    n_steps = sum(len(session.steps) for session in sessions)
+    affordable = _STEPS_TO_READ // max(n_steps, 1)
+    return min(MOST_REPLAYED, max(_FEWEST_REPLAYED, affordable))
 
 
 def _needs_of(

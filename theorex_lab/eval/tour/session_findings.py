@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -29,6 +30,8 @@ _LONGEST_QUOTE = 160  # characters
 _SAME_REQUEST = 0.75
 _FEWEST_SHARED = 3
 _FEWEST_SESSIONS = 3
+# What says that something is not there asks for nothing, as git's "No newline at end".
+_DENIES = re.compile(r"no\b", re.IGNORECASE)
 _LONGEST_TYPED = 300  # characters of a prompt that was surely typed
 _TEMPLATE_KINDS = ("slash", "template")
 
@@ -347,6 +350,6 @@ def _wishes(prompt: Prompt, *words_of: WordsOf) -> list[str]:
     wishes = []
     for statement, whose in prompt.statements:
         wish = wish_in(statement.text) if whose in words_of else ""
-        if wish and is_imperative(wish):
+        if wish and is_imperative(wish) and not _DENIES.match(wish):
             wishes.append(_cut(wish))
     return wishes
