@@ -212,7 +212,7 @@ def context_change(
 
     >>> day = 86_400_000_000
     >>> log = AccessLog.of([(n * day, f"file{n % 3}", None, False) for n in range(9)])
-    >>> context_change(log, 8, ContextPolicy(make_law("recency"), tokens=60)).held
+    >>> context_change(log, 8, ContextPolicy(make_law("recency"), tokens=100)).held
     ('file1', 'file0', 'file2')
     """
     in_force = compared_with
