@@ -12,7 +12,7 @@ from theorex_lab import InvalidInput
 from theorex_lab.core.settings import check_settings
 from theorex_lab.eval.metrics.access import COST, LOSS, fitted_thresholds, tune
 from theorex_lab.eval.metrics.access_log import AccessLog, split
-from theorex_lab.eval.replay.decay_replay import replay
+from theorex_lab.eval.replay.decay_replay import replay_log
 from theorex_lab.eval.replay.event_log import EventLog
 
 # Under this law hardly anything reaches the default thresholds: an importance of .3
@@ -59,7 +59,7 @@ def spent(log: AccessLog, changes: dict[str, Any]) -> dict[str, float]:
         )
     )
     every = max(1.0, int(np.ptp(log.time[earlier])) / DAY / 60)
-    return replay(recorded, check_settings(changes), every_days=every).summary()
+    return replay_log(recorded, check_settings(changes), every_days=every).summary()
 
 
 def test_the_threshold_forgets_least_at_no_higher_cost_than_the_default() -> None:

@@ -43,9 +43,19 @@ FIX = "Look for the target in the list of commands first."
 def made_run(number: int, kind: str, agent: str, **changed: Any) -> ReviewedRun:
     steps = tuple(RunStep(k, agent if k % 2 else "lead", f"text {k}") for k in range(4))
     run = ReviewedRun(
-        str(number), f"task {number}", steps, 1, 0.4, ("it claims",), kind, 3,
-        "it is wrong", agent, "Check it.", SecondTries((False, True), (False, False)),
-    )  # fmt: skip
+        str(number),
+        f"task {number}",
+        steps,
+        1,
+        0.4,
+        ("it claims",),
+        kind,
+        3,
+        "it is wrong",
+        agent,
+        "Check it.",
+        SecondTries((False, True), (False, False)),
+    )
     return replace(run, **changed)
 
 
@@ -156,9 +166,20 @@ class TestHostileTexts:
     def test_no_text_of_a_run_becomes_markup(self) -> None:
         steps = tuple(RunStep(k, HOSTILE, HOSTILE) for k in range(3))
         run = ReviewedRun(
-            HOSTILE, HOSTILE, steps, 1, 0.5, (HOSTILE,), HOSTILE, 1, HOSTILE, HOSTILE,
-            HOSTILE, None, HOSTILE,
-        )  # fmt: skip
+            HOSTILE,
+            HOSTILE,
+            steps,
+            1,
+            0.5,
+            (HOSTILE,),
+            HOSTILE,
+            1,
+            HOSTILE,
+            HOSTILE,
+            HOSTILE,
+            None,
+            HOSTILE,
+        )
 
         def keep(_: ReviewedRun, fix: str) -> str:
             raise InvalidInput(fix)

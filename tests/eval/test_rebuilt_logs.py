@@ -212,6 +212,26 @@ def test_the_command_says_that_a_log_was_rebuilt(run: Run, listed: DatasetInfo) 
     assert f"from github.com/owner/shop at {listed.commit[:12]}" in ended.out
 
 
+def test_what_cannot_be_read_is_counted_and_listed(
+    run: Run, listed: DatasetInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = tmp_path / "host" / "owner" / "shop"
+    file = repository / FOLDERS[0] / "2026-03-01_09-00-00Z-mend.md"
+    text = transcript(ID, "2026-03-01")
+    file.write_text(text.replace("</tool-use>", "").replace("</details>", ""))
+    git(repository, "commit", "-qam", "A block without an end")
+    commit = git(repository, "rev-parse", "HEAD")
+    changed = replace(listed, commit=commit)
+    monkeypatch.setattr(data_sets, "DATASETS", {listed.name: changed})
+    ended = run("data", "get", listed.name)
+    assert "places in the transcripts that could not be read: 1;" in ended.out
+    (state,) = get_data(listed.name).files
+    assert state.unread == 1
+    header, *_ = rows_of(Path(state.path))
+    (place,) = header["unread"]
+    assert place.startswith(f"{FOLDERS[0]}/2026-03-01_09-00-00Z-mend.md:")
+
+
 def test_git_refuses_a_commit_that_is_not_there(listed: DatasetInfo) -> None:
     with pytest.raises(StorageError, match=r"owner/shop could not be downloaded"):
         rebuilt_logs.rebuild_log(replace(listed, commit="1" * 40))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import Event, FixedClock, Lab, Settings
 from theorex_lab.eval.metrics.access_log import MAX_EVENT_ITEMS, AccessLog
-from theorex_lab.eval.replay.decay_replay import replay, replay_all
+from theorex_lab.eval.replay.decay_replay import replay_all, replay_log
 from theorex_lab.eval.replay.event_log import EventLog, Memory
 
 DAYS = 46
@@ -122,7 +122,7 @@ def test_a_replay_scans_as_a_lab_does_step_by_step(
     times = list(range(events[-1].at, events[0].at - 1, -DAY))[::-1]
     lab, rows = drive(tmp_path, events, settings, times)
     with lab:
-        seen = replay(recorded_of(events), settings)
+        seen = replay_log(recorded_of(events), settings)
     assert seen.times.tolist() == times
     assert seen.steps[:, :4].tolist() == rows
     assert np.all(seen.steps[:, 5] <= settings.context_tokens)
@@ -145,7 +145,7 @@ def test_replaying_together_or_alone_is_the_same() -> None:
     recorded = log_of(60)
     settings = [Settings(**changes) for changes in SETTINGS]
     for together, each in zip(replay_all(recorded, settings), settings, strict=True):
-        alone = replay(recorded, each)
+        alone = replay_log(recorded, each)
         assert alone.summary() == together.summary()
         assert alone.frame.equals(together.frame)
 
@@ -180,7 +180,7 @@ def test_asked_for_again_by_hand() -> None:
     recorded = by_hand(
         (0, "a"), (31.5, "b"), (31.6, "b"), (40, "a"), (40.2, "a"), (41, "a"), (50, "c")
     )
-    seen = replay(recorded, Settings(half_life_days=7.0))
+    seen = replay_log(recorded, Settings(half_life_days=7.0))
     figures = seen.summary()
     assert (
         figures["asked_again"],
@@ -196,7 +196,7 @@ def test_asked_for_again_by_hand() -> None:
 def test_a_budget_that_holds_less_shows_less() -> None:
     recorded = log_of(120)
     small, large = (
-        replay(recorded, Settings(context_tokens=tokens)).summary()
+        replay_log(recorded, Settings(context_tokens=tokens)).summary()
         for tokens in (100, 2_000)
     )
     assert small["mean_context_tokens"] <= 100 < large["mean_context_tokens"] <= 2_000
@@ -206,15 +206,17 @@ def test_a_budget_that_holds_less_shows_less() -> None:
 
 def test_grid_and_now() -> None:
     recorded = by_hand((0, "a"), (3, "b"), (10, "a"))
-    assert replay(recorded, Settings(), every_days=4.0).frame["at_days"].tolist() == [
+    assert replay_log(recorded, Settings(), every_days=4.0).frame[
+        "at_days"
+    ].tolist() == [
         0.0,
         4.0,
         8.0,
     ]
-    early = replay(recorded, Settings(), now=NOW + 5 * DAY)
+    early = replay_log(recorded, Settings(), now=NOW + 5 * DAY)
     assert early.summary()["items"] == 2
     assert early.summary()["asked_again"] == 0
-    late = replay(recorded, Settings(), now=NOW + 60 * DAY).summary()
+    late = replay_log(recorded, Settings(), now=NOW + 60 * DAY).summary()
     assert late["sleeping"] == 2
 
 
@@ -222,7 +224,9 @@ def test_a_recording_travels_by_pickle() -> None:
     recorded = log_of(40)
     copy = pickle.loads(pickle.dumps(recorded))
     assert (copy.names, copy.item.tolist()) == (recorded.names, recorded.item.tolist())
-    assert replay(copy, Settings()).frame.equals(replay(recorded, Settings()).frame)
+    assert replay_log(copy, Settings()).frame.equals(
+        replay_log(recorded, Settings()).frame
+    )
 
 
 def test_memory_at_a_time_counts_nothing_later() -> None:
@@ -234,7 +238,7 @@ def test_memory_at_a_time_counts_nothing_later() -> None:
 
 
 def test_reprs_show_the_figures() -> None:
-    seen = replay(log_of(40), Settings())
+    seen = replay_log(log_of(40), Settings())
     assert "archived" in repr(seen)
     assert repr(seen) in seen._repr_html_()
     assert "<td>mean_context_tokens</td>" in seen._repr_html_()

@@ -11,12 +11,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.app import cli
+from theorex_lab.app.cli import research
 from theorex_lab.app.cli.research import _adopt
 from theorex_lab.core.settings import load_settings
 from theorex_lab.eval.tour import OwnSessions, find_own_sessions, run_tour
@@ -355,8 +357,59 @@ def test_the_tour_of_sessions_is_kept_only_where_that_is_wanted(
     assert kept["kept"] == 3
     with Lab(home) as lab:
         assert lab.journal.last_seq() > 0
+        prompts = [event.body for event in lab.journal.tail(0, kinds=["prompt"])]
+        assert {prompt["source"] for prompt in prompts} == {"import"}, "a named path"
     code, refused = _run(["tour", "--keep", "--json"], monkeypatch, capsys)
     assert (code, "--transcripts PATH" in refused["error"]) == (1, True)
+
+
+@pytest.mark.parametrize(("answer", "is_read"), [(True, True), (False, False)])
+def test_the_user_is_asked_once_before_own_sessions_are_read(
+    repository: Path,
+    tmp_path: Path,
+    monkeypatch: Any,
+    capsys: Any,
+    answer: bool,
+    is_read: bool,
+) -> None:
+    agents = tmp_path / "user" / "projects"
+    name = re.sub("[^A-Za-z0-9]", "-", str(repository.resolve()))
+    (agents / name).mkdir(parents=True)
+    (agents / name / "log.jsonl").write_text(_hook_lines(3), encoding="utf-8")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(agents.parent))
+    monkeypatch.chdir(repository)
+    watched = SimpleNamespace(isatty=lambda: True)
+    terminal = SimpleNamespace(argv=sys.argv, stdin=watched, stderr=watched)
+    monkeypatch.setattr(research, "sys", terminal)
+    questions: list[str] = []
+
+    def asked(question: str, **_: Any) -> bool:
+        questions.append(question)
+        return answer
+
+    monkeypatch.setattr(research, "confirm", asked)
+    page = str(tmp_path / "t.html")
+    code, result = _run(["tour", "--output", page, "--json"], monkeypatch, capsys)
+    assert code == 0
+    (question,) = questions
+    assert f"{agents / name} holds sessions of the folder" in question
+    assert ": 1 files. Read them?" in question
+    assert ("learnt" in result["findings"]) == is_read
+    assert result["findings"]["hotspots"], "the history is shown too"
+
+
+def test_without_a_terminal_nobody_is_asked_and_no_session_is_read(
+    repository: Path, tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    agents = tmp_path / "user" / "projects"
+    name = re.sub("[^A-Za-z0-9]", "-", str(repository.resolve()))
+    (agents / name).mkdir(parents=True)
+    (agents / name / "log.jsonl").write_text(_hook_lines(3), encoding="utf-8")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(agents.parent))
+    monkeypatch.chdir(repository)
+    page = str(tmp_path / "t.html")
+    _, result = _run(["tour", "--output", page, "--json"], monkeypatch, capsys)
+    assert "learnt" not in result["findings"]
 
 
 def test_own_sessions_are_found_by_their_folder_and_nothing_of_them_is_read(

@@ -27,7 +27,7 @@ from theorex_lab.core.settings import check_settings, load_settings
 from theorex_lab.designs.theorex.sections import concept_lines
 from theorex_lab.designs.theorex.upkeep import MemoryReplay, OutcomeNeed
 from theorex_lab.eval.metrics.access_log import AccessLog
-from theorex_lab.eval.replay.decay_replay import replay
+from theorex_lab.eval.replay.decay_replay import replay_log
 from theorex_lab.eval.replay.event_log import EventLog
 from theorex_lab.evolution.acceptance import (
     digest,
@@ -265,7 +265,9 @@ def test_both_replays_price_a_line_and_the_heading_alike(
 
         def replayed(tokens: int) -> bool:
             return bool(
-                replay(recorded, Settings(context_tokens=tokens), now=NOW).steps[-1, 4]
+                replay_log(recorded, Settings(context_tokens=tokens), now=NOW).steps[
+                    -1, 4
+                ]
             )
 
         def judged(tokens: int) -> bool:

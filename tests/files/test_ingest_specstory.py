@@ -119,12 +119,15 @@ def test_a_session_of_the_newer_form(history: Path) -> None:
         history,
         HEAD
         + PROMPT
-        + said_at(1, "<think><details><summary>Thought Process</summary>\nhm\n"
-                  "</details></think>")
+        + said_at(
+            1,
+            "<think><details><summary>Thought Process</summary>\nhm\n"
+            "</details></think>",
+        )
         + said_at(2, "I look first.")
         + said_at(3, tool("Bash", "shell", body))
         + said_at(4, "Mended; all tests pass."),
-    )  # fmt: skip
+    )
     assert told(history) == [
         ("UserPromptSubmit", "Mend the till"),
         ("PostToolUse", {"command": "make test", "description": "Run the tests"}),
@@ -549,10 +552,11 @@ def test_every_line_is_in_one_block_and_no_text_is_lost(lines: list[str]) -> Non
     assert (blocks[-1].end if blocks else 0) == len(lines)
     parts = list(session_parts("\n".join(lines), Path("session.md"), inside=""))
     kept = "\n".join(
-        str(part.row.get("text", "")) + str(part.row.get("input", ""))
+        str(part.row.get("text", ""))
+        + str(part.row.get("input", ""))
         + str(part.row.get("response", ""))
         for part in parts
-    )  # fmt: skip
+    )
     assert kept.count("words") == lines.count("words")
 
 

@@ -647,24 +647,51 @@ class _Story:
         faults = {
             "total": [
                 ("print(sum(value for _, value in rows[1:]))", str(sum(values[1:]))),
-                ("total = 0\nfor number in range(len(rows) - 1):\n    total += rows[number][1]\nprint(total)", str(sum(values[:-1]))),
-                ("print(sum({value // 10 * 10 for _, value in rows}))", str(sum({value // 10 * 10 for value in values}))),
+                (
+                    "total = 0\nfor number in range(len(rows) - 1):\n    total += rows[number][1]\nprint(total)",
+                    str(sum(values[:-1])),
+                ),
+                (
+                    "print(sum({value // 10 * 10 for _, value in rows}))",
+                    str(sum({value // 10 * 10 for value in values})),
+                ),
             ],
             "count": [
-                (f"print(sum(value >= {limit} for _, value in rows))", str(sum(value >= limit for value in values))),
-                (f"print(sum(str(value) > '{limit}' for _, value in rows))", str(sum(str(value) > str(limit) for value in values))),
-                (f"print(len([value for _, value in rows if value > {limit}]) - 1)", str(sum(value > limit for value in values) - 1)),
+                (
+                    f"print(sum(value >= {limit} for _, value in rows))",
+                    str(sum(value >= limit for value in values)),
+                ),
+                (
+                    f"print(sum(str(value) > '{limit}' for _, value in rows))",
+                    str(sum(str(value) > str(limit) for value in values)),
+                ),
+                (
+                    f"print(len([value for _, value in rows if value > {limit}]) - 1)",
+                    str(sum(value > limit for value in values) - 1),
+                ),
             ],
             "largest": [
-                ("print(sorted(rows, key=lambda row: row[1])[0][0])", min(rows, key=lambda row: row[2])[0]),
-                ("print(max(rows, key=lambda row: str(row[1]))[0])", max(rows, key=lambda row: str(row[2]))[0]),
+                (
+                    "print(sorted(rows, key=lambda row: row[1])[0][0])",
+                    min(rows, key=lambda row: row[2])[0],
+                ),
+                (
+                    "print(max(rows, key=lambda row: str(row[1]))[0])",
+                    max(rows, key=lambda row: str(row[2]))[0],
+                ),
                 ("print(max(rows)[0])", max(rows)[0]),
             ],
             "range": [
-                ("values = [value for _, value in rows]\nprint(values[-1] - values[0])", str(values[-1] - values[0])),
-                ("values = sorted(value for _, value in rows)\nprint(values[-2] - values[0])", str(sorted(values)[-2] - min(values))),
+                (
+                    "values = [value for _, value in rows]\nprint(values[-1] - values[0])",
+                    str(values[-1] - values[0]),
+                ),
+                (
+                    "values = sorted(value for _, value in rows)\nprint(values[-2] - values[0])",
+                    str(sorted(values)[-2] - min(values)),
+                ),
             ],
-        }  # fmt: skip
+        }
         return self.dice.pick(faults[self.case.operation])
 
     def hand_over(self) -> None:

@@ -130,11 +130,31 @@ CHANGES = {
 _REGAINED_PERCENT = {"linden-70b": 35, "oak-400b": 60, "sequoia-1t": 85}
 _SPECIALISTS = {"forge-14b": "code", "abacus-14b": "math"}
 _CUSTOMERS = (
-    "Aldermoor", "Birchgate", "Coldbrook", "Dunmarsh", "Eastlea", "Fernhollow",
-    "Greyford", "Highmere", "Ivyton", "Junewick", "Kestrelby", "Larkfield", "Millrace",
-    "Northover", "Oakhithe", "Pinecombe", "Quarrydene", "Rookhurst", "Saltmere",
-    "Thornbury Wharf", "Umberleigh", "Valegate", "Westering", "Yarrowby",
-)  # fmt: skip
+    "Aldermoor",
+    "Birchgate",
+    "Coldbrook",
+    "Dunmarsh",
+    "Eastlea",
+    "Fernhollow",
+    "Greyford",
+    "Highmere",
+    "Ivyton",
+    "Junewick",
+    "Kestrelby",
+    "Larkfield",
+    "Millrace",
+    "Northover",
+    "Oakhithe",
+    "Pinecombe",
+    "Quarrydene",
+    "Rookhurst",
+    "Saltmere",
+    "Thornbury Wharf",
+    "Umberleigh",
+    "Valegate",
+    "Westering",
+    "Yarrowby",
+)
 # By type: what is asked, with a gap for a thing, and the things.
 _QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "code": (

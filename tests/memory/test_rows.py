@@ -19,7 +19,7 @@ from theorex_lab.eval.metrics.access import Tuning
 from theorex_lab.eval.metrics.access_log import AccessLog
 from theorex_lab.eval.metrics.failures import FailureScores, FixEffect
 from theorex_lab.eval.metrics.fitting import Fit, LawScore
-from theorex_lab.eval.replay.decay_replay import replay
+from theorex_lab.eval.replay.decay_replay import replay_log
 from theorex_lab.eval.replay.event_log import EventLog
 from theorex_lab.memory.rows import MOST_SHOWN, Rows
 
@@ -39,7 +39,7 @@ RESULTS: dict[str, Callable[[], Rows[Any]]] = {
     ),
     "fit": lambda: FIT,
     "tuning": lambda: Tuning(FIT),
-    "replay": lambda: replay(LOG, Settings()),
+    "replay": lambda: replay_log(LOG, Settings()),
     "failures": lambda: FailureScores("all", 2, {"find_decisive": (HALVES, HALVES)}, 0),
     "fixes": lambda: FixEffect(
         np.array([HALVES, HALVES]), np.array([HALVES, 0 * HALVES]), 0

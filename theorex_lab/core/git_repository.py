@@ -1,11 +1,11 @@
 """Read a git repository so that nobody's settings steer what is read.
 
 Neither the user's settings nor the repository's count. Only plumbing commands are run
-(`rev-parse`, `rev-list`, `ls-tree`, `cat-file`, `diff-tree`, `hash-object`), with fixed
-options and variables: no configuration but the repository's own is read, and nothing of
-that is run. No program is started for the repository (hooks, filters, text conversions, pagers,
-monitors, transports), replaced objects and grafts are not followed, and nothing is
-fetched.
+(`rev-parse`, `rev-list`, `for-each-ref`, `ls-tree`, `cat-file`, `diff-tree`,
+`hash-object`), with fixed options and variables: no configuration but the repository's
+own is read, and nothing of that is run. No program is started for the repository (hooks,
+filters, text conversions, pagers, monitors, transports), replaced objects and grafts are
+not followed, and nothing is fetched.
 
 Git tells what is a rename, for half of the content and more. Besides, it is one where a
 file took another's place with its content unchanged, and where its content went on

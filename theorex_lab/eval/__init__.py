@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from theorex_lab.eval.plots.decay import plot_forgetting_curves
     from theorex_lab.eval.plots.needs import plot_design_gain
     from theorex_lab.eval.plots.routing import plot_costs, plot_matrix
-    from theorex_lab.eval.replay.decay_replay import replay, replay_all
+    from theorex_lab.eval.replay.decay_replay import replay_all, replay_log
     from theorex_lab.eval.replay.design_gain import (
         DesignGain,
         design_gain,
@@ -89,7 +89,7 @@ _MODULES = {
     "plot_matrix": "plots.routing",
     "plot_recall": "plots.comparison",
     "plot_sessions": "plots.comparison",
-    "replay": "replay.decay_replay",
+    "replay_log": "replay.decay_replay",
     "replay_all": "replay.decay_replay",
     "replay_sessions": "replay.sessions",
     "score_advice": "metrics.causal",
@@ -140,8 +140,8 @@ __all__ = [
     "plot_matrix",
     "plot_recall",
     "plot_sessions",
-    "replay",
     "replay_all",
+    "replay_log",
     "replay_sessions",
     "score_advice",
     "score_costs",

@@ -73,7 +73,7 @@ def data_get(names: tuple[str, ...]) -> None:
     from the transcripts in its repository, whose commit git checks.
 
     JSON: {sets: [{name, licence, research_only, repository, commit, files: [{name,
-    bytes, state, path}]}]}
+    bytes, state, path, unread}]}]}
     """
     from theorex_lab.eval.datasets.data_sets import get_data
 
@@ -157,6 +157,11 @@ def _text_of(data_set: DataSetFiles) -> str:
         state = _STATES[file.state]
         size = _shown_size(file.bytes)
         lines.append(f"  {state}: {file.path} ({size})")
+        if file.unread:
+            lines.append(
+                f"  places in the transcripts that could not be read: {file.unread}; the"
+                " file's first line lists them"
+            )
     return "\n".join(lines)
 
 

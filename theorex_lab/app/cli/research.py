@@ -196,7 +196,8 @@ def tour(repo: str | None, transcripts: str | None, output: str, *, keep: bool) 
     and the output says so. A repository that --repo names must be one.
 
     The page stands alone in one file, so that it can be sent. It holds what the history
-    holds: read it before you send it.
+    holds: read it before you send it. With --keep, sessions that were found count as
+    your own word, and those that --transcripts names do not.
 
     Next: `theorex install-hooks` connects your coding agent.
 
@@ -206,6 +207,7 @@ def tour(repo: str | None, transcripts: str | None, output: str, *, keep: bool) 
     from theorex_lab.core.clock import to_microseconds
     from theorex_lab.eval.tour import run_tour
 
+    is_named = transcripts is not None
     sessions = Path(transcripts).expanduser() if transcripts else _own_sessions(repo)
     if keep and sessions is None:
         raise InvalidInput(
@@ -226,10 +228,19 @@ def tour(repo: str | None, transcripts: str | None, output: str, *, keep: bool) 
         f"The page is {file}, with pictures and whole tables ({report.seconds:.0f} s).",
     ]
     if keep and sessions is not None:
-        imported = open_lab().import_transcripts(sessions, trusted=True)
+        # Whose sessions lie at a path that somebody names is not known.
+        imported = open_lab().import_transcripts(sessions, trusted=not is_named)
         result["kept"] = imported.sessions
         text.append(f"{imported.sessions} new sessions are kept in your memory.")
+        if is_named:
+            text.append(_KEPT_UNTRUSTED)
     emit(result, "\n\n".join(text))
+
+
+_KEPT_UNTRUSTED = (
+    "Their prompts do not count as your own word. `theorex import --transcripts PATH"
+    " --trusted` takes in sessions of your own."
+)
 
 
 def _repository_beside(transcripts: str | None) -> Path | None:
@@ -259,8 +270,8 @@ def _own_sessions(repo: str | None) -> Path | None:
     if sessions is None:
         return None
     question = (
-        f"{sessions.path} holds {sessions.n_files} sessions of {sessions.of}. Read them?"
-        " They stay where they are, and nothing is sent"
+        f"{sessions.path} holds sessions of {sessions.of}: {sessions.n_files} files. Read"
+        " them? They stay where they are, and nothing is sent"
     )
     is_wanted = confirm(question, default=True, err=True)
     return sessions.path if is_wanted else None

@@ -26,7 +26,7 @@ from theorex_lab.eval.datasets.dataset_table import (
     PACKAGED_LICENCE,
     DatasetInfo,
 )
-from theorex_lab.eval.datasets.rebuilt_logs import rebuild_log, rebuilt_file
+from theorex_lab.eval.datasets.rebuilt_logs import rebuild_log, rebuilt_file, unread_of
 from theorex_lab.eval.datasets.sources import DATA_VARIABLE, data_folder, packaged
 from theorex_lab.memory.rows import Rows
 
@@ -77,12 +77,15 @@ class DataFileState(NamedTuple):
         bytes: Its size, unpacked.
         state: `there`, or by this call `downloaded`, or `rebuilt` from transcripts.
         path: Where it is.
+        unread: At how many places what it is made of could not be read; its header
+            lists them.
     """
 
     name: str
     bytes: int
     state: str
     path: str
+    unread: int = 0
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,8 @@ def _rebuilt_state(info: DatasetInfo, progress: bool | None) -> DataFileState:
     """Return the file of a log that is rebuilt where it was not yet."""
     state = "rebuilt" if rebuilt_file(info) is None else "there"
     path = rebuild_log(info, progress=progress)
-    return DataFileState(path.name, path.stat().st_size, state, str(path))
+    size = path.stat().st_size
+    return DataFileState(path.name, size, state, str(path), unread_of(path))
 
 
 def _data_set_files(info: DatasetInfo, states: list[DataFileState]) -> DataSetFiles:

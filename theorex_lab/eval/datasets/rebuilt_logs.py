@@ -6,6 +6,8 @@ tools, and the last message of each turn, masked and cut at the same lengths. It
 byte for byte the same, so figures on it are its own.
 """
 
+from __future__ import annotations
+
 import gzip
 import hashlib
 import json
@@ -34,7 +36,7 @@ from theorex_lab.files.transcripts.specstory import (
 from theorex_lab.text.redact.masking import mask
 
 # Grows where the reader of transcripts tells something else: then logs are rebuilt.
-_VERSION = 1
+_VERSION = 2
 _SESSION_DIGITS = 12
 _PROMPT_CHARACTERS = 6_000
 _MESSAGE_CHARACTERS = 4_000
@@ -56,6 +58,17 @@ def rebuilt_file(info: DatasetInfo) -> Path | None:
         return None
     is_current = isinstance(header, dict) and header.get("rebuilt") == _header(info)
     return path if is_current else None
+
+
+def unread_of(path: Path) -> int:
+    """Return of how many places a rebuilt log says that they could not be read.
+
+    Args:
+        path: The log, as `rebuild_log` gives it.
+    """
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        header = json.loads(lines.readline())
+    return len(header["unread"])
 
 
 def rebuild_log(info: DatasetInfo, *, progress: bool | None = None) -> Path:
@@ -86,8 +99,10 @@ def rebuild_log(info: DatasetInfo, *, progress: bool | None = None) -> Path:
             " SpecStory's .md files; report this"
         )
     _, _, repository_name = info.repository.rpartition("/")
-    rows = _rows_of_all(transcripts, repository_name, progress=progress)
-    lines = [json.dumps({"rebuilt": _header(info)})]
+    reading = _Rebuilding(repository_name)
+    rows = _rows_of_all(transcripts, reading, progress=progress)
+    header = {"rebuilt": _header(info), "unread": reading.unread}
+    lines = [json.dumps(header, ensure_ascii=False)]
     for row in rows:
         line = json.dumps(row, ensure_ascii=False)
         lines.append(line)
@@ -111,13 +126,12 @@ def _header(info: DatasetInfo) -> Row:
 
 def _rows_of_all(
     transcripts: dict[str, bytes],
-    repository_name: str,
+    reading: _Rebuilding,
     *,
     progress: bool | None,
 ) -> list[Row]:
     """Return the rows of all sessions, in the order in which they began."""
     sessions: list[list[Row]] = []
-    reading = _Rebuilding(repository_name)
     n_files = len(transcripts)
     progress_bar = bar(n_files, unit="file", what="transcripts", progress=progress)
     with closing(progress_bar):
@@ -142,6 +156,9 @@ def _begin_of(rows: list[Row]) -> tuple[str, str]:
 class _Rebuilding:
     """Reads transcripts one by one; a session may stand in two of them.
 
+    Attributes:
+        unread: What could not be read to its end, a line each: file, line and why.
+
     Args:
         repository_name: The name of the repository.
     """
@@ -150,6 +167,7 @@ class _Rebuilding:
         self._root = Path("/", repository_name)
         # What was told already, by session and own id.
         self._ids: set[tuple[str, str]] = set()
+        self.unread: list[str] = []
 
     def rows_of(self, name: str, data: bytes) -> list[Row]:
         """Return the rows of a transcript, none where it tells nothing new.
@@ -166,6 +184,8 @@ class _Rebuilding:
         parts = list(session_parts(text, self._root / name, inside=inside))
         _show_commands(parts)
         for part in parts:
+            if part.problem:
+                self.unread.append(f"{name}:{part.line}: {part.problem}")
             agent = agent or part.row.get("agent", "")
             if not part.row.get("helper"):  # what sub-agents do is left out
                 line = SourceLine(part.line, b"", True, part.row)
@@ -173,7 +193,7 @@ class _Rebuilding:
         stem = PurePosixPath(name).stem
         rows = []
         began_at = 0
-        for capture in self._new_captures(stem, lines):
+        for capture in self._new_captures(name, stem, lines):
             # Some programs state one time for all prompts, before the session's.
             began_at = began_at or capture.at
             at = max(capture.at, began_at)
@@ -187,15 +207,22 @@ class _Rebuilding:
         return [*rows, end]
 
     def _new_captures(
-        self, stem: str, lines: list[SourceLine]
+        self,
+        name: str,
+        stem: str,
+        lines: list[SourceLine],
     ) -> Iterator[TimedCapture]:
         """Yield what a transcript tells and no other one before it."""
+
+        def note(line: int, why: str) -> None:
+            self.unread.append(f"{name}:{line}: {why}")
+
         transcript = Transcript(SpecStory(stem), iter(lines))
         captures = timed_captures(
             transcript,
             0,
             is_over=lambda _: True,
-            problem=lambda *_: None,
+            problem=note,
         )
         for capture in captures:
             key = (capture.said.session, capture.said.own)

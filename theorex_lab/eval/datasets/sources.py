@@ -195,6 +195,15 @@ def describe_source(path: str | Path) -> str:
     return f"Data: {source}, chosen by you."
 
 
+def is_simulation(path: str | Path) -> bool:
+    """Return whether a file says of itself that it is a simulation.
+
+    >>> is_simulation(packaged("simulated_team.jsonl.gz")), is_simulation("nowhere")
+    (True, False)
+    """
+    return bool(_simulation_header(Path(path)))
+
+
 def _simulation_header(path: Path) -> dict[str, Any] | None:
     """Return the header where the file begins as a simulation's, else None."""
     if not path.is_file() or not path.name.endswith(".jsonl.gz"):

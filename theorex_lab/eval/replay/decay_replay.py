@@ -43,7 +43,7 @@ _COLUMNS = (
 )
 
 
-def replay(
+def replay_log(
     recorded: EventLog,
     settings: Settings,
     *,
@@ -75,7 +75,7 @@ def replay(
     ...         (60 * day, "a", None, False),
     ...     ]
     ... )
-    >>> seen = replay(EventLog.of(log), Settings()).summary()
+    >>> seen = replay_log(EventLog.of(log), Settings()).summary()
     >>> seen["active"], seen["less"], seen["asked_again"], seen["asked_asleep"]
     (1, 1, 1, 1)
     """
@@ -89,7 +89,7 @@ def replay_all(
     every_days: float = 1.0,
     now: int | None = None,
 ) -> list[Replay]:
-    """Return the `replay` under each of the settings.
+    """Return the `replay_log` under each of the settings.
 
     What does not hang on them is computed once for all.
 
@@ -103,7 +103,7 @@ def replay_all(
         A replay a setting, in their order.
 
     Raises:
-        InvalidInput: As `replay`.
+        InvalidInput: As `replay_log`.
     """
     times = _grid(recorded, every_days, now)
     policies = [_Policy(recorded, each) for each in settings]

@@ -179,7 +179,7 @@ class RepositoryFindings:
             title=f"Which files changed most in the year up to {day(self.newest_at)}?",
             lead=(
                 "A commit mends something where its subject says so (fix, bug,"
-                " regression, revert, crash)."
+                " regression, revert, crash), unless it is about spelling, docs or lint."
             ),
             columns=("file", "commits", "to mend", "people", "last"),
             content=content,

@@ -11,13 +11,12 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.git_repository import GitRepository, NoRepository
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
-from theorex_lab.eval.datasets.sources import describe_source, packaged
+from theorex_lab.eval.datasets.sources import describe_source, is_simulation, packaged
 from theorex_lab.eval.tour.tables import counted, day
 
 MIN_COMMITS = 30  # of a history that is shown
 MAX_COMMITS = 5_000  # the newest; older ones change no fit
 SIMULATION = "simulated_sessions"
-_OF_A_SIMULATION = "Data: a simulation"
 _NO_WORD = re.compile(r"[^A-Za-z0-9]")
 
 
@@ -136,9 +135,8 @@ def sessions_at(path: Path) -> SessionSource:
     description = f"{counted(_n_sessions(log), 'session')} of {log.name}, {first_day} to {last_day}"
     if len(logs) > 1:
         description += f"; the largest of {len(logs)} projects"
-    about = describe_source(path)
-    if about.startswith(_OF_A_SIMULATION):
-        description += f". {about}"
+    if is_simulation(path):
+        description += "; a simulation, not recorded work"
     return SessionSource(description, log)
 
 

@@ -162,19 +162,6 @@ def read_history(
     )
 
 
-def _files_of(repository: GitRepository) -> frozenset[str]:
-    """Return the files that the newest commit has."""
-    options = [
-        "-r",
-        "-z",
-        "--name-only",
-        "--full-tree",
-    ]
-    listing = repository.run("ls-tree", *options, "HEAD")
-    paths = listing.split(b"\0")
-    return frozenset(_name(path) for path in paths if path)
-
-
 def _is_cut_off(commits: Sequence[StoredCommit]) -> bool:
     """Return whether there are older commits than these."""
     ids = {commit.id for commit in commits}
