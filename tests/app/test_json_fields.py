@@ -357,14 +357,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answers]:
         HostileServer(completion('{"score": 25}')) as server,
     ):
         prepare(place, patch, newcomer)
-        models = json.dumps({"only": {"tier": "medium", "url": server.url}})
-        saved = {
-            "transcripts": str(newcomer.transcripts),
-            "again": str(place.parent / "again"),
-            "past": str(place.parent / "past"),
-            "roles": json.dumps(ROLES).replace(" ", ""),
-            "models": models.replace(" ", ""),
-        }
+        saved = first_saved(newcomer, server)
         ended = []
         for case in CASES:
             patch.chdir(place / case.folder)
@@ -377,6 +370,18 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answers]:
         patch.chdir(place)
         rows = call("commands", "--json").json["commands"]
         yield Answers(ended, {row["path"]: row["keys"] for row in rows})
+
+
+def first_saved(newcomer: Newcomer, server: HostileServer) -> dict[str, str]:
+    """Return what stands for a name in braces before the first call."""
+    models = json.dumps({"only": {"tier": "medium", "url": server.url}})
+    return {
+        "transcripts": str(newcomer.transcripts),
+        "again": str(newcomer.repository.parent / "again"),
+        "past": str(newcomer.repository.parent / "past"),
+        "roles": json.dumps(ROLES).replace(" ", ""),
+        "models": models.replace(" ", ""),
+    }
 
 
 def prepare(place: Path, patch: pytest.MonkeyPatch, newcomer: Newcomer) -> None:
