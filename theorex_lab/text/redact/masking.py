@@ -16,10 +16,10 @@ from theorex_lab.text.redact.hints import HINTS, MASK, HintSet
 # ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
-_DEEPEST = 64
+_DEEPEST = 10_000  # of lists and objects around a value; JSON texts have fewer
 _SHORT_CHARACTERS = (
     1_000  # of texts that may come again: names of tools, paths, commands
 )
@@ -115,33 +115,86 @@ def is_secret_member(key: str, value: object) -> bool:
     return named(key, value)
 
 
-def masked_value(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value with its texts masked.
+def may_hold_secret(text: str) -> bool:
+    """Return whether a text has a hint of a secret, which takes little time.
 
-    Members that are secrets by their names are masked whole.
+    >>> may_hold_secret("the till rounds half up"), may_hold_secret("my password")
+    (False, True)
+    """
+    return bool(_FIRST_LOOK.found_in(text))
+
+
+def masked_value(value: Any, mask_text: Callable[[str], str] = mask) -> Any:
+    """Return a JSON value with its texts masked, at any depth.
+
+    Members that are secrets by their names are masked whole. Two names that become one
+    get a number.
+
+    Args:
+        value: The value.
+        mask_text: Masks one text.
+
+    Raises:
+        RecursionError: It holds itself.
 
     >>> masked_value({"password": "x", "said": ["token=abc123def"]})
     {'password': '[masked]', 'said': ['token=[masked]']}
     """
-    if isinstance(value, str):
-        return mask(value)
-    if depth > _DEEPEST:
-        return value
-    if isinstance(value, list | tuple):
-        return [masked_value(entry, depth + 1) for entry in value]
-    if isinstance(value, dict):
-        return _masked_object(value, depth)
-    return value
+    whole = [value]
+    # Where a part stands, and how deep: walked without calls, which have a limit.
+    open_parts: list[tuple[Any, Any, int]] = [(whole, 0, 0)]
+    while open_parts:
+        holder, place, depth = open_parts.pop()
+        if depth > _DEEPEST:
+            raise RecursionError("the value holds itself, or is nested too deeply")
+        part = _masked_part(holder[place], mask_text)
+        holder[place] = part
+        places = _open_places(part)
+        open_parts.extend((part, inner, depth + 1) for inner in places)
+    return whole[0]
 
 
-def _masked_object(value: dict[Any, Any], depth: int) -> dict[Any, Any]:
-    """Return an object with its names and members masked."""
+def _masked_part(part: Any, mask_text: Callable[[str], str]) -> Any:
+    """Return a text masked, and of a list or an object a copy with masked names."""
+    if isinstance(part, str):
+        return mask_text(part)
+    if isinstance(part, list | tuple):
+        return list(part)
+    if isinstance(part, dict):
+        return _masked_object(part, mask_text)
+    return part
+
+
+def _open_places(part: Any) -> Iterable[Any]:
+    """Return the places in a part at which its own parts are still to be masked."""
+    if isinstance(part, list):
+        return range(len(part))
+    if isinstance(part, dict):
+        return list(part)
+    return ()
+
+
+def _masked_object(
+    value: dict[Any, Any], mask_text: Callable[[str], str]
+) -> dict[Any, Any]:
+    """Return an object with its names masked, and what is a secret by its name."""
     members: dict[Any, Any] = {}
     for key, member in value.items():
         if not isinstance(key, str):
-            members[key] = masked_value(member, depth + 1)
-        elif is_secret_member(key, member):
-            members[mask(key)] = MASK
-        else:
-            members[mask(key)] = masked_value(member, depth + 1)
+            members[key] = member
+            continue
+        name = mask_text(key)
+        if name != key:
+            name = _free_name(name, members)
+        members[name] = MASK if is_secret_member(key, member) else member
     return members
+
+
+def _free_name(name: str, members: dict[Any, Any]) -> str:
+    """Return a masked name, with a number where an object has it already."""
+    number = 1
+    free = name
+    while free in members:
+        number += 1
+        free = f"{name} {number}"
+    return free
