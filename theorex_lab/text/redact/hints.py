@@ -16,6 +16,9 @@ MASK = "[masked]"
 # One of these hints, in lower case, is in every text that holds a secret. A text without
 # them is not looked at further.
 _OF_ONE_WORD = r"""
+    $mysql$ _mmk aqe cfk_ cfut_ cfat_ packagist_ glffct- xaat- xapt- goog1e 4b1d
+    access_token$ ory_at_ ory_rt_ ory_ac_ wpl_ap1. avns_ dg9ro endr+ hook. hook/
+    jwt salt _pat= _pat: _pat"
     $1$ $2 $5$ $6$ $apr1 $argon $y$ -us .atlasv1. /hooks/ 00d 1//0 1000. 2fa 4/0a 7z :*:
     :// :5432: :5433: :aa <<< a3- a3t aaaaaaaaaaaaaaaaaaaaa abia absk acca
     access-development- access-production- access-sandbox- age-plugin- aiza ak- ak_live_

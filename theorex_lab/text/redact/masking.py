@@ -56,8 +56,10 @@ def _masked(text: str) -> str:
         text = masked
     if _DRAWN in hints:
         from theorex_lab.text.redact.secret_blocks import mask_encoded
+        from theorex_lab.text.redact.secret_shapes import mask_drawn
 
         text = mask_encoded(text, _mask_plain)
+        text = mask_drawn(text)
     return text
 
 
@@ -72,10 +74,17 @@ def _marks(word: str, _hints: Iterable[str]) -> tuple[str, ...]:
     if len(word) < _SHORTEST_DRAWN_CHARACTERS:
         return ()
     for part in word.translate(_PARTING).split():
-        is_long = len(part) >= _SHORTEST_DRAWN_CHARACTERS
-        if is_long and (part.isalnum() or not part.islower()):
+        if len(part) >= _SHORTEST_DRAWN_CHARACTERS and _may_be_drawn(part):
             return (_DRAWN,)
     return ()
+
+
+def _may_be_drawn(part: str) -> bool:
+    """Return whether a long part of a word is no path, and no name of some words."""
+    if part.isalnum() or not part.islower():
+        return True
+    longest = max(part.replace("-", "_").split("_"), key=len)
+    return len(longest) >= _SHORTEST_DRAWN_CHARACTERS and longest.isalnum()
 
 
 _MARKS = frozenset({_DRAWN})

@@ -6,6 +6,7 @@ Those are assignments in code and settings, options, elements and JSON members.
 import re
 
 from theorex_lab.text.redact.secret_patterns import Entry
+from theorex_lab.text.redact.secret_shapes import is_drawn_value
 from theorex_lab.text.redact.secret_tables import (
     compiled,
     masked,
@@ -180,6 +181,8 @@ def is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
     is_password = compiled(_A_PASSWORD).fullmatch(name) is not None
     if not is_password and _is_count(name, value):
         return True
+    if named_pattern("vague").fullmatch(name):
+        return not is_drawn_value(value)
     is_weak_name = named_pattern("weak").fullmatch(name) is not None
     if is_weak_name and not _is_random(value):
         return True

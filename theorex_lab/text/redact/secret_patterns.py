@@ -143,6 +143,9 @@ PATTERNS = {
         | .*sess.*|cookie|dsn|connectionstring
     """
     ),
+    # Names that stand for something else more often than not: their value is a secret
+    # only where a machine has drawn it.
+    "vague": r"(?i)key|auth|pat|jwt|bearer|salt|webhook",
     "suffix": (
         r"""
         (?:
