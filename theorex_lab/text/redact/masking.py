@@ -25,6 +25,8 @@ _SHORT_CHARACTERS = (
 )
 _SHORTEST_DRAWN_CHARACTERS = 20
 _PARTING = str.maketrans(dict.fromkeys("\"'`,;:()[]{}<>.|\\", " "))
+# One of these is in a text that holds signs in another form.
+_ESCAPING = ("%", "&", "=3D", "\\u", "\\x", "\\/", '\\"', "\\'", "'\"'")
 _DRAWN = "<drawn>"  # noted beside the hints
 
 
@@ -48,6 +50,20 @@ def mask(text: str) -> str:
 
 
 def _masked(text: str) -> str:
+    hints = _FIRST_LOOK.found_in(text)
+    if hints and "\n" in text:
+        from theorex_lab.text.redact.secret_encodings import mask_wrapped
+
+        text = mask_wrapped(text, _masked_plain)
+    if any(sign in text for sign in _ESCAPING):
+        from theorex_lab.text.redact.secret_encodings import mask_escaped
+
+        text = mask_escaped(text, _masked_plain)
+    return _masked_plain(text)
+
+
+def _masked_plain(text: str) -> str:
+    """Return a text masked, whose signs have no other form."""
     hints = _FIRST_LOOK.found_in(text)
     if hints.difference(_MARKS):
         masked = _mask_hinted(text)

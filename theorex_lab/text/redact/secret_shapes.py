@@ -67,6 +67,7 @@ _WORD = re.compile(
 )
 _SEPARATOR = re.compile(r"[_.$|-]+")
 _PREFIX = re.compile(r"[a-z][a-z0-9]*|[A-Z][A-Z0-9]*|[A-Z][a-z]+|v?[0-9]{1,12}")
+_VOWELS = frozenset("aeiouy")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # Of a key that begins with the id of its account.
 _ID_AND_KEY = re.compile(rf"{_UUID.pattern}[.:_][A-Za-z0-9]{{32}}", re.IGNORECASE)
@@ -103,7 +104,7 @@ def is_key(word: str) -> bool:
     if not prefixes or prefixes[0][0].isdigit():
         return _is_pair_of_drawn(word)
     lowered = [prefix.lower() for prefix in prefixes]
-    is_announced = not _ANNOUNCING.isdisjoint(lowered)
+    is_announced = not _ANNOUNCING.isdisjoint(lowered) or _is_abbreviation(lowered[0])
     if not is_announced and lowered[0] in ID_PREFIXES:
         return False
     if _ID_AND_KEY.match(body):
@@ -126,6 +127,13 @@ def _parted(word: str) -> tuple[list[str], str]:
         prefixes.append(part)
         start = separator.end()
     return prefixes, word[start:]
+
+
+def _is_abbreviation(prefix: str) -> bool:
+    """Return whether a prefix is no word of any language, and no name of ids."""
+    if not 2 <= len(prefix) <= 4 or prefix in ID_PREFIXES:
+        return False
+    return _VOWELS.isdisjoint(prefix) and prefix.isalpha()
 
 
 def _is_known_id(body: str) -> bool:
