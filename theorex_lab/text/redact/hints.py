@@ -18,7 +18,7 @@ MASK = "[masked]"
 _OF_ONE_WORD = r"""
     $mysql$ _mmk aqe cfk_ cfut_ cfat_ packagist_ glffct- xaat- xapt- goog1e 4b1d
     access_token$ ory_at_ ory_rt_ ory_ac_ wpl_ap1. avns_ dg9ro endr+ hook. hook/
-    jwt salt _pat= _pat: _pat"
+    pipedream.net/ ycaj     jwt salt _pat= _pat: _pat"
     $1$ $2 $5$ $6$ $apr1 $argon $y$ -us .atlasv1. /hooks/ 00d 1//0 1000. 2fa 4/0a 7z :*:
     :// :5432: :5433: :aa <<< a3- a3t aaaaaaaaaaaaaaaaaaaaa abia absk acca
     access-development- access-production- access-sandbox- age-plugin- aiza ak- ak_live_
@@ -134,6 +134,8 @@ class HintSet:
 
     def _hints_of(self, words: set[str]) -> dict[str, tuple[str, ...]]:
         """Return the hints and marks of each of these words."""
+        if not words:
+            return {}
         lowered = {word: f"{word.lower()} " for word in words}
         all_words = "".join(lowered.values())
         present = [(hint, head) for hint, head in self._heads if head in all_words]

@@ -27,6 +27,8 @@ _SHORTEST_DRAWN_CHARACTERS = 20
 _PARTING = str.maketrans(dict.fromkeys("\"'`,;:()[]{}<>.|\\", " "))
 # One of these is in a text that holds signs in another form.
 _ESCAPING = ("%", "&", "=3D", "\\u", "\\x", "\\/", '\\"', "\\'", "'\"'")
+# One of these is in a text whose form may hide every hint.
+_HIDING = ("%C", "%D", "%E", "&#", "\\u0", "\\u3", "\\u5", "\\ub")
 _DRAWN = "<drawn>"  # noted beside the hints
 
 
@@ -51,20 +53,36 @@ def mask(text: str) -> str:
 
 def _masked(text: str) -> str:
     hints = _FIRST_LOOK.found_in(text)
-    if hints and "\n" in text:
+    masked = text
+    if hints and "\n" in masked:
         from theorex_lab.text.redact.secret_encodings import mask_wrapped
 
-        text = mask_wrapped(text, _masked_plain)
-    if any(sign in text for sign in _ESCAPING):
+        masked = mask_wrapped(masked, _masked_plain)
+    if _may_be_escaped(masked, hints):
         from theorex_lab.text.redact.secret_encodings import mask_escaped
 
-        text = mask_escaped(text, _masked_plain)
-    return _masked_plain(text)
+        masked = mask_escaped(masked, _masked_plain)
+    if masked == text:
+        return _mask_by(hints, text)
+    return _masked_plain(masked)
+
+
+def _may_be_escaped(text: str, hints: set[str]) -> bool:
+    """Return whether a text may hold a secret whose signs have another form."""
+    if not hints:
+        return any(sign in text for sign in _HIDING)
+    if "+" in text and " " not in text:
+        return True
+    return any(sign in text for sign in _ESCAPING)
 
 
 def _masked_plain(text: str) -> str:
     """Return a text masked, whose signs have no other form."""
-    hints = _FIRST_LOOK.found_in(text)
+    return _mask_by(_FIRST_LOOK.found_in(text), text)
+
+
+def _mask_by(hints: set[str], text: str) -> str:
+    """Return a text masked that has these hints."""
     if hints.difference(_MARKS):
         masked = _mask_hinted(text)
         if masked != text:

@@ -45,6 +45,9 @@ _ESCAPED = re.compile(
 )
 _HEXADECIMAL_FORMS = ("percent", "json", "code", "hex", "mail")
 _MOST_FORMS = 3  # one in another
+# What may hide a hint: letters of other scripts, as in "contraseña", and numbers of
+# signs, which stand between words that have no blank between them.
+_HIDING = re.compile(r"%[C-Ec-e][0-9A-Fa-f]%|\\u[0-9a-fA-F]{4}|&\#")
 # Lines of a wrapped word: the first ends with a part of it, the others are one.
 _HEAD = re.compile(r"[^\s\"'`<>]{8,}?(?P<mark>\\|=)?\r?\Z")
 _TAIL = re.compile(
@@ -65,7 +68,7 @@ def mask_escaped(text: str, mask: Mask) -> str:
     >>> mask_escaped("a?password%3Dhunter2%26page%3D1", mask)
     'a?password%3D[masked]%26page%3D1'
     """
-    if _ESCAPED.search(text) is None:
+    if _ESCAPED.search(text) is None and not _is_form(text):
         return text
     lines = [_mask_line(line, mask) for line in text.split("\n")]
     return "\n".join(lines)
@@ -73,18 +76,25 @@ def mask_escaped(text: str, mask: Mask) -> str:
 
 def _mask_line(line: str, mask: Mask) -> str:
     """Return a line with all masked from its first secret to its last."""
+    if not may_hold_secret(line) and _HIDING.search(line) is None:
+        return line
     plain, starts = _in_plain_form(line)
-    if plain == line or not may_hold_secret(plain):
+    is_form = _is_form(line)
+    if (plain == line and not is_form) or not may_hold_secret(plain):
         return line
     first, end = _masked_span(plain, mask)
-    if "+" in plain and "%" in line:
-        # A form writes a blank so.
+    if is_form:
         first_of_form, end_of_form = _masked_span(plain.replace("+", " "), mask)
         first = min(first, first_of_form)
         end = max(end, end_of_form)
     if first >= end:
         return line
     return line[: starts[first]] + MASK + line[starts[end] :]
+
+
+def _is_form(line: str) -> bool:
+    """Return whether a line may be what a form sends, with + for each blank."""
+    return "+" in line and " " not in line
 
 
 def _masked_span(plain: str, mask: Mask) -> tuple[int, int]:

@@ -32,13 +32,13 @@ _FREQUENT_PAIRS = frozenset(
 _ANNOUNCING = frozenset(
     """
     sk pk ak rk live api apikey key keys tok token pat secret sec live auth oauth oat access
-    refresh cred creds pwd pass passwd password private signkey privkey bearer
+    pubkey refresh cred creds pwd pass passwd password private signkey privkey bearer
     """.split()
 )
 # What programs call things by that are no secret.
 ID_PREFIXES = frozenset(
     """
-    sha sha1 sha224 sha256 sha384 sha512 md5 blake2 blake3 crc h1 toolu tool call msg
+    diff sha sha1 sha224 sha256 sha384 sha512 md5 blake2 blake3 crc h1 toolu tool call msg
     message req request resp response chatcmpl cmpl gen run thread asst file files batch
     item evt event cus sub pi pm ch in price prod acct txn seti card src cs id ids uid
     gid user usr org team proj project session conv conversation chat trace span job
@@ -57,13 +57,14 @@ _FILE_ENDINGS = frozenset(
 _LONGEST_PREFIX_CHARACTERS = 12
 _SHORTEST_MIXED_CHARACTERS = 19
 _SHORTEST_CHARACTERS = 22
+_SHORTEST_BARE_CHARACTERS = 56
 _LONGEST_LOOK_CHARACTERS = 400
 _FEWEST_PAIRS = 6
 _MOST_FREQUENT_SHARE = 0.68
 
 _WORD = re.compile(
-    r"(?:(?<![A-Za-z0-9_.+$-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
-    r"[A-Za-z0-9][A-Za-z0-9_.$|-]{19,}(?![A-Za-z0-9+=@])"
+    r"(?:(?<![A-Za-z0-9_.+$|/-])|(?<=[a-z][/])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
+    r"[A-Za-z0-9][A-Za-z0-9_.$|-]{19,}(?![A-Za-z0-9+@/])"
 )
 _SEPARATOR = re.compile(r"[_.$|-]+")
 _PREFIX = re.compile(r"[a-z][a-z0-9]*|[A-Z][A-Z0-9]*|[A-Z][a-z]+|v?[0-9]{1,12}")
@@ -102,7 +103,7 @@ def is_key(word: str) -> bool:
     word = word[:_LONGEST_LOOK_CHARACTERS]
     prefixes, body = _parted(word)
     if not prefixes or prefixes[0][0].isdigit():
-        return _is_pair_of_drawn(word)
+        return _is_key_alone(word)
     lowered = [prefix.lower() for prefix in prefixes]
     is_announced = not _ANNOUNCING.isdisjoint(lowered) or _is_abbreviation(lowered[0])
     if not is_announced and lowered[0] in ID_PREFIXES:
@@ -141,15 +142,25 @@ def _is_known_id(body: str) -> bool:
     return _UUID.fullmatch(body) is not None or _TIMED.match(body) is not None
 
 
-def _is_pair_of_drawn(word: str) -> bool:
-    """Return whether a word without a prefix is two drawn parts: an id and a key."""
+def _is_key_alone(word: str) -> bool:
+    """Return whether a word without a prefix is a key.
+
+    It is two drawn parts, an id and a key, or one that is long.
+    """
     parts = _SEPARATOR.split(word)
-    if len(parts) < 2 or _TIMED.match(word):
+    if _TIMED.match(word):
         return False
+    if len(parts) == 1:
+        return len(word) >= _SHORTEST_BARE_CHARACTERS and _is_bare_key(word)
     longest = sorted(parts, key=len)[-2:]
     return all(_is_mixed(part) and _looks_drawn(part) for part in longest) and (
         len(longest[0]) >= _SHORTEST_MIXED_CHARACTERS
     )
+
+
+def _is_bare_key(word: str) -> bool:
+    """Return whether one long word was drawn."""
+    return _is_mixed(word) and _looks_drawn(word)
 
 
 def _is_drawn(body: str, *, is_announced: bool) -> bool:
@@ -175,7 +186,10 @@ def is_drawn_value(value: str) -> bool:
     (True, False)
     """
     characters = re.sub("[^A-Za-z0-9]", "", value[:_LONGEST_LOOK_CHARACTERS])
-    if len(characters) < _SHORTEST_MIXED_CHARACTERS or not _is_mixed(characters):
+    shortest = _SHORTEST_MIXED_CHARACTERS
+    if not _is_mixed(characters):
+        shortest = _SHORTEST_CHARACTERS + 2
+    if len(characters) < shortest or _is_hexadecimal(characters):
         return False
     return re.search(r"[\s/\\(){}]", value) is None and _looks_drawn(characters)
 

@@ -23,8 +23,8 @@ PREFIXED: tuple[Entry, ...] = (
             HRKU- FlyV1- fm1r_ fm1a_ fm2_ fo1_ nfp_ nfc_ nfo_ nfu_ nfb_ sha256~ fio-u-
             s-s4t2ud- s-s4t2af- hvs. hvb. hvr. dt0c01. dt0s16. dp.pt. dp.st. dp.ct.
             dp.sa. dp.scim. dp.audit. amzn.mws. cmVmdGtu AKCp sm_aat_ sm_pat_ sm_sat_
-            dckr_ access_token$production$ gsk_ ngrok_ apify_api_
-            access_token$sandbox$ cfk_ cfut_ cfat_ packagist_ glffct- xaat- xapt- GOOG1E
+            dckr_ gsk_ ngrok_ apify_api_
+            cfk_ cfut_ cfat_ packagist_ glffct- xaat- xapt- GOOG1E
             4b1d ory_at_ ory_rt_ ory_ac_ WPL_AP1. AVNS_ dG9rO secret-token: EAACEdEose0cBA
             cal_live_ ntn_ ak_live_
             """.split()
@@ -120,6 +120,8 @@ FORMATS: tuple[Entry, ...] = (
             )(?=[\w-]{0,40}[0-9])[\w-]{17,}(?:/[\w-]{17,}){0,3}
         """,
     ),
+    (("pipedream.net/",), r"(?P<keep>\.m\.pipedream\.net/)[\w-]{16,}"),
+    (("ycaj",), r"<<edge>>YCAJE[A-Za-z0-9_-]{20,}"),
     (("_mmk",), r"<<edge>>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
     (
         ("access_token$",),

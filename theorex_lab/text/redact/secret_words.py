@@ -62,7 +62,7 @@ OTHER_NAMES: tuple[Entry, ...] = (
     ),
     # Other keys, and names that announce a secret less surely: see "vague".
     (("key",), r"(?<=[a-z0-9_-])key"),
-    (("auth",), r"(?<![a-z])auth(?=\\*[\"']?[ \t]{0,4}[:=])"),
+    (("auth",), r"(?<![a-z])o?auth(?=\\*[\"']?[ \t]{0,4}[:=])"),
     (("pat",), r"(?<=_)pat(?=\\*[\"']?[ \t]{0,4}[:=])"),
     (("jwt",), r"(?<![a-z])jwt"),
     (("bearer",), r"(?<![a-z])bearer(?=\\*[\"']?[ \t]{0,4}[:=])"),
