@@ -19,6 +19,8 @@ from theorex_lab.text.visible import visible
 # what type checkers take for true; `typing` would cost every hook 7 ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from theorex_lab.journal.event import Body, Event
 
 
@@ -39,29 +41,51 @@ def kept_event(event: Event) -> tuple[Event, str]:
     text = encode(event.body)
     if current().keeps_secrets:
         return event, text
-    names = f"{event.id} {event.agent} {event.session} {' '.join(event.lineage)}"
-    if not may_hold_secret(visible(f"{names} {text}")):
+    names = [event.id, event.agent, event.session, *event.lineage]
+    if not may_hold_secret(visible(" ".join([*names, *_texts_in(event.body)]))):
         return event, text
     try:
         body = _kept_body(event)
+        is_clean = body == event.body
     except RecursionError as error:
         raise InvalidInput(
             f"got an event of the kind {event.kind!r} that is nested too deeply; nothing"
             " was written"
         ) from error
-    kept = event._replace(
+    masked_event = event._replace(
         id=kept_id(event.id),
         agent=kept_id(event.agent),
         session=kept_id(event.session),
         lineage=tuple(map(kept_id, event.lineage)),
         body=body,
     )
-    kept_text = encode(kept.body)
-    if kept_text == text and kept[:6] == event[:6] and kept.lineage == event.lineage:
+    if is_clean and masked_event[:7] == event[:7]:
         return event, text
-    count_masked(f"{names} {text}", kept_text)
-    check_event(kept)
-    return kept, kept_text
+    kept_text = encode(masked_event.body)
+    count_masked(f"{event.agent} {event.session} {text}", kept_text)
+    check_event(masked_event)
+    return masked_event, kept_text
+
+
+def _texts_in(body: Body) -> list[str]:
+    """Return the texts and the names in a body, at any depth."""
+    texts: list[str] = []
+    open_parts: list[Any] = [body]
+    while open_parts:
+        part = open_parts.pop()
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict):
+            texts += filter(_is_text, part)
+            open_parts += part.values()
+        elif isinstance(part, list | tuple):
+            open_parts += part
+    return texts
+
+
+def _is_text(name: object) -> bool:
+    """Return whether a name of a member is a text."""
+    return isinstance(name, str)
 
 
 def _kept_body(event: Event) -> Body:
@@ -88,7 +112,7 @@ def _masked_text(text: str) -> str:
     """Return a text masked.
 
     What nobody sees in it goes where it splits a secret, and else stays: it may be a
-    path, which is kept character by character.
+    path, which is masked_event character by character.
     """
     shown = visible(text)
     masked = mask(shown)

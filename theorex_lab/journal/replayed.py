@@ -225,8 +225,8 @@ class ReplayedJournal(Journal):
         is_there = event.id in self._taken_ids
         if is_here or is_there:
             raise AlreadyThere(f"the event {event.id} is there already")
-        kept, text = kept_event(event)
-        as_written = kept._replace(body=json.loads(text))
+        masked_event, text = kept_event(event)
+        as_written = masked_event._replace(body=json.loads(text))
         as_read = readable(as_written)
         return self._add(as_read, 0, replayed=True)
 

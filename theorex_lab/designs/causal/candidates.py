@@ -50,15 +50,24 @@ def record_external_candidate(
         for name in ("trigger", "gene", "confidence"):
             candidate[name] = content.get(name)
     content["a2a"] = {"status": "external_candidate"}
-    received_at = in_ms(home.clock.now())
     body = {
-        "external": {"source": "external", "received_at": received_at},
-        "asset": {"type": content["type"], "id": content["id"]},
+        "external": {
+            "source": "external",
+            "received_at": in_ms(home.clock.now()),
+        },
+        "asset": {
+            "type": content["type"],
+            "id": content["id"],
+        },
         "candidate": candidate,
         "content": content,
         "source": "import",
     }
-    event = DesignApi(home).append("external_candidate", body, agent=check_agent(agent))
+    event = DesignApi(home).append(
+        "external_candidate",
+        body,
+        agent=check_agent(agent),
+    )
     return document_form(event)
 
 

@@ -568,9 +568,9 @@ def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None)
     Raises:
         InvalidInput: The body is not what its kind says.
     """
-    kept, body = kept_event(event)
-    lineage = encode(list(kept.lineage))
-    fields = (*kept[1:6], lineage, body)
+    masked_event, body = kept_event(event)
+    lineage = encode(list(masked_event.lineage))
+    fields = (*masked_event[1:6], lineage, body)
     crc = checksum(*fields)
     cursor = connection.execute(INSERT, (seq, *fields, crc))
     return int(cursor.lastrowid or 0)

@@ -23,6 +23,7 @@ _DEEPEST = 10_000  # of lists and objects around a value; JSON texts have fewer
 _SHORT_CHARACTERS = (
     1_000  # of texts that may come again: names of tools, paths, commands
 )
+_MIDDLE_CHARACTERS = 8_000  # of texts that are masked by a door, and when appended
 _SHORTEST_DRAWN_CHARACTERS = 20
 _PARTING = str.maketrans(dict.fromkeys("\"'`,;:()[]{}<>.|\\", " "))
 # One of these is in a text that holds signs in another form.
@@ -48,6 +49,8 @@ def mask(text: str) -> str:
     """
     if len(text) <= _SHORT_CHARACTERS:
         return _masked_short(text)
+    if len(text) <= _MIDDLE_CHARACTERS:
+        return _masked_middle(text)
     return _masked(text)
 
 
@@ -78,7 +81,8 @@ def _may_be_escaped(text: str, hints: set[str]) -> bool:
 
 def _masked_plain(text: str) -> str:
     """Return a text masked, whose signs have no other form."""
-    return _mask_by(_FIRST_LOOK.found_in(text), text)
+    hints = _FIRST_LOOK.found_in(text)
+    return _mask_by(hints, text)
 
 
 def _mask_by(hints: set[str], text: str) -> str:
@@ -98,6 +102,7 @@ def _mask_by(hints: set[str], text: str) -> str:
 
 
 _masked_short = lru_cache(1 << 13)(_masked)
+_masked_middle = lru_cache(1 << 10)(_masked)
 
 
 def _marks(word: str, _hints: Iterable[str]) -> tuple[str, ...]:
@@ -108,7 +113,8 @@ def _marks(word: str, _hints: Iterable[str]) -> tuple[str, ...]:
     if len(word) < _SHORTEST_DRAWN_CHARACTERS:
         return ()
     for part in word.translate(_PARTING).split():
-        if len(part) >= _SHORTEST_DRAWN_CHARACTERS and _may_be_drawn(part):
+        is_long = len(part) >= _SHORTEST_DRAWN_CHARACTERS
+        if is_long and _may_be_drawn(part):
             return (_DRAWN,)
     return ()
 
@@ -117,8 +123,10 @@ def _may_be_drawn(part: str) -> bool:
     """Return whether a long part of a word is no path, and no name of some words."""
     if part.isalnum() or not part.islower():
         return True
-    longest = max(part.replace("-", "_").split("_"), key=len)
-    return len(longest) >= _SHORTEST_DRAWN_CHARACTERS and longest.isalnum()
+    names = part.replace("-", "_").split("_")
+    longest = max(names, key=len)
+    is_long = len(longest) >= _SHORTEST_DRAWN_CHARACTERS
+    return is_long and longest.isalnum()
 
 
 _MARKS = frozenset({_DRAWN})
@@ -145,13 +153,22 @@ def _mask_hinted(text: str) -> str:
     return secret_formats.mask_prose(text, hints)
 
 
+@lru_cache(1 << 12)
+def _may_name_secret(key: str) -> bool:
+    """Return whether the name of a member has a hint of a secret."""
+    if key.lower() == "pass":
+        return True
+    hints = _FIRST_LOOK.found_in(key)
+    return bool(hints.difference(_MARKS))
+
+
 def is_secret_member(key: str, value: object) -> bool:
     """Return whether a member of a JSON object is a secret by its name.
 
     >>> is_secret_member("dbPassword", "x"), is_secret_member("max_tokens", 4096)
     (True, False)
     """
-    if key.lower() != "pass" and not _FIRST_LOOK.found_in(key).difference(_MARKS):
+    if not _may_name_secret(key):
         return False
     from theorex_lab.text.redact.secret_names import is_secret_member as named
 
@@ -164,7 +181,8 @@ def may_hold_secret(text: str) -> bool:
     >>> may_hold_secret("the till rounds half up"), may_hold_secret("my password")
     (False, True)
     """
-    return bool(_FIRST_LOOK.found_in(text))
+    hints = _FIRST_LOOK.found_in(text)
+    return bool(hints)
 
 
 def masked_value(value: Any, mask_text: Callable[[str], str] = mask) -> Any:
@@ -187,13 +205,14 @@ def masked_value(value: Any, mask_text: Callable[[str], str] = mask) -> Any:
     # Where a part stands, and how deep: walked without calls, which have a limit.
     open_parts: list[tuple[Any, Any, int]] = [(whole, 0, 0)]
     while open_parts:
-        holder, place, depth = open_parts.pop()
+        holder, key, depth = open_parts.pop()
         if depth > _DEEPEST:
             raise RecursionError("the value holds itself, or is nested too deeply")
-        part = _masked_part(holder[place], mask_text)
-        holder[place] = part
-        places = _open_places(part)
-        open_parts.extend((part, inner, depth + 1) for inner in places)
+        part = _masked_part(holder[key], mask_text)
+        holder[key] = part
+        depth += 1
+        for inner_key in _keys_of(part):
+            open_parts.append((part, inner_key, depth))
     return whole[0]
 
 
@@ -208,8 +227,8 @@ def _masked_part(part: Any, mask_text: Callable[[str], str]) -> Any:
     return part
 
 
-def _open_places(part: Any) -> Iterable[Any]:
-    """Return the places in a part at which its own parts are still to be masked."""
+def _keys_of(part: Any) -> Iterable[Any]:
+    """Return what the parts of a list or an object are reached by."""
     if isinstance(part, list):
         return range(len(part))
     if isinstance(part, dict):
@@ -218,7 +237,8 @@ def _open_places(part: Any) -> Iterable[Any]:
 
 
 def _masked_object(
-    value: dict[Any, Any], mask_text: Callable[[str], str]
+    value: dict[Any, Any],
+    mask_text: Callable[[str], str],
 ) -> dict[Any, Any]:
     """Return an object with its names masked, and what is a secret by its name."""
     members: dict[Any, Any] = {}
@@ -229,7 +249,10 @@ def _masked_object(
         name = mask_text(key)
         if name != key:
             name = _free_name(name, members)
-        members[name] = MASK if is_secret_member(key, member) else member
+        if is_secret_member(key, member):
+            members[name] = MASK
+        else:
+            members[name] = member
     return members
 
 

@@ -45,6 +45,8 @@ _ESCAPED = re.compile(
 )
 _HEXADECIMAL_FORMS = ("percent", "json", "code", "hex", "mail")
 _MOST_FORMS = 3  # one in another
+# Of what a form sends: a sign by its number, or words with + between them.
+_FORM = re.compile(r"%[2-7][0-9A-Fa-f]|(?:^|\+)[a-zA-Z-]{1,15}\+[a-zA-Z-]{1,15}\+")
 # What may hide a hint: letters of other scripts, as in "contraseña", and numbers of
 # signs, which stand between words that have no blank between them.
 _HIDING = re.compile(r"%[C-Ec-e][0-9A-Fa-f]%|\\u[0-9a-fA-F]{4}|&\#")
@@ -80,21 +82,28 @@ def _mask_line(line: str, mask: Mask) -> str:
         return line
     plain, starts = _in_plain_form(line)
     is_form = _is_form(line)
-    if (plain == line and not is_form) or not may_hold_secret(plain):
+    if plain == line and not is_form:
+        return line
+    if not may_hold_secret(plain):
         return line
     first, end = _masked_span(plain, mask)
     if is_form:
-        first_of_form, end_of_form = _masked_span(plain.replace("+", " "), mask)
+        with_blanks = plain.replace("+", " ")
+        first_of_form, end_of_form = _masked_span(with_blanks, mask)
         first = min(first, first_of_form)
         end = max(end, end_of_form)
     if first >= end:
         return line
-    return line[: starts[first]] + MASK + line[starts[end] :]
+    before = line[: starts[first]]
+    after = line[starts[end] :]
+    return before + MASK + after
 
 
 def _is_form(line: str) -> bool:
     """Return whether a line may be what a form sends, with + for each blank."""
-    return "+" in line and " " not in line
+    if "+" not in line or " " in line:
+        return False
+    return _FORM.search(line) is not None
 
 
 def _masked_span(plain: str, mask: Mask) -> tuple[int, int]:
@@ -106,7 +115,10 @@ def _masked_span(plain: str, mask: Mask) -> tuple[int, int]:
     if masked == plain:
         return len(plain), 0
     n_before = _n_common(plain, masked)
-    n_after = _n_common(plain[n_before:][::-1], masked[n_before:][::-1])
+    # Backwards, from the ends of both to where they differ first.
+    rest = plain[:n_before:-1] + plain[n_before : n_before + 1]
+    masked_rest = masked[:n_before:-1] + masked[n_before : n_before + 1]
+    n_after = _n_common(rest, masked_rest)
     return n_before, len(plain) - n_after
 
 
@@ -119,21 +131,22 @@ def _in_plain_form(line: str) -> tuple[str, list[int]]:
     starts = list(range(len(line) + 1))
     for _ in range(_MOST_FORMS):
         parts: list[str] = []
-        kept_starts: list[int] = []
+        plain_starts: list[int] = []
         done = 0
         for match in _ESCAPED.finditer(line):
-            parts.append(line[done : match.start()])
+            start, end = match.span()
             sign = _sign(match)
+            parts.append(line[done:start])
             parts.append(sign)
-            kept_starts += starts[done : match.start()]
-            kept_starts += [starts[match.start()]] * len(sign)
-            done = match.end()
+            plain_starts += starts[done:start]
+            plain_starts += [starts[start]] * len(sign)
+            done = end
         if not parts:
             break
         parts.append(line[done:])
-        kept_starts += starts[done:]
+        plain_starts += starts[done:]
         line = "".join(parts)
-        starts = kept_starts
+        starts = plain_starts
     return line, starts
 
 
@@ -145,9 +158,13 @@ def _sign(match: re.Match[str]) -> str:
         return chr(int(value, 16))
     if form == "decimal":
         return chr(int(value))
+    if form == "shell":
+        return "'"
     if form == "bytes":
-        return bytes.fromhex(value.replace("%", "")).decode("utf-8", "replace")
-    return "'" if form == "shell" else _NAMED.get(value, value)
+        digits = value.replace("%", "")
+        content = bytes.fromhex(digits)
+        return content.decode("utf-8", "replace")
+    return _NAMED.get(value, value)
 
 
 def _n_common(one: str, other: str) -> int:
@@ -187,13 +204,18 @@ def _last_of_word(lines: list[str], first: int) -> int:
     head = _head_of(lines[first])
     if head is None:
         return first
-    is_long = len(lines[first]) >= _SHORTEST_WRAPPED_CHARACTERS
-    if not is_long and head["mark"] is None:
+    n_characters = len(lines[first])
+    is_long = n_characters >= _SHORTEST_WRAPPED_CHARACTERS
+    has_mark = head["mark"] is not None
+    if not is_long and not has_mark:
         return first
-    last = first
-    while last + 1 < len(lines) and _TAIL.fullmatch(lines[last + 1]):
-        last += 1
-    return last
+    end = first + 1
+    while end < len(lines):
+        is_part = _TAIL.fullmatch(lines[end]) is not None
+        if not is_part:
+            break
+        end += 1
+    return end - 1
 
 
 def _head_of(line: str) -> re.Match[str] | None:
@@ -210,13 +232,12 @@ def _mask_lines(lines: list[str], first: int, last: int, mask: Mask) -> None:
     word = head[0].rstrip("\r")
     if head["mark"]:
         word = word.removesuffix(head["mark"])
-    tails = [_TAIL.fullmatch(line) for line in lines[first + 1 : last + 1]]
-    parts = [tail["part"] for tail in tails if tail]
+    following = lines[first + 1 : last + 1]
+    parts = [_TAIL.sub(r"\g<part>", line) for line in following]
     masked = mask(word + "".join(parts))
     if not masked.endswith(MASK) or word.endswith(MASK):
         return
     n_before = len(lines[first]) - len(head[0])
     lines[first] = lines[first][:n_before] + masked
-    for index, tail in enumerate(tails, first + 1):
-        if tail:
-            lines[index] = tail["margin"] + MASK + tail["rest"]
+    for index, line in enumerate(following, first + 1):
+        lines[index] = _TAIL.sub(rf"\g<margin>{MASK}\g<rest>", line)

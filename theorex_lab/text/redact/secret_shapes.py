@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from theorex_lab.text.redact.hints import MASK
+from theorex_lab.text.redact.secret_blocks import decoded_text
 
 # The pairs of letters that are most frequent in English and in names of code: nine in
 # ten of the pairs in an identifier are among them, four in ten of drawn letters.
@@ -108,12 +109,19 @@ def is_key(word: str) -> bool:
     is_announced = not _ANNOUNCING.isdisjoint(lowered) or _is_abbreviation(lowered[0])
     if not is_announced and lowered[0] in ID_PREFIXES:
         return False
-    if _ID_AND_KEY.match(body):
-        return True
-    if _is_known_id(body):
-        return is_announced and not _TIMED.match(body)
     if word.rpartition(".")[2].lower() in _FILE_ENDINGS:
         return False
+    return _is_key_body(body, is_announced=is_announced)
+
+
+def _is_key_body(body: str, *, is_announced: bool) -> bool:
+    """Return whether what follows a prefix is no id of a thing."""
+    if _ID_AND_KEY.match(body):
+        return True
+    if _TIMED.match(body):
+        return False
+    if _UUID.fullmatch(body):
+        return is_announced
     return _is_drawn(body, is_announced=is_announced)
 
 
@@ -137,11 +145,6 @@ def _is_abbreviation(prefix: str) -> bool:
     return _VOWELS.isdisjoint(prefix) and prefix.isalpha()
 
 
-def _is_known_id(body: str) -> bool:
-    """Return whether a body is a UUID, or begins with its time as ids do."""
-    return _UUID.fullmatch(body) is not None or _TIMED.match(body) is not None
-
-
 def _is_key_alone(word: str) -> bool:
     """Return whether a word without a prefix is a key.
 
@@ -159,8 +162,10 @@ def _is_key_alone(word: str) -> bool:
 
 
 def _is_bare_key(word: str) -> bool:
-    """Return whether one long word was drawn."""
-    return _is_mixed(word) and _looks_drawn(word)
+    """Return whether one long word was drawn, and is no text in base64."""
+    if not _is_mixed(word) or not _looks_drawn(word):
+        return False
+    return not decoded_text(word)
 
 
 def _is_drawn(body: str, *, is_announced: bool) -> bool:
