@@ -79,7 +79,7 @@ def test_the_hash_of_an_erased_body_cannot_be_tried_out(tmp_path: Path) -> None:
     digests = []
     for name in ("one", "two"):
         with opened(tmp_path / name) as lab:
-            event = observation("the pin is 4711", event_id="a-secret")
+            event = observation("the room is 4711", event_id="a-secret")
             lab.journal.append([event])
             lab.erase(ids=["a-secret"])
         body = json.loads(raw_rows(tmp_path / name)[0][1])
@@ -92,7 +92,7 @@ def test_the_hash_of_an_erased_body_cannot_be_tried_out(tmp_path: Path) -> None:
 
 def test_no_hash_of_an_archived_body_or_of_its_segment_is_left(tmp_path: Path) -> None:
     with opened(tmp_path) as lab:
-        lab.journal.append([tool_event("the pin is 4711"), tool_event("make test")])
+        lab.journal.append([tool_event("the room is 4711"), tool_event("make test")])
         lab.journal.append(
             [new_event("flushed", {"upto": 2}, agent="main", session="s1", at=NOW)]
         )

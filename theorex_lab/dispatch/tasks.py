@@ -22,7 +22,7 @@ from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.journal.view import ERASURE, View
 from theorex_lab.memory.contract import Home
-from theorex_lab.text.redact.redaction_scope import door, kept_value
+from theorex_lab.text.redact.redaction_scope import door
 
 STATES = ("submitted", "working", "completed", "failed")
 SUBMITTED, WORKING, COMPLETED, FAILED = range(4)
@@ -254,8 +254,6 @@ class TaskBoard:
             task_type, _TYPE, "task type", "1 to 32 of a-z 0-9 _ starting with a letter"
         )
         _check_json(payload, "payload", self.home.settings.max_text_bytes)
-        with door(keep_secrets=keep_secrets):
-            payload = kept_value(payload)
         now = self.home.clock.now()
         task_id = new_event_id(now)
         body = {
@@ -265,18 +263,19 @@ class TaskBoard:
             "payload": payload,
             "project": self.home.project,
         }
-        self.home.journal.append(
-            [
-                _step(
-                    "task_submitted",
-                    task_id,
-                    0,
-                    body,
-                    agent=sender,
-                    at=now,
-                )
-            ]
-        )
+        with door(keep_secrets=keep_secrets):
+            self.home.journal.append(
+                [
+                    _step(
+                        "task_submitted",
+                        task_id,
+                        0,
+                        body,
+                        agent=sender,
+                        at=now,
+                    )
+                ]
+            )
         return task_id
 
     def task(self, task_id: str) -> Task:
@@ -432,8 +431,6 @@ class TaskBoard:
             keep_secrets: Do not mask what looks like a secret.
         """
         _check_json(result, what, self.home.settings.max_text_bytes)
-        with door(keep_secrets=keep_secrets):
-            stored_result = kept_value(result)
         lost_id = ""  # of a step that another process took
         while True:
             now = self.home.clock.now()
@@ -441,7 +438,7 @@ class TaskBoard:
             body = {
                 "worker": claim.body["worker"],
                 "state": state,
-                "result": stored_result,
+                "result": result,
             }
             event = _step(
                 "task_ended",
@@ -453,7 +450,9 @@ class TaskBoard:
             )
             if event.id == lost_id:
                 raise _unknown(task_id)  # the step that stands in the way was erased
-            if append_once(self.home.journal, [event]):
+            with door(keep_secrets=keep_secrets):
+                is_appended = append_once(self.home.journal, [event])
+            if is_appended:
                 return self._task(task_id, now)
             lost_id = event.id  # who holds the task is read again
 

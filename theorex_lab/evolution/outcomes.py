@@ -414,7 +414,7 @@ class OutcomeLog:
                 source=source,
                 project=self.home.project,
             )
-        self.home.journal.append([event])
+            self.home.journal.append([event])
         return self.get(event.id)
 
     def record_of_trace(
@@ -474,7 +474,8 @@ class OutcomeLog:
             body["answer"] = answer
         event = event._replace(id=outcome_id_of(trace_id), body=body, lineage=(end.id,))
         try:
-            self.home.journal.append([event])
+            with door(keep_secrets=keep_secrets):
+                self.home.journal.append([event])
         except AlreadyThere as error:
             problem = (
                 "has an outcome that was erased, or that another process recorded just"

@@ -12,6 +12,7 @@ from theorex_lab.core.errors import InvalidInput, NewerVersion
 from theorex_lab.core.ids import check_agent, check_session, new_event_id
 from theorex_lab.journal.kinds import KINDS
 from theorex_lab.journal.shapes import Kind, body_check
+from theorex_lab.text.redact.redaction_scope import kept_id
 from theorex_lab.text.visible import visible_value
 
 # what type checkers take for true; `typing` and its NamedTuple would cost every hook 7
@@ -401,7 +402,8 @@ def new_event(
     """Return an event that is ready to be appended.
 
     Its body gets the current version of its kind, and loses hidden characters, but for
-    those of paths.
+    those of paths. What its names and its body have of secrets is masked: of the names
+    here, of the body when it is appended, see `journal.redaction`.
 
     Args:
         kind: The kind.
@@ -423,8 +425,8 @@ def new_event(
         raise InvalidInput(
             f"got the event kind {kind!r}; allowed are {', '.join(sorted(VERSIONS))}"
         )
-    agent = check_agent(agent)
-    session = check_session(session)
+    agent = kept_id(check_agent(agent))
+    session = kept_id(check_session(session))
     content = {"v": VERSIONS[kind], **visible_value(body)}
     member = _PATHS_IN.get(kind)
     if member in body:

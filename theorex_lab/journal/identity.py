@@ -16,6 +16,7 @@ from theorex_lab.journal.places import (
     place_of,
     status_of,
 )
+from theorex_lab.text.redact.redaction_scope import kept_path
 
 # what type checkers take for true; `typing` would cost every hook 7 ms
 TYPE_CHECKING = False
@@ -83,7 +84,8 @@ def unseen_project(repository: Repository) -> str:
     """
     from theorex_lab.core.project import name_of
 
-    return f"{name_of(repository.root)}-{UNSEEN_DIGITS}"
+    name = name_of(kept_path(repository.root))
+    return f"{name}-{UNSEEN_DIGITS}"
 
 
 def merge_into(journal: Journal, old: str, new: str) -> None:

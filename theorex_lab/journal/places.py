@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import os
 
+from theorex_lab.text.redact.redaction_scope import kept_path
+
 # what type checkers take for true; `typing` and its NamedTuple would cost every hook 7
 # ms
 TYPE_CHECKING = False
@@ -294,11 +296,15 @@ def write_cache(home: str, places: Places) -> None:
 
 
 def place_of(repository: Repository) -> Binding:
-    """Return a place as the file system has it now, of no project."""
-    root, git = repository
+    """Return a place as the file system has it now, of no project.
+
+    Secrets in its paths are masked, as in the event that binds it.
+    """
+    root = kept_path(repository.root)
+    git = kept_path(repository.git)
     if not git:
         return Binding("", root, "")
-    status = status_of(git)
+    status = status_of(repository.git)
     if status is None:
         return Binding("", root, git)
     return Binding("", root, git, status.st_dev, status.st_ino)

@@ -24,8 +24,9 @@ from typing import NamedTuple
 from theorex_lab.core.clock import Clock
 from theorex_lab.core.errors import AlreadyThere
 from theorex_lab.journal.base import Journal, check_time, is_wanted
-from theorex_lab.journal.event import FIELDS, Event, check_event, encode, readable
+from theorex_lab.journal.event import FIELDS, Event, encode, readable
 from theorex_lab.journal.places import KINDS, MERGED, Places
+from theorex_lab.journal.redaction import kept_event
 from theorex_lab.journal.shapes import with_seqs
 
 
@@ -224,9 +225,8 @@ class ReplayedJournal(Journal):
         is_there = event.id in self._taken_ids
         if is_here or is_there:
             raise AlreadyThere(f"the event {event.id} is there already")
-        check_event(event)
-        text = encode(event.body)
-        as_written = event._replace(body=json.loads(text))
+        masked_event, text = kept_event(event)
+        as_written = masked_event._replace(body=json.loads(text))
         as_read = readable(as_written)
         return self._add(as_read, 0, replayed=True)
 

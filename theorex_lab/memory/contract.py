@@ -25,6 +25,7 @@ from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.search.items import OWN_ITEMS
 from theorex_lab.search.items import ItemKind as ItemKind
 from theorex_lab.search.items import ItemText as ItemText
+from theorex_lab.text.redact.redaction_scope import kept_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -727,7 +728,7 @@ class Home:
             InvalidInput: The project is outside the rule.
         """
         self.folder = folder
-        self.project = check_project(project)
+        self.project = kept_id(check_project(project))
         self.clock: Clock = clock or SystemClock()
         if settings is None:
             settings = load_settings(self.config_file)
@@ -847,7 +848,7 @@ class Home:
         """
         _ = self.views, self.designs  # made once, for both
         other = copy(self)
-        other.project = self.journal.places().current(check_project(project))
+        other.project = self.journal.places().current(kept_id(check_project(project)))
         return other
 
     def at_another_time(self, folder: Path, journal: Journal, clock: Clock) -> Home:

@@ -30,7 +30,7 @@ from theorex_lab.memory.observation import (
     WrittenObservation,
     write_all,
 )
-from theorex_lab.text.redact.redaction_scope import door
+from theorex_lab.text.redact.redaction_scope import door, kept_id
 
 if TYPE_CHECKING:
     import tempfile
@@ -268,7 +268,7 @@ class Lab:
         Raises:
             InvalidInput: The name is outside the rule.
         """
-        return Agent(self, check_agent(name))
+        return Agent(self, kept_id(check_agent(name)))
 
     def agents(self) -> list[str]:
         """Return the agents who have something in a design.

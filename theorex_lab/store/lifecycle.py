@@ -244,6 +244,7 @@ def start_session(
         StorageError: The journal cannot be written.
     """
     from theorex_lab.core.ids import session_of
+    from theorex_lab.text.redact.redaction_scope import kept_id
 
     folder = _folder_of(home, event, name_project=_seen_project)
     briefing = _briefing_for(home, folder)
@@ -253,7 +254,7 @@ def start_session(
     give(briefing.text)
     if not agent:
         return briefing
-    session = session_of(event.get("session_id"))
+    session = kept_id(session_of(event.get("session_id")))
     noted = note_served(
         home,
         "session_start",
@@ -379,9 +380,10 @@ def take_event(home: SessionHome, event: HookEvent, *, agent: str) -> Event:
     from theorex_lab.core.ids import session_of
     from theorex_lab.journal.event import new_event
     from theorex_lab.memory.hook_payloads import BODIES
+    from theorex_lab.text.redact.redaction_scope import kept_id
 
     journal = home.journal
-    session = session_of(event.get("session_id"))
+    session = kept_id(session_of(event.get("session_id")))
     folder = _folder_of(home, event, name_project=_bound_project)
     kind, body_of = BODIES[event["hook_event_name"]]
     body = body_of(event, folder)

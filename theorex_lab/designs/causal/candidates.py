@@ -16,7 +16,6 @@ from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.keys import checked_signals
 from theorex_lab.designs.causal.settings import causal_settings
 from theorex_lab.memory.contract import DesignApi, Home
-from theorex_lab.text.redact.redaction_scope import kept_value
 
 
 def record_external_candidate(
@@ -51,17 +50,24 @@ def record_external_candidate(
         for name in ("trigger", "gene", "confidence"):
             candidate[name] = content.get(name)
     content["a2a"] = {"status": "external_candidate"}
-    received_at = in_ms(home.clock.now())
-    body = kept_value(
-        {
-            "external": {"source": "external", "received_at": received_at},
-            "asset": {"type": content["type"], "id": content["id"]},
-            "candidate": candidate,
-            "content": content,
-            "source": "import",
-        }
+    body = {
+        "external": {
+            "source": "external",
+            "received_at": in_ms(home.clock.now()),
+        },
+        "asset": {
+            "type": content["type"],
+            "id": content["id"],
+        },
+        "candidate": candidate,
+        "content": content,
+        "source": "import",
+    }
+    event = DesignApi(home).append(
+        "external_candidate",
+        body,
+        agent=check_agent(agent),
     )
-    event = DesignApi(home).append("external_candidate", body, agent=check_agent(agent))
     return document_form(event)
 
 

@@ -27,7 +27,6 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
-from theorex_lab.text.redact.redaction_scope import kept_value
 
 _KEY = re.compile(r"\|".join(rf"{name}=([01]\.\d)" for name in PARAMETERS))
 _MOST_HISTORY = 120
@@ -201,7 +200,7 @@ def set_personality(
         "personality",
         {
             "state": whole_state,
-            "why": kept_value(why),
+            "why": why,
             "source": "agent",
             "project": home.project,
         },

@@ -23,11 +23,11 @@ from theorex_lab.journal.event import (
     VERSIONS,
     Body,
     Event,
-    check_event,
     encode,
     readable,
     segment_of,
 )
+from theorex_lab.journal.redaction import kept_event
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.connection import (
     COLUMNS,
@@ -558,6 +558,8 @@ def _of_project_now(event: Event, merged: dict[str, str]) -> Event:
 def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None) -> int:
     """Insert one event inside the caller's transaction, and return its seq.
 
+    Its secrets are masked: this is the one place that every event passes.
+
     Args:
         connection: The connection.
         event: The event.
@@ -566,9 +568,9 @@ def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None)
     Raises:
         InvalidInput: The body is not what its kind says.
     """
-    check_event(event)
-    lineage = encode(list(event.lineage))
-    fields = (*event[1:6], lineage, encode(event.body))
+    masked_event, body = kept_event(event)
+    lineage = encode(list(masked_event.lineage))
+    fields = (*masked_event[1:6], lineage, body)
     crc = checksum(*fields)
     cursor = connection.execute(INSERT, (seq, *fields, crc))
     return int(cursor.lastrowid or 0)

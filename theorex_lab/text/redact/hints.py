@@ -16,39 +16,43 @@ MASK = "[masked]"
 # One of these hints, in lower case, is in every text that holds a secret. A text without
 # them is not looked at further.
 _OF_ONE_WORD = r"""
-    $1$ $2 $5$ $6$ $apr1 $argon $y$ -us .atlasv1. /hooks/ 00d 1//0 1000. 2fa 4/0a 7z :*:
-    :// :5432: :5433: :aa <<< a3- a3t aaaaaaaaaaaaaaaaaaaaa abia absk acca
-    access-development- access-production- access-sandbox- age-plugin- aiza ak- ak_live_
-    akcp akia akid amzn.mws. anmeldung ansible api- api_org_ apify_api_ aqvn asia
-    atatt3x atbb atctt3x atoa atp_ atstt auth bearer bkpt_ bkua_ bot_ brv_ buildah
-    cal_live_ cciprj_ cfat- chave cio clave clef clickhouse clojars_ clé cmvmdgtu code=
-    connectionstring contrase cookie cqlsh crackmapexec crane cred ctp_ curl dapi
-    dbaccess dckr_ ddp_ ddw_ discord dkea docker doo_v1_ dop_v1_ dor_v1_ dp.audit.
-    dp.ct. dp.pt. dp.sa. dp.scim. dp.st. dsn dt0c01. dt0s16. duffel_live_ duffel_test_
-    e2b_ eaa expdp extraheader eyj ezak eztk fc- fffnral figd_ figo_ figor_ fio-u-
-    flwpubk- flwseck- flwseck_test- flyv1 fm1a_ fm1r_ fm2_ fo1_ freerdp fw_ geheim gho_
-    ghp_ ghr_ ghs_ ghu_ glagent- glc_ glcbt- gldt- glft- glimt- gloas- glptt- glrt-
-    glsa_ glsoat- gocspx- gr1348941 gr_ hash= hasl hasł helm heroku heslo hf_ hfp_
-    hooks. hrku- hvb. hvr. hvs. ibmcloud ico- identified impdp influx insteadof ipmitool
-    isql jeton jina_ kennwort key kinit kubectl ldap lftp lin_api_ log-in login lsv2_pt_
-    ltai lösenord maker.ifttt maria mfa mnemonic mob- mongo mosquitto mot-de mot_de
-    motde mt_live_ mycli mysql napi_ ncftp nerdctl netexec nfb_ nfc_ nfo_ nfp_ nfu_
-    ngrok_ nmcli nntp_ npm_ nraa- nrii- nriq- nrjs- nrra- nsec1 ntn_ nvs_ nxc one-time
-    openssl ops- ops_ elak- otp oy2 parola passw passphrase passcode pass= _pass .pass
-    -pass keypass sshpass storepass dbpass requirepass smbpass "pass 'pass pat- pat_
-    patat phc_ phrase phx_ pincode pin: pin= pin- pin_ pin" pk- pk_live_ pk_test_ pmat-
-    pnu_ podman pplx- private- pscale_pw_ pscale_tkn_ psk pul- pwd pypi- q~ r8_
-    rabbitmqctl rclone rdme_ re_ redis response=" response=\" rk- rk_live_ rk_test_ rnd_
-    rpa_ rpcclient rubygems_ rzp_live_ rzp_test_ s-s4t2af- s-s4t2ud- salasana sbp_ schl
-    sdk- secret securestring seed senha sess sg. sgp_ sha256~ shippo_live_ shippo_test_
-    shpca_ shppa_ shpss_ shptka_ sig= signature= sk- sk_ sk0 sk1 sk2 sk3 sk4 sk5 sk6 sk7
-    sk8 sk9 ska skb skc skd skf sl. sm_aat_ sm_sat_ smb snk_ snmp sntrys_ sntryu_
-    sq0atp- sq0csp- sq0idp- sqa_ sqlcmd sqlldr sqlplus sqp_ squ_ sshfs storepw t1. tfp_
-    tgp_v1_ token tsql tvly- twine uk- user/ useradd usermod username v1.0- vault vca_
-    vci_ vck_ vcp_ vcr_ verification vncviewer wachtwoord webhook wget whk_ whpk_ whsec_
-    winexe winrm winrs wmic wpa_ x-amz- xai- xapp- xoxa- xoxb- xoxc- xoxd- xoxe- xoxo-
-    xoxp- xoxr- xoxs- xprv xsmtpsib- xtrabackup ya29. yprv zprv ключ логин парол пин-код
-    секрет токен パスワード 密 비밀번호
+    "pass $1$ $2 $5$ $6$ $apr1 $argon $mysql$ $y$ 'pass -pass -us .atlasv1. .pass
+    /hooks/ 00d 1//0 1000. 2fa 4/0a 4b1d 7z :*: :// :5432: :5433: :aa <<< _mmk _pass
+    _pat" _pat: _pat= a3- a3t aaaaaaaaaaaaaaaaaaaaa abia absk acca
+    access-development- access-production- access-sandbox- access_token$ age-plugin-
+    aiza ak- ak_live_ akcp akia akid amzn.mws. anmeldung ansible api- api_org_
+    apify_api_ aqe aqvn asia atatt3x atbb atctt3x atoa atp_ atstt auth avns_ bearer
+    bkpt_ bkua_ bot_ brv_ buildah cal_live_ cciprj_ cfat- cfat_ cfk_ cfut_ chave cio
+    clave clef clickhouse clojars_ clé cmvmdgtu code= connectionstring contrase
+    cookie cqlsh crackmapexec crane cred ctp_ curl dapi dbaccess dbpass dckr_ ddp_
+    ddw_ dg9ro discord dkea docker doo_v1_ dop_v1_ dor_v1_ dp.audit. dp.ct. dp.pt.
+    dp.sa. dp.scim. dp.st. dsn dt0c01. dt0s16. duffel_live_ duffel_test_ e2b_ eaa
+    elak- endr+ expdp extraheader eyj ezak eztk fc- fffnral figd_ figo_ figor_
+    fio-u- flwpubk- flwseck- flwseck_test- flyv1 fm1a_ fm1r_ fm2_ fo1_ freerdp fw_
+    geheim gho_ ghp_ ghr_ ghs_ ghu_ glagent- glc_ glcbt- gldt- glffct- glft- glimt-
+    gloas- glptt- glrt- glsa_ glsoat- gocspx- goog1e gr1348941 gr_ hash= hasl hasł
+    helm heroku heslo hf_ hfp_ hook. hook/ hooks. hrku- hvb. hvr. hvs. ibmcloud ico-
+    identified impdp influx insteadof ipmitool isql jeton jina_ jwt kennwort key
+    keypass kinit kubectl ldap lftp lin_api_ log-in login lsv2_pt_ ltai lösenord
+    maker.ifttt maria mfa mnemonic mob- mongo mosquitto mot-de mot_de motde mt_live_
+    mycli mysql napi_ ncftp nerdctl netexec nfb_ nfc_ nfo_ nfp_ nfu_ ngrok_ nmcli
+    nntp_ npm_ nraa- nrii- nriq- nrjs- nrra- nsec1 ntn_ nvs_ nxc one-time openssl
+    ops- ops_ ory_ac_ ory_at_ ory_rt_ otp oy2 packagist_ parola pass= passcode
+    passphrase passw pat- pat_ patat phc_ phrase phx_ pin" pin- pin: pin= pin_
+    pincode pipedream.net/ pk- pk_live_ pk_test_ pmat- pnu_ podman pplx- private-
+    pscale_pw_ pscale_tkn_ psk pul- pwd pypi- q~ r8_ rabbitmqctl rclone rdme_ re_
+    redis requirepass response=" response=\" rk- rk_live_ rk_test_ rnd_ rpa_
+    rpcclient rubygems_ rzp_live_ rzp_test_ s-s4t2af- s-s4t2ud- salasana salt sbp_
+    schl sdk- secret securestring seed senha sess- sessid sessionid sg. sgp_ sha256~
+    shippo_live_ shippo_test_ shpca_ shppa_ shpss_ shptka_ sig= signature= sk- sk0
+    sk1 sk2 sk3 sk4 sk5 sk6 sk7 sk8 sk9 sk_ ska skb skc skd skf sl. sm_aat_ sm_sat_
+    smb smbpass snk_ snmp sntrys_ sntryu_ sq0atp- sq0csp- sq0idp- sqa_ sqlcmd sqlldr
+    sqlplus sqp_ squ_ sshfs sshpass storepass storepw t1. tfp_ tgp_v1_ token tsql
+    tvly- twine uk- user/ useradd usermod username v1.0- vault vca_ vci_ vck_ vcp_
+    vcr_ verification vncviewer wachtwoord webhook wget whk_ whpk_ whsec_ winexe
+    winrm winrs wmic wpa_ wpl_ap1. x-amz- xaat- xai- xapp- xapt- xoxa- xoxb- xoxc-
+    xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xprv xsmtpsib- xtrabackup ya29. ycaj yprv
+    zprv ключ логин парол пин-код секрет токен パスワード 密 비밀번호
 """
 
 # With a blank in it, or at its end.
@@ -84,6 +88,9 @@ _OF_MORE = (
 HINTS = (*_OF_ONE_WORD.split(), *_OF_MORE)
 
 
+_START_CHARACTERS = 3
+
+
 class HintSet:
     """Finds which of some hints a text holds.
 
@@ -108,9 +115,17 @@ class HintSet:
         self._marks = marks
         # The hints as far as one word has them: one with a blank in it goes on in the
         # next.
-        self._heads = [
-            (hint, hint[: hint.find(" ") + 1] or hint) for hint in self._hints
-        ]
+        # They stand under their first characters: a look for those of the text tells
+        # which hints are worth a search.
+        self._by_start: dict[str, list[tuple[str, str]]] = {}
+        self._short: list[tuple[str, str]] = []
+        for hint in self._hints:
+            head = hint[: hint.find(" ") + 1] or hint
+            same_start = self._short
+            if len(head) >= _START_CHARACTERS:
+                start = head[:_START_CHARACTERS]
+                same_start = self._by_start.setdefault(start, [])
+            same_start.append((hint, head))
         self._hints_by_word: dict[str, tuple[str, ...]] = {}
 
     def found_in(self, text: str) -> set[str]:
@@ -129,11 +144,22 @@ class HintSet:
                 remembered[word] = word_hints
         return {hint for hint in hints if " " not in hint or hint in text.lower()}
 
+    def _present_in(self, text: str) -> list[tuple[str, str]]:
+        """Return the hints, with their heads, whose heads are in the text."""
+        heads = list(self._short)
+        following = text[1:]
+        triples = zip(text, following, following[1:], strict=False)
+        for start in self._by_start.keys() & set(map("".join, triples)):
+            heads += self._by_start[start]
+        return [entry for entry in heads if entry[1] in text]
+
     def _hints_of(self, words: set[str]) -> dict[str, tuple[str, ...]]:
         """Return the hints and marks of each of these words."""
+        if not words:
+            return {}
         lowered = {word: f"{word.lower()} " for word in words}
         all_words = "".join(lowered.values())
-        present = [(hint, head) for hint, head in self._heads if head in all_words]
+        present = self._present_in(all_words)
         hints_by_word: dict[str, tuple[str, ...]] = {}
         for word, low in lowered.items():
             hints = [hint for hint, head in present if head in low]

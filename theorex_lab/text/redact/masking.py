@@ -16,15 +16,20 @@ from theorex_lab.text.redact.hints import HINTS, MASK, HintSet
 # ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
-_DEEPEST = 64
+_DEEPEST = 10_000  # of lists and objects around a value; JSON texts have fewer
 _SHORT_CHARACTERS = (
     1_000  # of texts that may come again: names of tools, paths, commands
 )
+_MIDDLE_CHARACTERS = 8_000  # of texts that are masked by a door, and when appended
 _SHORTEST_DRAWN_CHARACTERS = 20
 _PARTING = str.maketrans(dict.fromkeys("\"'`,;:()[]{}<>.|\\", " "))
+# One of these is in a text that holds signs in another form.
+_ESCAPING = ("%", "&", "=3D", "\\u", "\\x", "\\/", '\\"', "\\'", "'\"'")
+# One of these is in a text whose form may hide every hint.
+_HIDING = ("%C", "%D", "%E", "&#", "\\u0", "\\u3", "\\u5", "\\ub")
 _DRAWN = "<drawn>"  # noted beside the hints
 
 
@@ -44,11 +49,44 @@ def mask(text: str) -> str:
     """
     if len(text) <= _SHORT_CHARACTERS:
         return _masked_short(text)
+    if len(text) <= _MIDDLE_CHARACTERS:
+        return _masked_middle(text)
     return _masked(text)
 
 
 def _masked(text: str) -> str:
     hints = _FIRST_LOOK.found_in(text)
+    masked = text
+    if hints and "\n" in masked:
+        from theorex_lab.text.redact.secret_encodings import mask_wrapped
+
+        masked = mask_wrapped(masked, _masked_plain)
+    if _may_be_escaped(masked, hints):
+        from theorex_lab.text.redact.secret_encodings import mask_escaped
+
+        masked = mask_escaped(masked, _masked_plain)
+    if masked == text:
+        return _mask_by(hints, text)
+    return _masked_plain(masked)
+
+
+def _may_be_escaped(text: str, hints: set[str]) -> bool:
+    """Return whether a text may hold a secret whose signs have another form."""
+    if not hints:
+        return any(sign in text for sign in _HIDING)
+    if "+" in text and " " not in text:
+        return True
+    return any(sign in text for sign in _ESCAPING)
+
+
+def _masked_plain(text: str) -> str:
+    """Return a text masked, whose signs have no other form."""
+    hints = _FIRST_LOOK.found_in(text)
+    return _mask_by(hints, text)
+
+
+def _mask_by(hints: set[str], text: str) -> str:
+    """Return a text masked that has these hints."""
     if hints.difference(_MARKS):
         masked = _mask_hinted(text)
         if masked != text:
@@ -56,12 +94,15 @@ def _masked(text: str) -> str:
         text = masked
     if _DRAWN in hints:
         from theorex_lab.text.redact.secret_blocks import mask_encoded
+        from theorex_lab.text.redact.secret_shapes import mask_drawn
 
         text = mask_encoded(text, _mask_plain)
+        text = mask_drawn(text)
     return text
 
 
 _masked_short = lru_cache(1 << 13)(_masked)
+_masked_middle = lru_cache(1 << 10)(_masked)
 
 
 def _marks(word: str, _hints: Iterable[str]) -> tuple[str, ...]:
@@ -73,9 +114,19 @@ def _marks(word: str, _hints: Iterable[str]) -> tuple[str, ...]:
         return ()
     for part in word.translate(_PARTING).split():
         is_long = len(part) >= _SHORTEST_DRAWN_CHARACTERS
-        if is_long and (part.isalnum() or not part.islower()):
+        if is_long and _may_be_drawn(part):
             return (_DRAWN,)
     return ()
+
+
+def _may_be_drawn(part: str) -> bool:
+    """Return whether a long part of a word is no path, and no name of some words."""
+    if part.isalnum() or not part.islower():
+        return True
+    names = part.replace("-", "_").split("_")
+    longest = max(names, key=len)
+    is_long = len(longest) >= _SHORTEST_DRAWN_CHARACTERS
+    return is_long and longest.isalnum()
 
 
 _MARKS = frozenset({_DRAWN})
@@ -102,46 +153,114 @@ def _mask_hinted(text: str) -> str:
     return secret_formats.mask_prose(text, hints)
 
 
+@lru_cache(1 << 12)
+def _may_name_secret(key: str) -> bool:
+    """Return whether the name of a member has a hint of a secret."""
+    if key.lower() == "pass":
+        return True
+    hints = _FIRST_LOOK.found_in(key)
+    return bool(hints.difference(_MARKS))
+
+
 def is_secret_member(key: str, value: object) -> bool:
     """Return whether a member of a JSON object is a secret by its name.
 
     >>> is_secret_member("dbPassword", "x"), is_secret_member("max_tokens", 4096)
     (True, False)
     """
-    if key.lower() != "pass" and not _FIRST_LOOK.found_in(key).difference(_MARKS):
+    if not _may_name_secret(key):
         return False
     from theorex_lab.text.redact.secret_names import is_secret_member as named
 
     return named(key, value)
 
 
-def masked_value(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value with its texts masked.
+def may_hold_secret(text: str) -> bool:
+    """Return whether a text has a hint of a secret, which takes little time.
 
-    Members that are secrets by their names are masked whole.
+    >>> may_hold_secret("the till rounds half up"), may_hold_secret("my password")
+    (False, True)
+    """
+    hints = _FIRST_LOOK.found_in(text)
+    return bool(hints)
+
+
+def masked_value(value: Any, mask_text: Callable[[str], str] = mask) -> Any:
+    """Return a JSON value with its texts masked, at any depth.
+
+    Members that are secrets by their names are masked whole. Two names that become one
+    get a number.
+
+    Args:
+        value: The value.
+        mask_text: Masks one text.
+
+    Raises:
+        RecursionError: It holds itself.
 
     >>> masked_value({"password": "x", "said": ["token=abc123def"]})
     {'password': '[masked]', 'said': ['token=[masked]']}
     """
-    if isinstance(value, str):
-        return mask(value)
-    if depth > _DEEPEST:
-        return value
-    if isinstance(value, list | tuple):
-        return [masked_value(entry, depth + 1) for entry in value]
-    if isinstance(value, dict):
-        return _masked_object(value, depth)
-    return value
+    whole = [value]
+    # Where a part stands, and how deep: walked without calls, which have a limit.
+    open_parts: list[tuple[Any, Any, int]] = [(whole, 0, 0)]
+    while open_parts:
+        holder, key, depth = open_parts.pop()
+        if depth > _DEEPEST:
+            raise RecursionError("the value holds itself, or is nested too deeply")
+        part = _masked_part(holder[key], mask_text)
+        holder[key] = part
+        depth += 1
+        for inner_key in _keys_of(part):
+            open_parts.append((part, inner_key, depth))
+    return whole[0]
 
 
-def _masked_object(value: dict[Any, Any], depth: int) -> dict[Any, Any]:
-    """Return an object with its names and members masked."""
+def _masked_part(part: Any, mask_text: Callable[[str], str]) -> Any:
+    """Return a text masked, and of a list or an object a copy with masked names."""
+    if isinstance(part, str):
+        return mask_text(part)
+    if isinstance(part, list | tuple):
+        return list(part)
+    if isinstance(part, dict):
+        return _masked_object(part, mask_text)
+    return part
+
+
+def _keys_of(part: Any) -> Iterable[Any]:
+    """Return what the parts of a list or an object are reached by."""
+    if isinstance(part, list):
+        return range(len(part))
+    if isinstance(part, dict):
+        return list(part)
+    return ()
+
+
+def _masked_object(
+    value: dict[Any, Any],
+    mask_text: Callable[[str], str],
+) -> dict[Any, Any]:
+    """Return an object with its names masked, and what is a secret by its name."""
     members: dict[Any, Any] = {}
     for key, member in value.items():
         if not isinstance(key, str):
-            members[key] = masked_value(member, depth + 1)
-        elif is_secret_member(key, member):
-            members[mask(key)] = MASK
+            members[key] = member
+            continue
+        name = mask_text(key)
+        if name != key:
+            name = _free_name(name, members)
+        if is_secret_member(key, member):
+            members[name] = MASK
         else:
-            members[mask(key)] = masked_value(member, depth + 1)
+            members[name] = member
     return members
+
+
+def _free_name(name: str, members: dict[Any, Any]) -> str:
+    """Return a masked name, with a number where an object has it already."""
+    number = 1
+    free = name
+    while free in members:
+        number += 1
+        free = f"{name} {number}"
+    return free

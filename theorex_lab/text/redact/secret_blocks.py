@@ -159,7 +159,7 @@ def _mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     dotted = named_pattern("dotted")
 
     def masked(match: re.Match[str]) -> str:
-        decoded = _decoded(match[0])
+        decoded = decoded_text(match[0])
         if not decoded:
             return match[0]
         masked_text = dotted.sub(MASK, mask(decoded))
@@ -170,7 +170,7 @@ def _mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     return named_pattern("hex").sub(masked, text)
 
 
-def _decoded(encoded: str) -> str:
+def decoded_text(encoded: str) -> str:
     """Return the text that was encoded, '' where that is none."""
     import binascii
 

@@ -6,6 +6,7 @@ Those are assignments in code and settings, options, elements and JSON members.
 import re
 
 from theorex_lab.text.redact.secret_patterns import Entry
+from theorex_lab.text.redact.secret_shapes import is_drawn_value
 from theorex_lab.text.redact.secret_tables import (
     compiled,
     masked,
@@ -177,10 +178,19 @@ def is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
     """
     if not value or named_pattern("placeholder").fullmatch(value):
         return True
+    is_vague_name = named_pattern("vague").fullmatch(name) is not None
+    if is_vague_name:
+        return not is_drawn_value(value)
+    return _is_ordinary_value(name, sign, value, quoted=quoted)
+
+
+def _is_ordinary_value(name: str, sign: str, value: str, *, quoted: bool) -> bool:
+    """Return whether the value of a name that announces a secret is none."""
     is_password = compiled(_A_PASSWORD).fullmatch(name) is not None
     if not is_password and _is_count(name, value):
         return True
-    is_weak_name = named_pattern("weak").fullmatch(name) is not None
+    weak_name = named_pattern("weak").fullmatch(name)
+    is_weak_name = weak_name is not None
     if is_weak_name and not _is_random(value):
         return True
     if quoted:

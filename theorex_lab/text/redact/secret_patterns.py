@@ -67,6 +67,7 @@ PATTERNS = {
         (?:(?<![A-Za-z0-9_.-])|(?<=%3D)|(?<=%20)|(?<=\\n))(?:
               [MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![\w-])
             | pat[A-Za-z0-9]{14}\.[0-9a-f]{32,}
+            | 2/[0-9]{15,17}/[0-9]{15,17}:[0-9a-f]{32}
         )
     """
     ),
@@ -143,6 +144,9 @@ PATTERNS = {
         | .*sess.*|cookie|dsn|connectionstring
     """
     ),
+    # Names that stand for something else more often than not: their value is a secret
+    # only where a machine has drawn it.
+    "vague": r"(?i)key|o?auth|pat|jwt|bearer|salt|webhook",
     "suffix": (
         r"""
         (?:

@@ -17,14 +17,16 @@ PREFIXED: tuple[Entry, ...] = (
             sq0csp- sq0idp- lin_api_ lin_oauth_ figd_ figo_ figor_ PMAK- PMAT- glsa_
             glc_ dckr_pat_ dckr_oat_ CFPAT- sntrys_ sntryu_ nvapi- tskey- rubygems_
             clojars_ CLOJARS_ pscale_tkn_ pscale_oauth_ pscale_pw_ shippo_live_
-            shippo_test_ duffel_live_ duffel_test_ rzp_live_ rzp_test_ sb_secret_
+            shippo_test_ duffel_live_ duffel_test_ sb_secret_
             lsv2_pt_ lsv2_sk_ tgp_v1_ pcsk_ ddp_ ddw_ bkua_ bkpt_ sgp_ CCIPAT_ CCIPRJ_
             rdme_ tfp_ pnu_ FLWSECK_TEST- FLWSECK- FLWPUBK- doo_v1_ dop_v1_ dor_v1_
             HRKU- FlyV1- fm1r_ fm1a_ fm2_ fo1_ nfp_ nfc_ nfo_ nfu_ nfb_ sha256~ fio-u-
             s-s4t2ud- s-s4t2af- hvs. hvb. hvr. dt0c01. dt0s16. dp.pt. dp.st. dp.ct.
             dp.sa. dp.scim. dp.audit. amzn.mws. cmVmdGtu AKCp sm_aat_ sm_pat_ sm_sat_
-            dckr_ access_token$production$ gsk_ ngrok_ apify_api_ secret-token:
-            EAACEdEose0cBA cal_live_ ntn_ ak_live_
+            dckr_ gsk_ ngrok_ apify_api_
+            cfk_ cfut_ cfat_ packagist_ glffct- xaat- xapt- GOOG1E
+            4b1d ory_at_ ory_rt_ ory_ac_ WPL_AP1. AVNS_ dG9rO secret-token: EAACEdEose0cBA
+            cal_live_ ntn_ ak_live_
             """.split()
         ),
         r"[A-Za-z0-9_-]{16,}",
@@ -48,6 +50,9 @@ PREFIXED: tuple[Entry, ...] = (
         ),
         r"(?=[A-Za-z]{0,30}[0-9])[A-Za-z0-9-]{20,}",
     ),
+    (("rzp_live_", "rzp_test_"), r"[A-Za-z0-9]{14,}"),
+    (("endr+",), r"[A-Za-z0-9]{16,}"),
+    (("NRJS-",), r"[0-9a-f]{19,}"),
     (
         tuple(
             """
@@ -106,6 +111,27 @@ FORMATS: tuple[Entry, ...] = (
             )[^\s"'<>)\]\\]{12,}
         """,
     ),
+    (
+        ("hook.", "hook/", "webhook"),
+        r"""
+            (?i)
+            (?P<keep>
+                ://[^\s"'<>]{0,120}hook[^\s"'<>/?#]{0,40}/(?:[a-z0-9.-]{1,12}/){0,4}
+            )(?=[\w-]{0,40}[0-9])[\w-]{17,}(?:/[\w-]{17,}){0,3}
+        """,
+    ),
+    (("pipedream.net/",), r"(?P<keep>\.m\.pipedream\.net/)[\w-]{16,}"),
+    (("ycaj",), r"<<edge>>YCAJE[A-Za-z0-9_-]{20,}"),
+    (("_mmk",), r"<<edge>>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
+    (
+        ("access_token$",),
+        r"access_token\$(?:production|sandbox)\$[a-z0-9]{12,}\$[0-9a-f]{24,}",
+    ),
+    (
+        ("aqe",),
+        r"<<edge>>AQE[A-Za-z0-9]{40,}-[A-Za-z0-9+/=]{16,}(?:-[A-Za-z0-9+/]{8,})?",
+    ),
+    (("$mysql$",), r"\$mysql\$A\$[0-9]{3}\*[0-9A-Za-z*]{40,}"),
     (
         ("://",),
         r"""(?P<keep>://[^/\s:@"'?#]{0,128}:)<<password in url>>[^/\s"'?#]{1,512}(?=@)""",

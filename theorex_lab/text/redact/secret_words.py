@@ -60,6 +60,14 @@ OTHER_NAMES: tuple[Entry, ...] = (
             )[_ -]?key
         """,
     ),
+    # Other keys, and names that announce a secret less surely: see "vague".
+    (("key",), r"(?<=[a-z0-9_-])key"),
+    (("auth",), r"(?<![a-z])o?auth(?=\\*[\"']?[ \t]{0,4}[:=])"),
+    (("pat",), r"(?<=_)pat(?=\\*[\"']?[ \t]{0,4}[:=])"),
+    (("jwt",), r"(?<![a-z])jwt"),
+    (("bearer",), r"(?<![a-z])bearer(?=\\*[\"']?[ \t]{0,4}[:=])"),
+    (("salt",), r"(?<=[a-z_-])salt"),
+    (("webhook",), r"webhook(?=[_-]?(?:id|path)?\\*[\"']?[ \t]{0,4}[:=])"),
     (("ключ",), r"(?:api|апи)[ -]ключ|ключ[ -](?:api|доступа)"),
     (("schl",), r"(?:api|zugriffs|zugangs|geheimer)[ -]?schl(?:ü|ue)ssel"),
     (

@@ -1,0 +1,119 @@
+"""Mask the secrets of an event: no journal keeps one.
+
+Every event passes here when it is appended, whichever door it came through. Masked are
+the texts and the names in its body, at any depth, the agent, the session and the
+project. Only a call that keeps secrets on request goes round it, see
+`theorex_lab.text.redact.redaction_scope`. Standard library only, and quick where there
+is nothing to mask: agents start a process for every event.
+"""
+
+from __future__ import annotations
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.journal.event import FIELDS, check_event, encode
+from theorex_lab.journal.kinds import PROJECT
+from theorex_lab.text.redact.masking import mask, masked_value, may_hold_secret
+from theorex_lab.text.redact.redaction_scope import count_masked, current, kept_id
+from theorex_lab.text.visible import visible
+
+# what type checkers take for true; `typing` would cost every hook 7 ms
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from theorex_lab.journal.event import Body, Event
+
+
+def kept_event(event: Event) -> tuple[Event, str]:
+    """Return an event as a journal keeps it, and its body as it is written down.
+
+    The same event gives the same result, and the result gives itself.
+
+    Raises:
+        InvalidInput: The body is not what its kind says, or JSON cannot hold it.
+
+    >>> from theorex_lab.journal.event import new_event
+    >>> body = {"text": "token=abc123def", "source": "user"}
+    >>> kept_event(new_event("prompt", body, agent="main", at=0))[1]
+    '{"v":2,"text":"token=[masked]","source":"user"}'
+    """
+    check_event(event)
+    text = encode(event.body)
+    if current().keeps_secrets:
+        return event, text
+    names = [event.id, event.agent, event.session, *event.lineage]
+    if not may_hold_secret(visible(" ".join([*names, *_texts_in(event.body)]))):
+        return event, text
+    try:
+        body = _kept_body(event)
+        is_clean = body == event.body
+    except RecursionError as error:
+        raise InvalidInput(
+            f"got an event of the kind {event.kind!r} that is nested too deeply; nothing"
+            " was written"
+        ) from error
+    masked_event = event._replace(
+        id=kept_id(event.id),
+        agent=kept_id(event.agent),
+        session=kept_id(event.session),
+        lineage=tuple(map(kept_id, event.lineage)),
+        body=body,
+    )
+    if is_clean and masked_event[:7] == event[:7]:
+        return event, text
+    kept_text = encode(masked_event.body)
+    count_masked(f"{event.agent} {event.session} {text}", kept_text)
+    check_event(masked_event)
+    return masked_event, kept_text
+
+
+def _texts_in(body: Body) -> list[str]:
+    """Return the texts and the names in a body, at any depth."""
+    texts: list[str] = []
+    open_parts: list[Any] = [body]
+    while open_parts:
+        part = open_parts.pop()
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict):
+            texts += filter(_is_text, part)
+            open_parts += part.values()
+        elif isinstance(part, list | tuple):
+            open_parts += part
+    return texts
+
+
+def _is_text(name: object) -> bool:
+    """Return whether a name of a member is a text."""
+    return isinstance(name, str)
+
+
+def _kept_body(event: Event) -> Body:
+    """Return the body with its texts masked.
+
+    A member that its kind declares is no secret by its name.
+    """
+    fields = FIELDS.get(event.kind, {})
+    declared: Body = {}
+    others: Body = {}
+    for name, member in event.body.items():
+        shape = fields.get(name, fields.get(f"{name}?"))
+        others[name] = member if shape is None else None
+        if shape is PROJECT:
+            declared[name] = kept_id(member)
+        elif shape is not None:
+            declared[name] = masked_value(member, _masked_text)
+    masked: Body = masked_value(others, _masked_text)
+    masked.update(declared)
+    return masked
+
+
+def _masked_text(text: str) -> str:
+    """Return a text masked.
+
+    What nobody sees in it goes where it splits a secret, and else stays: it may be a
+    path, which is masked_event character by character.
+    """
+    shown = visible(text)
+    masked = mask(shown)
+    return text if masked == shown else masked
