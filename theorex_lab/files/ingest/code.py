@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.ingest.code_queries import ERRORS, QUERIES
-from theorex_lab.files.ingest.documents import FileReader
-from theorex_lab.memory.documents import Part
+from theorex_lab.files.ingest.file_reader import FileReader
+from theorex_lab.memory.document_part import Part
 from theorex_lab.text.line import folded
 
 if TYPE_CHECKING:
@@ -518,13 +518,13 @@ def _begins(node: Node, statement: Node) -> bool:
     return statement.start_point[0] == node.start_point[0]
 
 
-def _read(
-    path: Path,
+def read_symbols(
+    path: Path | str,
     name: str,
     content: bytes,
 ) -> tuple[list[Part], list[str]]:
-    """Return the symbols of a file; see `files.ingest.documents.FileReader`."""
-    if path.suffix.lower() not in LANGUAGES:
+    """Return the symbols of a file; see `files.ingest.file_reader.FileReader`."""
+    if Path(path).suffix.lower() not in LANGUAGES:
         raise InvalidInput(
             f"its language is not known; allowed are {', '.join(LANGUAGES)}"
         )
@@ -538,4 +538,4 @@ def _read(
     return parts, [problem]
 
 
-CODE = FileReader("code 2", lambda: LANGUAGES, _read, "ingest")
+CODE = FileReader("code 2", lambda: LANGUAGES, read_symbols, "ingest")
