@@ -12,7 +12,7 @@ from typing import Any
 
 from theorex_lab import Lab
 from theorex_lab.files.ingest.text import read_document
-from theorex_lab.memory.documents import Part
+from theorex_lab.memory.document_part import Part
 
 
 def read(name: str, content: str | bytes) -> list[Part]:

@@ -19,9 +19,11 @@ def parts_of(_: Path, value: Any) -> PartsAndProblems:
     """Return the parts that a reader made in another process, as JSON holds them."""
     rows, problems = value
     parts = []
-    for node_type, name, text, line, links in rows:
-        pairs = tuple((relation, target) for relation, target in links)
-        parts.append(Part(node_type, name, text, line, pairs))
+    for row in rows:
+        part = Part(*row)
+        # JSON has lists for tuples.
+        links = [(relation, target) for relation, target in part.links]
+        parts.append(part._replace(links=links))
     return parts, problems
 
 

@@ -97,7 +97,9 @@ def markdown_blocks(text: str) -> Iterator[TextBlock]:
     front = _FRONT.match(text)
     body = text[front.end() :] if front else text
     shift = front[0].count("\n") if front else 0
-    tokens = MarkdownIt("commonmark").parse(body)
+    # What stands in a line is not parsed: nothing is made of it, and the time for it
+    # would grow with the square of its length.
+    tokens = MarkdownIt("commonmark").disable("inline").parse(body)
     headings = list[_Heading]()
     for index, token in enumerate(tokens):
         if token.type != "heading_open" or token.level != 0:
@@ -401,6 +403,8 @@ def _cut(text: str) -> Iterator[tuple[str, int]]:
     """
     start = 0
     size = len(text)
+    counted_to = 0
+    n_lines = 0
     while start < size:
         end = min(start + _SECTION_CHARACTERS, size)
         if end < size:
@@ -408,7 +412,9 @@ def _cut(text: str) -> Iterator[tuple[str, int]]:
         piece = text[start:end].lstrip()
         if piece:
             first = end - len(piece)
-            yield piece.rstrip(), text.count("\n", 0, first)
+            n_lines += text.count("\n", counted_to, first)
+            counted_to = first
+            yield piece.rstrip(), n_lines
         start = end
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import TimeoutExpired
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -26,6 +27,7 @@ _MORE_BYTES = 1 << 20  # of a list of values, beside its last value
 # How long a process may take to start and to import what it reads with.
 _STARTING_SECONDS = 60.0
 _LOOK_EVERY_SECONDS = 0.1
+_ENDING_SECONDS = 5.0
 # How a process ends that has used up its own clock.
 _OUT_OF_TIME = -signal.SIGPROF if hasattr(signal, "SIGPROF") else None
 Function = Callable[..., Any]
@@ -108,11 +110,11 @@ class ReaderProcess:
         content: bytes | None,
         verb: str,
     ) -> None:
-        place = f"{function.__module__}:{function.__name__}"
-        self._seconds = self._limits.seconds * patience_of(place)
+        name = f"{function.__module__}:{function.__name__}"
+        self._seconds = self._limits.seconds * patience_of(name)
         self._left = max(self._seconds, _STARTING_SECONDS)
         request = {
-            verb: place,
+            verb: name,
             "arguments": [_plain(argument) for argument in arguments],
             "content": None if content is None else len(content),
             "limits": self._limits,
@@ -220,6 +222,8 @@ class ReaderProcess:
     def _raise_ended(self, process: Process) -> NoReturn:
         """Raise why the process ended by itself."""
         self._process = None
+        with suppress(TimeoutExpired):
+            process.wait(_ENDING_SECONDS)
         process.kill()
         _, error_output = process.communicate()
         code = process.returncode

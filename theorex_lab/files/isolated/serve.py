@@ -12,6 +12,8 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -31,10 +33,12 @@ _FRAME_BYTES = 1 << 17
 # Beyond what it is waited for; whoever waits says why it is ended.
 _CPU_FACTOR = 2
 _CPU_MORE_SECONDS = 5.0
+_LOOK_EVERY_SECONDS = 2.0
 
 
 def serve() -> None:
     """Do what standard input asks for, until it ends."""
+    threading.Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
     requests = sys.stdin.buffer
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     _be_silent()
@@ -47,6 +51,13 @@ def serve() -> None:
         if size is not None:
             request["arguments"].append(requests.read(size))
         _answer(request, replies)
+
+
+def _end_with(parent: int) -> None:
+    """End this process once the one that started it has ended, whatever it does."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY_SECONDS)
+    os._exit(1)
 
 
 def _be_silent() -> None:
@@ -113,7 +124,9 @@ class _Answer:
         if isinstance(error, MemoryError):
             kind = "left out"
             most = in_mebibytes(self._limits.memory_bytes)
-            says = f"left out: needed more than {most} of memory (setting readMemoryBytes)"
+            says = (
+                f"left out: needed more than {most} of memory (setting readMemoryBytes)"
+            )
         elif isinstance(error, LeftOut):
             kind = "left out"
         elif isinstance(error, InvalidInput):
@@ -125,15 +138,20 @@ class _Answer:
 
     def _give_each(self, values: Iterator[object]) -> None:
         pieces = list[bytes]()
-        size = 0
-        for value in values:
-            piece = self._encoded(value)
-            pieces.append(piece)
-            size += len(piece)
-            if size >= _FRAME_BYTES:
-                self._send(VALUE, b"[" + b",".join(pieces) + b"]")
-                pieces = []
-                size = 0
+        size = _FRAME_BYTES  # the first is awaited
+        try:
+            for value in values:
+                piece = self._encoded(value)
+                pieces.append(piece)
+                size += len(piece)
+                if size >= _FRAME_BYTES:
+                    self._send_list(pieces)
+                    pieces = []
+                    size = 0
+        finally:  # also what comes before an error
+            self._send_list(pieces)
+
+    def _send_list(self, pieces: list[bytes]) -> None:
         if pieces:
             self._send(VALUE, b"[" + b",".join(pieces) + b"]")
 

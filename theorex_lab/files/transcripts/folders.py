@@ -124,11 +124,11 @@ def _named_as_transcripts(
         is_history = Path(subfolder).absolute().parts[-2:] == (FOLDER, HISTORY)
         for name in names:
             file = Path(subfolder) / name
-            if name.lower().endswith(_SUFFIXES):
+            if name.lower().endswith(_SUFFIXES) or (
+                name.lower().endswith(_MARKDOWN_SUFFIXES)
+                and (is_history or _is_specstory(file, problems, process))
+            ):
                 yield file
-            elif name.lower().endswith(_MARKDOWN_SUFFIXES):
-                if is_history or _is_specstory(file, problems, process):
-                    yield file
 
 
 def _is_specstory(file: Path, problems: list[str], process: ReaderProcess) -> bool:
@@ -171,10 +171,10 @@ def in_time_order(
             at, form, n_bytes = process.call(transcript_beginning, file)
         except LeftOut as error:
             problems.append(f"{file.name}: {error}")
-            continue
         except InvalidInput:  # whoever reads it says what is wrong
-            at, form, n_bytes = LATEST, "", 0
-        positions[file] = (at, form, n_bytes, str(file))
+            positions[file] = (LATEST, "", 0, str(file))
+        else:
+            positions[file] = (at, form, n_bytes, str(file))
     ordered = sorted(positions, key=lambda file: positions[file])
     return {file: files[file] for file in ordered}
 

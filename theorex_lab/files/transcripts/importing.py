@@ -298,6 +298,7 @@ class _ImportRun:
         except InvalidInput as error:
             why = f"cannot be read further: {error}" if reading.form else str(error)
             self._problem(file, 0, why)
+        self._report.unread += reading.n_more_problems
 
     def write(self) -> None:
         """Write what waits, without what is there or was recorded by the hook.

@@ -31,9 +31,11 @@ from theorex_lab.files.transcripts.messages import HookForm, Utterance
 _FORM = "form"
 _CAPTURE = "capture"
 _PROBLEM = "problem"
+_MORE = "more"
 _OFFSET = "offset"
 _BROKEN = "broken"
 _CAPTURES_A_STEP = 256
+_MOST_PROBLEMS = 10_000  # between two captures
 # Objects that nest deeper are reported. What this process can read, the one that asked
 # can read as well, which has less room on its stack.
 _DEEPEST_STACK = 500
@@ -60,8 +62,9 @@ def transcript_records(
 ) -> Iterator[list[object]]:
     """Yield what a transcript tells, in records; nothing for another form.
 
-    The first says the form. Behind it are captures, lines that cannot be read, how far
-    the file was read, and what ends it early.
+    The first says the form. Behind it are captures, lines that cannot be read (where
+    there are very many, their number), how far the file was read, and what ends it
+    early.
 
     Args:
         path: The file.
@@ -73,7 +76,7 @@ def transcript_records(
 
 
 def _records(file: Path, how: ReadRequest) -> Iterator[list[object]]:
-    problems = list[list[object]]()
+    problems = _Problems()
     try:
         file_time = 0 if how.log_name else file.stat().st_mtime_ns // 1_000
         with opened(file) as (content, raw):
@@ -85,20 +88,42 @@ def _records(file: Path, how: ReadRequest) -> Iterator[list[object]]:
                 source,
                 file_time,
                 is_over=lambda last: last < how.silent_before,
-                problem=lambda number, why: problems.append([_PROBLEM, number, why]),
+                problem=problems.add,
                 latest=how.latest,
             )
             for number, capture in enumerate(captures):
-                yield from problems
-                problems.clear()
+                yield from problems.taken()
                 if number % _CAPTURES_A_STEP == 0:
                     yield [_OFFSET, raw.tell()]
                 yield [_CAPTURE, *capture.said, *capture[1:]]
-            yield from problems
+            yield from problems.taken()
             yield [_OFFSET, raw.tell()]
     except BROKEN as error:
-        yield from problems
+        yield from problems.taken()
         yield [_BROKEN, str(error)]
+
+
+class _Problems:
+    """Lines that cannot be read, of which some are told and all are counted."""
+
+    def __init__(self) -> None:
+        self._records = list[list[object]]()
+        self._n_more = 0
+
+    def add(self, number: int, why: str) -> None:
+        if len(self._records) < _MOST_PROBLEMS:
+            self._records.append([_PROBLEM, number, why])
+        else:
+            self._n_more += 1
+
+    def taken(self) -> list[list[object]]:
+        """Return the records since the last time."""
+        records = self._records
+        if self._n_more:
+            records.append([_MORE, self._n_more])
+        self._records = []
+        self._n_more = 0
+        return records
 
 
 def _source_of(file: Path, content: Any, how: ReadRequest) -> Transcript | None:
@@ -124,6 +149,7 @@ class TranscriptReading:
     Attributes:
         form: The name of its form, '' where none is known.
         offset: How many bytes of the file were read.
+        n_more_problems: How many lines cannot be read beside those that are told.
 
     Args:
         process: The process.
@@ -134,6 +160,7 @@ class TranscriptReading:
     def __init__(self, process: ReaderProcess, file: Path, how: ReadRequest) -> None:
         self.form = ""
         self.offset = 0
+        self.n_more_problems = 0
         self._records = process.each(transcript_records, file, *how)
 
     def begin(self) -> bool:
@@ -170,6 +197,8 @@ class TranscriptReading:
                 yield _capture_of(fields)
             elif kind == _PROBLEM:
                 problem(*fields)
+            elif kind == _MORE:
+                self.n_more_problems += fields[0]
             elif kind == _BROKEN:
                 raise EOFError(*fields)
             else:
