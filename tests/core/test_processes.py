@@ -17,8 +17,8 @@ import pytest
 import theorex_lab
 from theorex_lab.app import hook
 from theorex_lab.core import processes
-from theorex_lab.files.ingest import isolated
-from theorex_lab.files.ingest.text import parse_apart
+from theorex_lab.files.ingest.text import read_document
+from theorex_lab.files.isolated.process import ReaderProcess
 
 PACKAGE = Path(theorex_lab.__file__).parent
 STARTER = "core/processes.py"
@@ -179,27 +179,21 @@ def set_path(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
         monkeypatch.setenv("PYTHONPATH", value)
 
 
-def end_apart() -> None:
-    for process in isolated._PROCESSES.values():
-        process.communicate()
-    isolated._PROCESSES.clear()
-
-
 @pytest.mark.parametrize("module_folders", MODULE_FOLDERS)
 def test_a_file_is_read_apart_with_nothing_of_the_folder(
     trap: Path, monkeypatch: pytest.MonkeyPatch, module_folders: str | None
 ) -> None:
-    end_apart()
     monkeypatch.chdir(trap)
     set_path(monkeypatch, module_folders)
     monkeypatch.setenv("PYTHONSTARTUP", str(trap / "json.py"))
     monkeypatch.setenv("PYTHONINSPECT", "1")
-    blocks = isolated.call_apart(
-        parse_apart,
-        ".html",
-        b"<h1>Lamps</h1><p>It is green.</p>",
-    )
-    end_apart()
+    with ReaderProcess() as process:
+        blocks = process.call(
+            read_document,
+            "a.html",
+            "a.html",
+            content=b"<h1>Lamps</h1><p>It is green.</p>",
+        )
     assert "It is green." in str(blocks)
     assert ran(trap) == ""
 

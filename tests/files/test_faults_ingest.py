@@ -19,11 +19,12 @@ from typing import Any
 import pytest
 from conftest import Run
 from faults import boundaries, forked, killed_at, opened, quick_folder
-from ingested import ending_apart, folder, found, notebook, page, pdf
+from ingested import folder, found, notebook, page, pdf
 from test_faults_disk import files_of_at_most
 
 from theorex_lab import InvalidInput, Lab, StorageError
-from theorex_lab.files.ingest import isolated
+from theorex_lab.files.isolated.limits import LeftOut, ReadLimits
+from theorex_lab.files.isolated.process import ReaderProcess
 from theorex_lab.memory.documents import Documents
 
 needs_fork = pytest.mark.skipif(
@@ -41,14 +42,6 @@ def tmp_path() -> Iterator[Path]:
 def lab(tmp_path: Path) -> Iterator[Lab]:
     with opened(tmp_path / "home") as lab:
         yield lab
-
-
-@pytest.fixture
-def afresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The process apart is another one, started when it is asked for."""
-    monkeypatch.setattr(isolated, "_PROCESSES", {})
-    yield
-    ending_apart()
 
 
 def zeros(size: int, block: int = 1 << 24) -> bytes:
@@ -107,9 +100,9 @@ def zipped() -> bytes:
 
 
 REFUSED: dict[str, tuple[str, Any, str]] = {
-    "a bomb": ("a.pdf", bombed, "it is broken: it is no PDF that can be read"),
-    "half a PDF": ("a.pdf", lambda: pdf(page("lamp"))[:400], "it is broken: "),
-    "no PDF": ("a.pdf", lambda: b"lamp", "it is broken: it is no PDF that can be read"),
+    "a bomb": ("a.pdf", bombed, "it is no PDF that can be read"),
+    "half a PDF": ("a.pdf", lambda: pdf(page("lamp"))[:400], "it is no PDF"),
+    "no PDF": ("a.pdf", lambda: b"lamp", "it is no PDF that can be read"),
     "a locked PDF": ("a.pdf", locked, "it is locked by a password"),
     "a binary": (
         "a.md",
@@ -264,16 +257,15 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", ":".join(path for path in sys.path if path))
 
 
-@pytest.mark.usefixtures("afresh", "beside")
+@pytest.mark.usefixtures("beside")
 def test_a_parser_that_talks_does_not_block_and_one_that_dies_is_started_again() -> (
     None
 ):
-    assert isolated.call_apart(chatty, ".x", b"12345") == "5 bytes"
-    with pytest.raises(
-        InvalidInput, match="could not be read within 60 seconds and 2048 MiB"
-    ):
-        isolated.call_apart(silent_end, "3", b"x" * 1_000_000)
-    assert isolated.call_apart(chatty, ".x", b"") == "0 bytes"
+    with ReaderProcess() as process:
+        assert process.call(chatty, ".x", content=b"12345") == "5 bytes"
+        with pytest.raises(LeftOut, match=r"its reader crashed \(exit code 3\)"):
+            process.call(silent_end, "3", content=b"x" * 1_000_000)
+        assert process.call(chatty, ".x", content=b"") == "0 bytes"
 
 
 def endless(suffix: str, content: bytes) -> None:
@@ -281,31 +273,36 @@ def endless(suffix: str, content: bytes) -> None:
     threading.Event().wait()
 
 
-@pytest.mark.usefixtures("afresh", "beside")
+@pytest.mark.usefixtures("beside")
 def test_a_parser_that_hangs_is_ended() -> None:
-    with pytest.raises(InvalidInput, match=r"within 0.5 seconds"):
-        isolated.call_apart(endless, "", b"", seconds=0.5)
+    limits = ReadLimits(seconds=0.5)
+    with ReaderProcess(limits) as process:
+        with pytest.raises(LeftOut, match=r"left out: took more than 0.5 s"):
+            process.call(endless, "", content=b"")
+        assert process.call(chatty, ".x", content=b"") == "0 bytes"
 
 
-@pytest.mark.parametrize(
-    ("package", "file"), [("markdown_it", "a.md"), ("pathspec", ".gitignore")]
-)
 def test_without_the_extra_a_command_says_what_to_install(
-    package: str, file: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = folder(tmp_path / "docs", {"z.md": "lamp", file: "lamp"})
-    monkeypatch.setitem(sys.modules, package, None)
+    given = folder(tmp_path / "docs", {"z.md": "lamp", ".gitignore": "lamp"})
+    monkeypatch.setitem(sys.modules, "pathspec", None)
     ended = run("ingest", str(given))
     assert ended.code == 1
-    assert f"needs the package {package}" in ended.err
+    assert "needs the package pathspec" in ended.err
     assert 'pip install "theorex-lab[ingest]"' in ended.err
-    monkeypatch.delitem(sys.modules, package)
+    monkeypatch.delitem(sys.modules, "pathspec")
     assert run("ingest", str(given)).code == 0
 
 
-@pytest.mark.usefixtures("afresh")
 @pytest.mark.parametrize(
-    ("package", "file"), [("pypdf", "a.pdf"), ("bs4", "a.html"), ("docutils", "a.rst")]
+    ("package", "file"),
+    [
+        ("markdown_it", "a.md"),
+        ("pypdf", "a.pdf"),
+        ("bs4", "a.html"),
+        ("docutils", "a.rst"),
+    ],
 )
 def test_nor_is_it_found_by_the_process_apart(
     package: str, file: str, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -19,6 +19,7 @@ from theorex_lab import InvalidInput, Lab
 from theorex_lab.core.clock import to_microseconds
 from theorex_lab.files.transcripts import folders
 from theorex_lab.files.transcripts.messages import time_of
+from theorex_lab.files.transcripts.records import transcript_records
 
 PROMPT = made.claude("user", 1, "Fix the cache")
 
@@ -153,7 +154,7 @@ def test_a_version_to_come_brings_what_is_known_of_it(lab: Lab, tmp_path: Path) 
 
 
 def test_a_line_that_is_too_long_is_skipped_without_being_held(
-    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "LONGEST_LINE_BYTES", 2 << 20)
     file = tmp_path / "x.jsonl"
@@ -162,11 +163,12 @@ def test_a_line_that_is_too_long_is_skipped_without_being_held(
         opened.writelines("x" * (1 << 20) for _ in range(40))
         opened.write("\n" + made.lines([made.claude("user", 9, "Next")]))
     tracemalloc.start()
-    report = lab.import_transcripts(file)
+    records = list(transcript_records(str(file)))
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert told(lab) == [("prompt", "Fix the cache"), ("prompt", "Next")]
-    assert report.problems == ["x.jsonl:2: the line is longer than 2 MiB"]
+    prompts = [fields[0]["prompt"] for kind, *fields in records if kind == "capture"]
+    assert prompts == ["Fix the cache", "Next"]
+    assert ["problem", 2, "the line is longer than 2 MiB"] in records
     assert most < 20 << 20
 
 

@@ -15,7 +15,7 @@ from conftest import NOW, Meanings, Run
 from theorex_lab import FixedClock, Lab, new_event
 from theorex_lab.core.project import project_of
 from theorex_lab.files.ingest.code import CODE, read_code
-from theorex_lab.memory.documents import Part
+from theorex_lab.memory.document_part import Part
 
 PYTHON = '''#!/usr/bin/env python
 """The module keeps values."""

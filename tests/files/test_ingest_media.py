@@ -23,7 +23,6 @@ from PIL import Image, ImageDraw, ImageFont
 
 from theorex_lab import FixedClock, HashedNgramEmbedder, InvalidInput, Lab, Settings
 from theorex_lab.core.settings import ModelSettings
-from theorex_lab.files.ingest import isolated
 from theorex_lab.files.ingest.media import images, videos
 
 TESSERACT = pytest.mark.skipif(
@@ -43,19 +42,9 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 
 @pytest.fixture
-def without_tesseract(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The process apart is started anew where no program is found; and once more
-    afterwards.
-    """
-    end_apart()
+def without_tesseract(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No program is found."""
     monkeypatch.setenv("PATH", "/nowhere")
-    yield
-    end_apart()
-
-
-def end_apart() -> None:
-    if (process := isolated._PROCESSES.pop("it", None)) is not None:
-        process.communicate()
 
 
 def opened(folder: Path, **settings: Any) -> Lab:
@@ -421,9 +410,11 @@ def test_what_has_no_pictures_is_named_and_the_memory_stays(
     seq = lab.journal.last_seq()
     report = lab.ingest(path, reader=videos(lab.home))
     expected = {
-        "sound": "it is broken: it has no pictures",
-        "without frames": "it is broken: it has no frame that can be read",
-    }.get(form, "it is broken: ")
+        "sound": "it has no pictures",
+        "cut": "it has no pictures",
+        "without frames": "it has no frame that can be read",
+        "text": "it does not begin as a film does; allowed are MP4, QuickTime,",
+    }[form]
     assert (report.new, lab.journal.last_seq(), len(report.problems)) == (0, seq, 1)
     assert expected in report.problems[0]
 
@@ -436,7 +427,6 @@ def test_a_missing_extra_says_what_to_install(
     (tmp_path / "without" / "PIL" / "__init__.py").write_text(
         'raise ModuleNotFoundError("No module named \'PIL\'", name="PIL")\n'
     )
-    end_apart()
     monkeypatch.setenv(
         "PYTHONPATH",
         os.pathsep.join([str(tmp_path / "without"), *filter(None, sys.path)]),
@@ -446,5 +436,4 @@ def test_a_missing_extra_says_what_to_install(
         match=r'needs the package PIL; install it: pip install "theorex-lab\[media\]"',
     ):
         lab.ingest(tmp_path / "a.png", reader=images(lab.home))
-    end_apart()
     assert parts(lab) == []

@@ -4,7 +4,6 @@ finds of them.
 
 from __future__ import annotations
 
-import atexit
 import json
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -12,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab import Lab
-from theorex_lab.files.ingest import isolated
 from theorex_lab.files.ingest.text import read_document
-from theorex_lab.memory.documents import Part
+from theorex_lab.memory.document_part import Part
 
 
 def read(name: str, content: str | bytes) -> list[Part]:
@@ -94,13 +92,3 @@ def ids(lab: Lab, query: str, **how: Any) -> dict[str, str]:
     """By headings, the ids of the sections that a query finds."""
     hits = lab.search(query, kinds=["section"], **how)
     return {hit.subject.partition(" › ")[2]: hit.id for hit in hits}
-
-
-def ending_apart() -> None:
-    """End the process in which files of others are parsed."""
-    for process in isolated._PROCESSES.values():
-        process.communicate()
-    isolated._PROCESSES.clear()
-
-
-atexit.register(ending_apart)

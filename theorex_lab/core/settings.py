@@ -596,6 +596,34 @@ class Settings(SettingsRecord):
         32 << 20, "largest file that `ingest` reads", "bytes", ge=1 << 10, le=1 << 30
     )
 
+    read_seconds: float = setting(
+        60.0,
+        "how long a file's reader is waited for, a film's thirty times as long",
+        "seconds",
+        gt=0,
+        le=86_400,
+    )
+
+    read_memory_bytes: int = setting(
+        2 << 30,
+        "memory of the process that reads a file",
+        "bytes",
+        ge=256 << 20,
+        le=1 << 40,
+    )
+
+    read_unpacked_bytes: int = setting(
+        1 << 30, "largest content of a packed file", "bytes", ge=1 << 10, le=1 << 40
+    )
+
+    read_output_bytes: int = setting(
+        256 << 20,
+        "most that a file's reader gives, at a time where it gives it one by one",
+        "bytes",
+        ge=1 << 10,
+        le=1 << 32,
+    )
+
     vision_model: str | None = setting(
         None,
         "the model of `models` that describes pictures; none: they are not shown",

@@ -25,6 +25,7 @@ from theorex_lab.memory.contract import (
     Home,
     Section,
 )
+from theorex_lab.memory.document_part import Part
 from theorex_lab.memory.observation import (
     TRUST,
     ObservationEntry,
@@ -54,25 +55,6 @@ _MOST_SYMBOLS = 12
 _FEW_SYMBOLS = 4
 _SHOWN_SYMBOLS = ("code_class", "code_function")
 _RECENT_EVENTS = 2_000
-
-
-class Part(NamedTuple):
-    """A part of a file: a section, or a symbol of its code.
-
-    Attributes:
-        node_type: section, code_module, code_class, code_function, code_method, image
-            or scene.
-        name: Headings, or the qualified name.
-        text: The text.
-        line: Where it begins, from 1; of a PDF the page, of a film the second.
-        links: Pairs of relation and target.
-    """
-
-    node_type: str
-    name: str
-    text: str
-    line: int = 1
-    links: Sequence[tuple[str, str]] = ()
 
 
 class KnownFile(NamedTuple):

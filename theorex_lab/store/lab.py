@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.evolution.replay import ReplayReport
     from theorex_lab.files.formats.reports import Exported, FileReport
-    from theorex_lab.files.ingest.documents import FileReader, Ingested
+    from theorex_lab.files.ingest.documents import Ingested
+    from theorex_lab.files.ingest.file_reader import FileReader
     from theorex_lab.files.transcripts.importing import Imported
     from theorex_lab.journal.event import Event
     from theorex_lab.journal.sqlite.archive import Archiving

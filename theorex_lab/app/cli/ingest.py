@@ -22,7 +22,8 @@ from theorex_lab.files.command_line.options import OWN_AGENT, SESSION, own_agent
 from theorex_lab.memory.documents import SUMMED_UP, sum_up
 
 if TYPE_CHECKING:
-    from theorex_lab.files.ingest.documents import FileReader, Ingested
+    from theorex_lab.files.ingest.documents import Ingested
+    from theorex_lab.files.ingest.file_reader import FileReader
     from theorex_lab.memory.contract import Home
 
 _MOST_PROBLEMS = 10

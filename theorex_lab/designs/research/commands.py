@@ -214,10 +214,11 @@ def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Output:
 
     JSON: {theorems, links, known, conflicts, unresolved, problems}
     """
-    from theorex_lab.designs.research.readers import read_theorems
+    from theorex_lab.designs.research.reading import theorems_in
     from theorex_lab.designs.research.theorems import import_theorems
+    from theorex_lab.files.isolated.limits import ReadLimits
 
-    theorems = read_theorems(path)
+    theorems = theorems_in(path, ReadLimits.of(home.settings))
     result = import_theorems(
         home,
         theorems.nodes,

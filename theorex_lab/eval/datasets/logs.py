@@ -44,14 +44,10 @@ from theorex_lab.eval.datasets.sources import (
     packaged,
     read_header,
 )
-from theorex_lab.files.transcripts.captures import (
-    Captures,
-    TimedCapture,
-    timed_captures,
-)
-from theorex_lab.files.transcripts.folders import Transcript, lines_of, opened
+from theorex_lab.files.isolated.process import ReaderProcess
+from theorex_lab.files.transcripts.captures import Captures, TimedCapture
 from theorex_lab.files.transcripts.importing import FORMS, read_transcripts
-from theorex_lab.files.transcripts.messages import HookForm
+from theorex_lab.files.transcripts.records import ReadRequest, TranscriptReading
 from theorex_lab.journal.event import Event
 
 
@@ -166,18 +162,20 @@ def hook_form_log(name: str, path: Path) -> EvalLog:
     """
     captures = Captures(LATEST, name, trusted=True)
     problems = list[str]()
-    with opened(path) as (content, _):
-        transcript = Transcript(HookForm(name, words="".join), lines_of(content))
-        rows = timed_captures(
-            transcript,
-            0,
-            is_over=lambda _: True,
-            problem=lambda number, why: problems.append(f"line {number}: {why}"),
-        )
-        log = log_of(name, [(row, captures.event("hook", row)) for row in rows])
+    rows = list[tuple[TimedCapture, Event | None]]()
+    with ReaderProcess() as process:
+        reading = TranscriptReading(process, path, ReadRequest(log_name=name))
+        try:
+            reading.begin()
+            for row in reading.captures(
+                lambda number, why: problems.append(f"line {number}: {why}")
+            ):
+                rows.append((row, captures.event("hook", row)))
+        except EOFError as error:
+            problems.append(str(error))
     if problems:
         raise damaged(path, problems)
-    return log
+    return log_of(name, rows)
 
 
 def transcripts(path: Path) -> Parts:

@@ -7,7 +7,7 @@ were forgotten and then asked for again.
 
 from __future__ import annotations
 
-import gzip
+import io
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +33,7 @@ from theorex_lab.eval.metrics.fitting import FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.eval.replay.decay_replay import replay_all
 from theorex_lab.eval.replay.event_log import EventLog
 from theorex_lab.files.formats.flat_files import each_noted, parse_object
+from theorex_lab.files.isolated.limits import unpacked
 from theorex_lab.memory.decay import Floats, Law, make_law
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
@@ -180,9 +181,15 @@ def _time(value: object) -> int:
 def _read_lines(file: str | Path) -> Iterator[tuple[str, str]]:
     """Yield the place and text of each line that is not blank."""
     path = Path(file)
-    opened = gzip.open if path.suffix == ".gz" else open
     try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="\n") as lines:
+        with (
+            path.open("rb") as raw,
+            io.TextIOWrapper(
+                unpacked(raw) if path.suffix == ".gz" else raw,
+                encoding="utf-8-sig",
+                newline="\n",
+            ) as lines,
+        ):
             for number, line in enumerate(lines, start=1):
                 if line.strip("\r\n"):
                     yield f"row {number}", line.rstrip("\r\n")

@@ -21,7 +21,7 @@ They are asked the same questions.
 
 from __future__ import annotations
 
-import gzip
+import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -54,6 +54,7 @@ from theorex_lab.eval.replay.trials import (
     Trial,
     try_out,
 )
+from theorex_lab.files.isolated.limits import unpacked
 from theorex_lab.memory.rows import table_html, table_text
 
 if TYPE_CHECKING:
@@ -632,9 +633,9 @@ class Comparison:
         with told(f"cannot read {path}", "give the file of a comparison"):
             data = Path(path).read_bytes()
         try:
-            return TypeAdapter(cls).validate_json(
-                gzip.decompress(data) if str(path).endswith(".gz") else data
-            )
+            if str(path).endswith(".gz"):
+                data = unpacked(io.BytesIO(data)).read()
+            return TypeAdapter(cls).validate_json(data)
         except (ValueError, OSError, EOFError) as error:
             raise InvalidInput(
                 f"{path} holds no comparison ({error}); give one that `compare --out` wrote"

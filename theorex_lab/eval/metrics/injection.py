@@ -21,7 +21,8 @@ from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.research.design import DESIGN
 from theorex_lab.designs.research.insights import distinct, ranked
 from theorex_lab.designs.research.premises import PremiseIndex
-from theorex_lab.designs.research.readers import closure_of_theories, read_theorems
+from theorex_lab.designs.research.readers import closure_of_theories
+from theorex_lab.designs.research.reading import theorems_in
 from theorex_lab.eval.datasets import recorded_runs
 from theorex_lab.eval.datasets.data_sets import data_set_folder
 from theorex_lab.eval.datasets.log_sets.said import precisionmembench
@@ -250,7 +251,7 @@ def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:
             },
             "baselines": {"published": {"pairs": 8_178_279}},
         }
-    read = read_theorems(folder)
+    read = theorems_in(folder)
     names = {node for node, *_ in read.nodes}
     unresolved = sum(end not in names for _, end, _ in read.links)
     metrics = {
@@ -274,7 +275,7 @@ def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
     half. metrics: of the second half and of all.  baselines: the most used, likeness of
     texts alone, what neighbours use alone.
     """
-    read = read_theorems(folder)
+    read = theorems_in(folder)
     number_of: dict[str, int] = {}
     premises_of: dict[str, list[int]] = {}
     for number, (name, *_) in enumerate(read.nodes):

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.ingest.code_queries import ERRORS, QUERIES
-from theorex_lab.files.ingest.documents import FileReader
-from theorex_lab.memory.documents import Part
+from theorex_lab.files.ingest.file_reader import FileReader
+from theorex_lab.memory.document_part import Part
 from theorex_lab.text.line import folded
 
 if TYPE_CHECKING:
@@ -91,6 +91,10 @@ _MOST_WORDS = 120
 _MOST_LINKS = 60
 _SIGNATURE = 400
 _DOC = 2_000
+_MOST_COMMENTS = 400
+# How many things may stand beside each other where they do not parse. The time for
+# them grows with the square of their number.
+_MOST_BROKEN = 20_000
 _FIRST = 200
 _COMMENT = re.compile(r"^\s*(?:///?!?|/\*+!?|\*+/?|#+)\s?|\s*\*+/\s*$", re.MULTILINE)
 _WORD = re.compile(r"\b\w{1,60}\b")
@@ -113,6 +117,7 @@ class _Symbol:
         calls: The calls in it, as they are written.
         imports: The imports in it, as they are written.
         inner: The parts of the symbols that lie directly in it.
+        source: The content of the whole file.
     """
 
     kind: str
@@ -123,6 +128,7 @@ class _Symbol:
     calls: list[str] = field(default_factory=list)
     imports: list[str] = field(default_factory=list)
     inner: list[Node] = field(default_factory=list)
+    source: bytes = b""
 
     @property
     def qualified(self) -> str:
@@ -184,15 +190,29 @@ def read_code(file: str, source: bytes) -> tuple[list[Part], int]:
     suffix = "." + ending.lower()
     parser, query = _parser_and_query(LANGUAGES[suffix])
     root = parser.parse(source).root_node
+    _check_breadth(root)
     base_name = file.rpartition("/")[2]
     stem = base_name.rpartition(".")[0]
-    symbols = _CodeSymbols(stem, root)
+    symbols = _CodeSymbols(stem, root, source)
     matches = QueryCursor(query).matches(root)
     for _, captured in matches:
         first_nodes = {name: nodes[0] for name, nodes in captured.items()}
         symbols.add(first_nodes)
     parts = list(symbols.parts())
     return parts, symbols.broken
+
+
+def _check_breadth(root: Node) -> None:
+    """Raise InvalidInput for a place that does not parse and holds very much."""
+    waiting = [root] if root.has_error else []
+    while waiting:
+        node = waiting.pop()
+        if node.is_error and node.child_count > _MOST_BROKEN:
+            raise InvalidInput(
+                f"{node.child_count:,} signs beside each other do not parse; is it"
+                " another kind of file?"
+            )
+        waiting += [child for child in node.children if child.has_error]
 
 
 @cache
@@ -213,8 +233,9 @@ class _CodeSymbols:
         broken: How many places do not parse; what lies in another is the same place.
     """
 
-    def __init__(self, stem: str, root: Node) -> None:
-        self._module = _Symbol("module", root, stem)
+    def __init__(self, stem: str, root: Node, source: bytes) -> None:
+        self._source = source
+        self._module = _Symbol("module", root, stem, source=source)
         self.broken = 0
         self._broken_to = 0
         self._symbols: dict[int, _Symbol] = {}
@@ -243,7 +264,8 @@ class _CodeSymbols:
         if node.id in self._symbols:
             return
         name = _text(captured["name"])
-        symbol = _Symbol(kind, node, name, captured.get("body"))
+        body = captured.get("body")
+        symbol = _Symbol(kind, node, name, body, source=self._source)
         self._symbols[node.id] = symbol
 
     def _add_owner(self, node: Node, text: str) -> None:
@@ -419,9 +441,9 @@ def _signature(symbol: _Symbol) -> str:
     """Return what stands before the body of a symbol, on one line."""
     node = symbol.node
     end = node.end_byte if symbol.body is None else symbol.body.start_byte
-    n_bytes = min(end - node.start_byte, 4 * _SIGNATURE)
-    source = node.text or b""
-    head = source[:n_bytes].decode("utf-8", "replace")
+    start = node.start_byte
+    end = min(end, start + 4 * _SIGNATURE)
+    head = symbol.source[start:end].decode("utf-8", "replace")
     signature = folded(head)[:_SIGNATURE]
     return signature.removesuffix("=>").rstrip(" {:=")
 
@@ -431,8 +453,7 @@ def _own_source(symbol: _Symbol, docstring: Node | None) -> str:
 
     The symbols in it and its docstring are left out.
     """
-    source = symbol.node.text or b""
-    start = symbol.node.start_byte
+    source = symbol.source
     left_out = list(symbol.inner)
     if docstring is not None:
         left_out.append(docstring)
@@ -440,12 +461,9 @@ def _own_source(symbol: _Symbol, docstring: Node | None) -> str:
     offset = (symbol.body or symbol.node).start_byte
     pieces = list[bytes]()
     for node in left_out:
-        first = offset - start
-        end = node.start_byte - start
-        pieces.append(source[first:end])
+        pieces.append(source[offset : node.start_byte])
         offset = max(offset, node.end_byte)
-    first = offset - start
-    pieces.append(source[first:])
+    pieces.append(source[offset : symbol.node.end_byte])
     return b" ".join(pieces).decode("utf-8", "replace")
 
 
@@ -484,7 +502,8 @@ def _docstring(named: list[Node]) -> Node | None:
 def _comment_lines(node: Node | None, *, forward: bool) -> list[str]:
     """Return the comments from a node on, as long as nothing but marks is between."""
     lines = list[str]()
-    while node is not None:
+    # A step to the next sibling looks at all of them.
+    while node is not None and len(lines) < _MOST_COMMENTS:
         is_comment = "comment" in node.type
         if not is_comment and node.type not in ("attribute_item", "decorator"):
             break
@@ -518,13 +537,13 @@ def _begins(node: Node, statement: Node) -> bool:
     return statement.start_point[0] == node.start_point[0]
 
 
-def _read(
-    path: Path,
+def read_symbols(
+    path: Path | str,
     name: str,
     content: bytes,
 ) -> tuple[list[Part], list[str]]:
-    """Return the symbols of a file; see `files.ingest.documents.FileReader`."""
-    if path.suffix.lower() not in LANGUAGES:
+    """Return the symbols of a file; see `files.ingest.file_reader.FileReader`."""
+    if Path(path).suffix.lower() not in LANGUAGES:
         raise InvalidInput(
             f"its language is not known; allowed are {', '.join(LANGUAGES)}"
         )
@@ -538,4 +557,4 @@ def _read(
     return parts, [problem]
 
 
-CODE = FileReader("code 2", lambda: LANGUAGES, _read, "ingest")
+CODE = FileReader("code 2", lambda: LANGUAGES, read_symbols, "ingest")

@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,10 +21,14 @@ from theorex_lab.core.ids import check_agent
 from theorex_lab.core.progress import bar
 from theorex_lab.core.project import checkout_root, project_at, repository_of
 from theorex_lab.core.readable import Report
+from theorex_lab.files.ingest.file_reader import FileReader
+from theorex_lab.files.isolated.limits import ReadLimits
+from theorex_lab.files.isolated.process import ReaderProcess
 from theorex_lab.journal.event import Body, new_event
 from theorex_lab.journal.identity import project_in
 from theorex_lab.memory.contract import Home
-from theorex_lab.memory.documents import Documents, KnownFile, Part, document_body
+from theorex_lab.memory.document_part import Part
+from theorex_lab.memory.documents import Documents, KnownFile, document_body
 from theorex_lab.text.line import one_line
 from theorex_lab.text.redact.redaction_scope import door, kept_text, kept_value
 
@@ -33,27 +37,6 @@ _MOST_PROBLEMS = 10_000
 _OUTSIDE = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{8}/")
 # A folder, and the rules of its .gitignore.
 _IgnoreRules = tuple[str, Any]
-
-
-class FileReader(NamedTuple):
-    """How files of some form become parts.
-
-    Attributes:
-        name: Raised with a number whenever it reads otherwise, so that files are read
-            again.
-        suffixes: Returns the endings of the files in folders that it takes.
-        read: Takes the file's path, its name and its content, and returns the parts,
-            and what could not be read of it. It raises InvalidInput for a broken file.
-        extra: The extra of the package that it needs.
-        whole: Whether it is given the content; else it reads the path itself, however
-            large the file is.
-    """
-
-    name: str
-    suffixes: Callable[[], Iterable[str]]
-    read: Callable[[Path, str, bytes], tuple[list[Part], list[str]]]
-    extra: str
-    whole: bool = True
 
 
 @dataclass(repr=False)
@@ -95,6 +78,14 @@ class _Source(NamedTuple):
 
     path: Path
     name: str
+
+
+class _Unread(NamedTuple):
+    """A file that is new or changed, with its content and the hash of that."""
+
+    source: _Source
+    digest: str
+    content: bytes
 
 
 def ingest(
@@ -196,11 +187,34 @@ class _IngestRun:
             for source in self._sources(path):
                 sources[source.name] = source
         progress_bar = bar(len(sources), unit="file", what="ingest", progress=progress)
-        with closing(progress_bar):
-            for source in sources.values():
-                self._take(source)
-                progress_bar.update(1)
+        limits = ReadLimits.of(self._home.settings)
+        with closing(progress_bar), ReaderProcess(limits) as process:
+            if not self._known:
+                process.prepare(self._reader.read)
+            self._take_each(sources.values(), process, progress_bar)
         return set(sources)
+
+    def _take_each(
+        self,
+        sources: Iterable[_Source],
+        process: ReaderProcess,
+        progress_bar: Any,
+    ) -> None:
+        """Read files, and write those that are new or changed.
+
+        The process reads a file while the one before it is written.
+        """
+        before: _Unread | None = None
+        for source in sources:
+            self.report.files += 1
+            unread = self._looked_at(source)
+            if unread is not None:
+                value = self._received(before, process)
+                is_asked = self._ask(unread, process)
+                self._finish(before, value)
+                before = unread if is_asked else None
+            progress_bar.update(1)
+        self._finish(before, self._received(before, process))
 
     def _sources(self, path: Path) -> Iterator[_Source]:
         """Yield the file, or the files of the reader's form below a folder.
@@ -237,22 +251,64 @@ class _IngestRun:
         name_here = project_in(self._home.journal, repository, bind=False)
         return project in (name_here, project_at(root))
 
-    def _take(self, source: _Source) -> None:
-        """Read a file, and write it where it is new or changed."""
-        self.report.files += 1
+    def _looked_at(self, source: _Source) -> _Unread | None:
+        """Return a file that is new or changed; one that is as it was is counted."""
         try:
             content, digest = self._content(source.path)
-            before = self._known.get(source.name)
-            if before is not None and before.digest == digest:
-                self.report.unchanged += 1
-                return
-            parts, problems = self._reader.read(source.path, source.name, content)
+        except (OSError, InvalidInput) as error:
+            self._note(source, error)
+            return None
+        before = self._known.get(source.name)
+        if before is not None and before.digest == digest:
+            self.report.unchanged += 1
+            return None
+        return _Unread(source, digest, content)
+
+    def _ask(self, unread: _Unread, process: ReaderProcess) -> bool:
+        """Ask the process to read a file, and return whether it was asked."""
+        reader = self._reader
+        source = unread.source
+        try:
+            process.send(
+                reader.read,
+                source.path,
+                source.name,
+                *reader.options,
+                content=unread.content if reader.whole else None,
+            )
+        except InvalidInput as error:
+            self._note(source, error)
+            return False
+        return True
+
+    def _received(self, unread: _Unread | None, process: ReaderProcess) -> Any:
+        """Return what the process made of a file; None where it could not read it."""
+        if unread is None:
+            return None
+        try:
+            return process.receive()
+        except InvalidInput as error:
+            self._note(unread.source, error)
+            return None
+
+    def _finish(self, unread: _Unread | None, value: Any) -> None:
+        """Write what the process made of a file."""
+        if unread is None or value is None:
+            return
+        source = unread.source
+        try:
+            parts, problems = self._reader.finish(source.path, value)
             for problem in problems:
                 self._problem(source.name, problem)
-            former_name = self._moved(digest)
-            self._write(source.name, digest, parts, former_name)
+            former_name = self._moved(unread.digest)
+            self._write(source.name, unread.digest, parts, former_name)
         except (OSError, InvalidInput) as error:
-            self._problem(source.name, getattr(error, "strerror", None) or str(error))
+            self._note(source, error)
+
+    def _note(self, source: _Source, error: OSError | InvalidInput) -> None:
+        """Note what is wrong with a file."""
+        why = getattr(error, "strerror", None) or str(error)
+        self._problem(source.name, why)
 
     def _content(self, path: Path) -> tuple[bytes, str]:
         """Return the content of a file, and a hash of it and of who reads it.

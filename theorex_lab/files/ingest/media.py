@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 import warnings
 from collections.abc import Iterator
 from functools import partial
@@ -18,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import find_program
 from theorex_lab.dispatch.llm import ask
-from theorex_lab.files.ingest.documents import FileReader
-from theorex_lab.files.ingest.isolated import call_apart
-from theorex_lab.memory.contract import Home
-from theorex_lab.memory.documents import Part
+from theorex_lab.files.ingest.file_reader import FileReader, PartsAndProblems
+from theorex_lab.memory.document_part import Part
 from theorex_lab.text.line import count_tokens, folded
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from PIL.Image import Image
+
+    from theorex_lab.memory.contract import Home
 
 _PICTURES = (
     ".png",
@@ -48,8 +47,24 @@ _FILMS = (
     ".m4v",
     ".mpg",
 )
+_PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP")
+# Of a film the form, as the library calls it, where the signs stand by which it is
+# known, and these. None of the forms names other files or addresses to be opened.
+_FILM_FORMATS = (
+    ("mov", 4, b"ftyp"),
+    ("mov", 4, b"moov"),
+    ("mov", 4, b"mdat"),
+    ("mov", 4, b"wide"),
+    ("mov", 4, b"free"),
+    ("mov", 4, b"skip"),
+    ("matroska", 0, b"\x1a\x45\xdf\xa3"),
+    ("avi", 8, b"AVI "),
+    ("mpeg", 0, b"\x00\x00\x01\xba"),
+    ("mpegvideo", 0, b"\x00\x00\x01\xb3"),
+    ("mpegts", 188, b"G"),
+)
+_FILM_START_BYTES = 256
 _OCR_SECONDS = 60.0
-_FILM_SECONDS = 1_800.0
 _MOST_FRAMES = 200
 _SIDE = 768
 # A cut: the mean change of a pixel's colours from one frame to the next, as a share of
@@ -77,8 +92,13 @@ _TOKENS_USED_UP = "it was shown to no model: visionTokens are used up"
 
 def images(home: Home) -> FileReader:
     """Return a reader of pictures: an `image` of metadata, words and description."""
-    read_image = partial(_image, _Describer(home))
-    return FileReader("image 1", lambda: _PICTURES, read_image, "media")
+    return FileReader(
+        "image 1",
+        lambda: _PICTURES,
+        look_at,
+        "media",
+        finish=partial(_image, _Describer(home)),
+    )
 
 
 def videos(home: Home, every_seconds: float = 30.0) -> FileReader:
@@ -91,9 +111,14 @@ def videos(home: Home, every_seconds: float = 30.0) -> FileReader:
         home: The home whose settings name the model that is shown the frames.
         every_seconds: The interval.
     """
-    read_video = partial(_video, _Describer(home), every_seconds)
     return FileReader(
-        f"video 1 {every_seconds:g}", lambda: _FILMS, read_video, "media", whole=False
+        f"video 1 {every_seconds:g}",
+        lambda: _FILMS,
+        watch,
+        "media",
+        whole=False,
+        options=(every_seconds,),
+        finish=partial(_video, _Describer(home)),
     )
 
 
@@ -135,22 +160,17 @@ class _Describer:
 def _image(
     describe: _Describer,
     path: Path,
-    _: str,
-    content: bytes,
-) -> tuple[list[Part], list[str]]:
-    picture = call_apart(look_at, path.suffix, content)
+    picture: dict[str, Any],
+) -> PartsAndProblems:
     text, notes = _picture_text(picture, describe)
     return [Part("image", path.name, f"{picture['about']}\n{text}".strip())], notes
 
 
 def _video(
     describe: _Describer,
-    every: float,
     path: Path,
-    *_: object,
-) -> tuple[list[Part], list[str]]:
-    film_path = os.fsencode(path.absolute())
-    film = call_apart(watch, f"{every:g}", film_path, seconds=_FILM_SECONDS)
+    film: dict[str, Any],
+) -> PartsAndProblems:
     parts = [Part("video", path.name, film["about"])]
     notes = dict[str, None]()
     for frame in film["frames"]:
@@ -185,12 +205,13 @@ def _picture_text(
     return "\n".join(lines), notes
 
 
-def look_at(_suffix: str, content: bytes) -> dict[str, Any]:
+def look_at(_path: str, _name: str, content: bytes) -> dict[str, Any]:
     """Return a picture's metadata, words and a small copy; called in a process apart."""
     from PIL import Image
 
     warnings.simplefilter("error", Image.DecompressionBombWarning)
-    with Image.open(io.BytesIO(content)) as picture:
+    # Others are left out: some start a program, such as that of PostScript.
+    with Image.open(io.BytesIO(content), formats=_PICTURE_FORMATS) as picture:
         size = f"{picture.width} × {picture.height} pixels"
         facts = [f"A picture ({picture.format}) of {size}"]
         exif = picture.getexif()
@@ -221,21 +242,23 @@ def _words_and_copy(picture: Image) -> dict[str, Any]:
     return {"words": words, "picture": base64.b64encode(small.getvalue()).decode()}
 
 
-def watch(every: str, film_path: bytes) -> dict[str, Any]:
+def watch(path: str, _name: str, every: float) -> dict[str, Any]:
     """Return a film's metadata, and its frames at each cut and each interval.
 
     It is called in a process apart.
 
     Args:
-        every: The interval in seconds, as digits.
-        film_path: The file.
+        path: The file.
+        every: The interval in seconds.
 
     Raises:
-        InvalidInput: Where the film has no pictures.
+        InvalidInput: Where the film has no pictures, or is none of a kind that is read.
     """
     import av
 
-    with av.open(os.fsdecode(film_path)) as film:
+    # Else the content would choose, and might choose a list of addresses.
+    form = film_format(path)
+    with av.open(path, format=form, options={"protocol_whitelist": "file"}) as film:
         if not film.streams.video:
             raise InvalidInput("it has no pictures")
         stream = film.streams.video[0]
@@ -245,7 +268,7 @@ def watch(every: str, film_path: bytes) -> dict[str, Any]:
                 "why": why,
                 **_words_and_copy(frame.to_image()),
             }
-            for at, why, frame in _chosen(film.decode(stream), float(every))
+            for at, why, frame in _chosen(film.decode(stream), every)
         ]
         seconds = float(film.duration or 0) / 1_000_000
         about = (
@@ -256,6 +279,23 @@ def watch(every: str, film_path: bytes) -> dict[str, Any]:
         raise InvalidInput("it has no frame that can be read")
     cuts = sum(frame["why"] == _CUT for frame in frames)
     return {"about": f"{about}, with {cuts} cuts.", "frames": frames}
+
+
+def film_format(path: str) -> str:
+    """Return the form of a film by its first bytes, as the library calls it.
+
+    Raises:
+        InvalidInput: It is none of those that are read.
+    """
+    with Path(path).open("rb") as file:
+        start = file.read(_FILM_START_BYTES)
+    for form, offset, signs in _FILM_FORMATS:
+        if start[offset : offset + len(signs)] == signs:
+            return form
+    raise InvalidInput(
+        "it does not begin as a film does; allowed are MP4, QuickTime, Matroska, WebM,"
+        " AVI and MPEG"
+    )
 
 
 _FIRST = "it begins"

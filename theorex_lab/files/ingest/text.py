@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.files.ingest.documents import FileReader
-from theorex_lab.files.ingest.isolated import call_apart
-from theorex_lab.memory.documents import Part
+from theorex_lab.files.ingest.file_reader import FileReader
+from theorex_lab.memory.document_part import Part
 from theorex_lab.text.line import folded
 
 # A text of some 300 tokens, about what the sentence model reads.
@@ -98,7 +97,9 @@ def markdown_blocks(text: str) -> Iterator[TextBlock]:
     front = _FRONT.match(text)
     body = text[front.end() :] if front else text
     shift = front[0].count("\n") if front else 0
-    tokens = MarkdownIt("commonmark").parse(body)
+    # What stands in a line is not parsed: nothing is made of it, and the time for it
+    # would grow with the square of its length.
+    tokens = MarkdownIt("commonmark").disable("inline").parse(body)
     headings = list[_Heading]()
     for index, token in enumerate(tokens):
         if token.type != "heading_open" or token.level != 0:
@@ -258,22 +259,6 @@ def _cell_source(cell: Any) -> tuple[str, str]:
     return kind, _clean(source)
 
 
-def parse_apart(suffix: str, content: bytes) -> list[TextBlock]:
-    """Return the blocks of a form whose parser may be led astray.
-
-    It is called in a process apart.
-    """
-    if suffix == ".pdf":
-        return list(_pdf(content))
-    if suffix == ".rst":
-        return list(_restructured(_decoded(content)))
-    return list(_html(content))
-
-
-def _apart(suffix: str) -> Callable[[bytes], Blocks]:
-    return lambda content: call_apart(parse_apart, suffix, content)
-
-
 def _checked(content: bytes) -> bytes:
     if b"\0" in content:
         raise InvalidInput(
@@ -319,25 +304,29 @@ def _notebook_form(content: bytes) -> Blocks:
     return _notebook(_decoded(content))
 
 
+def _restructured_form(content: bytes) -> Blocks:
+    return _restructured(_decoded(content))
+
+
 FORMS: dict[str, Callable[[bytes], Blocks]] = {
     ".md": _markdown_form,
     ".markdown": _markdown_form,
     ".txt": _text_form,
     ".text": _text_form,
     ".ipynb": _notebook_form,
-    ".rst": _apart(".rst"),
-    ".pdf": _apart(".pdf"),
-    ".html": _apart(".html"),
-    ".htm": _apart(".html"),
+    ".rst": _restructured_form,
+    ".pdf": _pdf,
+    ".html": _html,
+    ".htm": _html,
 }
 
 
 def read_document(
-    path: Path,
+    path: Path | str,
     name: str,
     content: bytes,
 ) -> tuple[list[Part], list[str]]:
-    """Return the sections of a document; see `files.ingest.documents.FileReader`.
+    """Return the sections of a document; see `files.ingest.file_reader.FileReader`.
 
     Args:
         path: The file; its ending says its form.
@@ -350,7 +339,7 @@ def read_document(
     Raises:
         InvalidInput: For a broken file, or another form.
     """
-    form = FORMS.get(path.suffix.lower())
+    form = FORMS.get(Path(path).suffix.lower())
     if form is None:
         raise InvalidInput(f"its kind is not known; allowed are {', '.join(FORMS)}")
     parts = list(sections(form(content), name))
@@ -414,6 +403,8 @@ def _cut(text: str) -> Iterator[tuple[str, int]]:
     """
     start = 0
     size = len(text)
+    counted_to = 0
+    n_lines = 0
     while start < size:
         end = min(start + _SECTION_CHARACTERS, size)
         if end < size:
@@ -421,7 +412,9 @@ def _cut(text: str) -> Iterator[tuple[str, int]]:
         piece = text[start:end].lstrip()
         if piece:
             first = end - len(piece)
-            yield piece.rstrip(), text.count("\n", 0, first)
+            n_lines += text.count("\n", counted_to, first)
+            counted_to = first
+            yield piece.rstrip(), n_lines
         start = end
 
 

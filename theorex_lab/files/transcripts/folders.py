@@ -3,7 +3,6 @@
 Lines are streamed, each of bounded length. Unreadable ones are reported.
 """
 
-import gzip
 import io
 import json
 import os
@@ -18,6 +17,8 @@ from typing import BinaryIO, NamedTuple
 
 from theorex_lab.core.clock import LATEST
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.files.isolated.limits import LeftOut, is_packed, unpacked
+from theorex_lab.files.isolated.process import ReaderProcess
 from theorex_lab.files.transcripts.claude import Claude
 from theorex_lab.files.transcripts.codex import Codex
 from theorex_lab.files.transcripts.messages import (
@@ -81,7 +82,9 @@ class Transcript(NamedTuple):
     lines: Iterator[SourceLine]
 
 
-def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
+def files_in(
+    path: Path, problems: list[str], process: ReaderProcess
+) -> dict[Path, int]:
     """Return the files at a path that may be transcripts, with their sizes in bytes.
 
     It is the file itself, or the regular files below a folder, in order. Links in the
@@ -89,7 +92,8 @@ def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
 
     Args:
         path: A file or folder.
-        problems: Is added to: folders that cannot be read.
+        problems: Is added to: folders and files that cannot be read.
+        process: Reads the files.
 
     Raises:
         InvalidInput: Where there is neither.
@@ -101,14 +105,16 @@ def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
             f"got {path}, which is no file or folder; allowed is a transcript, or a folder of them"
         )
     sizes: dict[Path, int] = {}
-    for file in sorted(_named_as_transcripts(path, problems)):
+    for file in sorted(_named_as_transcripts(path, problems, process)):
         status = _looked_at(file)
         if status and stat.S_ISREG(status.st_mode):
             sizes[file] = status.st_size
     return sizes
 
 
-def _named_as_transcripts(folder: Path, problems: list[str]) -> Iterator[Path]:
+def _named_as_transcripts(
+    folder: Path, problems: list[str], process: ReaderProcess
+) -> Iterator[Path]:
     """Yield what is below a folder and has the ending of a transcript."""
 
     def note(error: OSError) -> None:
@@ -120,20 +126,35 @@ def _named_as_transcripts(folder: Path, problems: list[str]) -> Iterator[Path]:
             file = Path(subfolder) / name
             if name.lower().endswith(_SUFFIXES) or (
                 name.lower().endswith(_MARKDOWN_SUFFIXES)
-                and (is_history or _begins_as_specstory(file))
+                and (is_history or _is_specstory(file, problems, process))
             ):
                 yield file
 
 
-def _begins_as_specstory(file: Path) -> bool:
+def _is_specstory(file: Path, problems: list[str], process: ReaderProcess) -> bool:
     """Return whether a Markdown file begins as a transcript of SpecStory."""
+    try:
+        return bool(process.call(begins_as_specstory, file))
+    except LeftOut as error:
+        problems.append(f"{file.name}: {error}")
+        return False
+
+
+def begins_as_specstory(path: str) -> bool:
+    """Return whether a Markdown file begins as a transcript of SpecStory.
+
+    It is called in a process apart.
+    """
+    file = Path(path)
     with suppress(*BROKEN, InvalidInput), opened(file) as (content, _):
         start = content.read(_MARKDOWN_START_BYTES)
         return looks_like_specstory(start.decode("utf-8-sig", "replace"))
     return False
 
 
-def in_time_order(files: Mapping[Path, int]) -> dict[Path, int]:
+def in_time_order(
+    files: Mapping[Path, int], problems: list[str], process: ReaderProcess
+) -> dict[Path, int]:
     """Return files by the first time that they state.
 
     Among files of one form the shorter ones come first. So a session comes before one
@@ -141,13 +162,31 @@ def in_time_order(files: Mapping[Path, int]) -> dict[Path, int]:
 
     Args:
         files: The files with their sizes in bytes.
+        problems: Is added to: files that are left out, since they take too much.
+        process: Reads the files.
     """
+    positions: dict[Path, tuple[int, str, int, str]] = {}
+    for file in files:
+        try:
+            at, form, n_bytes = process.call(transcript_beginning, file)
+        except LeftOut as error:
+            problems.append(f"{file.name}: {error}")
+        except InvalidInput:  # whoever reads it says what is wrong
+            positions[file] = (LATEST, "", 0, str(file))
+        else:
+            positions[file] = (at, form, n_bytes, str(file))
+    ordered = sorted(positions, key=lambda file: positions[file])
+    return {file: files[file] for file in ordered}
 
-    def position(file: Path) -> tuple[int, str, int, str]:
-        at, form = _beginning(file)
-        return at, form, _unpacked_bytes(file), str(file)
 
-    return {file: files[file] for file in sorted(files, key=position)}
+def transcript_beginning(path: str) -> tuple[int, str, int]:
+    """Return the first time that a file states, its form and its size unpacked.
+
+    It is called in a process apart.
+    """
+    file = Path(path)
+    at, form = _beginning(file)
+    return at, form, _unpacked_bytes(file)
 
 
 def _beginning(file: Path) -> tuple[int, str]:
@@ -235,9 +274,8 @@ def opened(file: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     with os.fdopen(os.open(file, flags), "rb") as raw:
         if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
             raise InvalidInput(f"got {file}, which is no regular file")
-        is_packed = raw.peek(2)[:2] == b"\x1f\x8b"
-        if is_packed:
-            yield io.BufferedReader(gzip.GzipFile(fileobj=raw)), raw
+        if is_packed(raw):
+            yield unpacked(raw), raw
         else:
             yield raw, raw
 
@@ -372,12 +410,28 @@ def lines_of(content: BinaryIO) -> Iterator[SourceLine]:
         if not line:
             return
         number += 1
+        if line == b"\n":
+            number += _skip_line_breaks(content)
+            continue
         has_end = line.endswith(b"\n")
         if has_end or len(line) <= LONGEST_LINE_BYTES:
             yield SourceLine(number, line, has_end)
             continue
         _skip_line(content)
         yield SourceLine(number, None, whole=True)
+
+
+def _skip_line_breaks(content: BinaryIO) -> int:
+    """Pass over line breaks, and return how many; there may be millions."""
+    n_skipped = 0
+    while isinstance(content, io.BufferedReader):
+        ahead = content.peek()
+        n_breaks = len(ahead) - len(ahead.lstrip(b"\n"))
+        content.read(n_breaks)
+        n_skipped += n_breaks
+        if not ahead or n_breaks < len(ahead):
+            break
+    return n_skipped
 
 
 def _skip_line(content: BinaryIO) -> None:

@@ -22,27 +22,28 @@ from theorex_lab.core.project import (
 )
 from theorex_lab.core.readable import Report
 from theorex_lab.files.formats.flat_files import merged
+from theorex_lab.files.isolated.limits import ReadLimits
+from theorex_lab.files.isolated.process import ReaderProcess
 from theorex_lab.files.transcripts.captures import (
     REST_MICROSECONDS,
     Captures,
     TimedCapture,
-    timed_captures,
 )
 from theorex_lab.files.transcripts.folders import (
-    BROKEN,
-    Transcript,
     files_in,
     in_time_order,
-    opened,
     project_stem,
-    transcript,
+)
+from theorex_lab.files.transcripts.records import (
+    ReadRequest,
+    TranscriptReading,
+    transcript_records,
 )
 from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS, Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import project_in
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.hook_payloads import BODIES
-from theorex_lab.memory.projects import known_or_new_project
 
 OWN_FOLDERS = ("~/.claude", "~/.codex")
 FORMS = (
@@ -51,7 +52,6 @@ FORMS = (
 )
 _AT_ONCE = 500
 _BYTES_AT_ONCE = 64 << 20
-_LINES_A_STEP = 256  # of the progress bar
 _MOST_PROBLEMS = 10_000
 _WHERE_ANY = ("replayed", "guessed", "unread", "suggestion")
 _COUNTED = {
@@ -149,24 +149,30 @@ def import_transcripts(
         StorageError: On a full disk.
     """
     named = _by_path if dry_run else partial(project_in, home.journal, bind=True)
-    project_id = known_or_new_project(home, project, bind=not dry_run)
     suggestion = "" if trusted else _suggestion(path)
     report = Imported(trusted=trusted, suggestion=suggestion)
-    files = in_time_order(files_in(path, report.problems))
-    captures = partial(Captures, agent=check_agent(agent), trusted=trusted, named=named)
     earliest = None if since is None else to_microseconds(since)
-    run = _ImportRun(
-        home,
-        report,
-        project_id,
-        captures,
-        earliest,
-        dry_run,
-    )
-    progress_bar = bar(sum(files.values()), unit="B", what="import", progress=progress)
-    with closing(progress_bar):
-        for file in files:
-            run.take(file, progress_bar)
+    with ReaderProcess(ReadLimits.of(home.settings)) as process:
+        process.prepare(transcript_records)
+        project_id = _project_id(home, project, bind=not dry_run)
+        captures = partial(
+            Captures, agent=check_agent(agent), trusted=trusted, named=named
+        )
+        run = _ImportRun(
+            home,
+            report,
+            project_id,
+            captures,
+            earliest,
+            dry_run,
+        )
+        all_files = files_in(path, report.problems, process)
+        files = in_time_order(all_files, report.problems, process)
+        n_bytes = sum(files.values())
+        progress_bar = bar(n_bytes, unit="B", what="import", progress=progress)
+        with closing(progress_bar):
+            for file in files:
+                run.take(file, process, progress_bar)
     run.write()
     report.problems = merged(report.problems)
     if not report.files:
@@ -175,6 +181,18 @@ def import_transcripts(
             f"got {path}, in which no transcript was found; allowed are {FORMS}{reasons}"
         )
     return report
+
+
+def _project_id(home: Home, project: str, *, bind: bool) -> str:
+    """Return the project that is called so, '' for none.
+
+    The view of projects takes NumPy, which an import needs for nothing else.
+    """
+    if not project:
+        return ""
+    from theorex_lab.memory.projects import known_or_new_project
+
+    return known_or_new_project(home, project, bind=bind)
 
 
 def read_transcripts(
@@ -194,36 +212,37 @@ def read_transcripts(
         project.
 
     Raises:
-        InvalidInput: Where there is no such file or folder.
+        InvalidInput: Where there is no such file or folder, or a file in it takes too
+            much.
     """
     event_ids: set[str] = set()
-    for file in in_time_order(files_in(path, [])):
-        for capture, event, project_id in _read_whole(file, project):
-            if event is None:
-                yield capture, None, project_id
-            elif event.id not in event_ids:
-                event_ids.add(event.id)
-                yield capture, event, project_id
+    left_out = list[str]()
+    with ReaderProcess() as process:
+        files = in_time_order(files_in(path, [], process), left_out, process)
+        if left_out:
+            raise InvalidInput(f"got {path}: {left_out[0]}; take the file out of it")
+        for file in files:
+            for capture, event, project_id in _read_whole(file, process, project):
+                if event is None:
+                    yield capture, None, project_id
+                elif event.id not in event_ids:
+                    event_ids.add(event.id)
+                    yield capture, event, project_id
 
 
 def _read_whole(
-    file: Path, project: str
+    file: Path,
+    process: ReaderProcess,
+    project: str,
 ) -> Iterator[tuple[TimedCapture, Event | None, str]]:
     """Yield what a file tells, as `read_transcripts`; nothing of another form."""
-    with opened(file) as (content, _):
-        source = transcript(file, content)
-        if source is None:
-            return
-        captures = Captures(LATEST, project or project_stem(file), trusted=True)
-        file_time = file.stat().st_mtime_ns // 1_000
-        for capture in timed_captures(
-            source,
-            file_time,
-            is_over=lambda _: True,
-            problem=lambda *_: None,
-        ):
-            event = captures.event(source.reader.name, capture)
-            yield capture, event, captures.project_of(capture)
+    reading = TranscriptReading(process, file, ReadRequest())
+    if not reading.begin():
+        return
+    captures = Captures(LATEST, project or project_stem(file), trusted=True)
+    for capture in reading.captures(lambda *_: None):
+        event = captures.event(reading.form, capture)
+        yield capture, event, captures.project_of(capture)
 
 
 def _by_path(repository: Repository) -> str:
@@ -259,20 +278,27 @@ class _ImportRun:
         self._batch = list[tuple[Captures, str, TimedCapture]]()
         self._bytes = 0
 
-    def take(self, file: Path, progress_bar: Any) -> None:
+    def take(
+        self,
+        file: Path,
+        process: ReaderProcess,
+        progress_bar: Any,
+    ) -> None:
         """Read a file to its end; one that is no transcript is left out."""
+        rested = self._now - REST_MICROSECONDS
+        reading = TranscriptReading(process, file, ReadRequest(self._latest, rested))
         try:
-            file_time = file.stat().st_mtime_ns // 1_000
-            with opened(file) as (content, raw):
-                source = transcript(file, content)
-                if source is None:
-                    self._problem(file, 1, "no transcript of a form that is known")
-                    return
-                self._report.files += 1
-                lines = _tracked(source.lines, raw, progress_bar)
-                self._read(file, source._replace(lines=lines), file_time)
-        except BROKEN as error:
+            if not reading.begin():
+                self._problem(file, 1, "no transcript of a form that is known")
+                return
+            self._report.files += 1
+            self._read(file, reading, progress_bar)
+        except EOFError as error:
             self._problem(file, 0, f"cannot be read further: {error}")
+        except InvalidInput as error:
+            why = f"cannot be read further: {error}" if reading.form else str(error)
+            self._problem(file, 0, why)
+        self._report.unread += reading.n_more_problems
 
     def write(self) -> None:
         """Write what waits, without what is there or was recorded by the hook.
@@ -363,25 +389,18 @@ class _ImportRun:
     def _read(
         self,
         file: Path,
-        opened: Transcript,
-        file_time: int,
+        reading: TranscriptReading,
+        progress_bar: Any,
     ) -> None:
         captures = self._captures(self._project or project_stem(file))
-        rested = self._now - REST_MICROSECONDS
         unread = partial(self._unread, file)
-        for capture in timed_captures(
-            opened,
-            file_time,
-            is_over=lambda last: last < rested,
-            problem=unread,
-            latest=self._latest,
-        ):
+        for capture in reading.captures(unread, progress_bar.update):
             if capture.said.hook["hook_event_name"] not in BODIES:
                 continue
             if self._since is not None and capture.at < self._since:
                 self._report.earlier += 1
                 continue
-            self._batch.append((captures, opened.reader.name, capture))
+            self._batch.append((captures, reading.form, capture))
             self._bytes += capture.size
             if len(self._batch) >= _AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
                 self.write()
@@ -417,21 +436,6 @@ class _ImportRun:
     ) -> None:
         if len(self._report.problems) < _MOST_PROBLEMS:
             self._report.problems.append(f"{file.name}:{number}: {why}")
-
-
-def _tracked(
-    lines: Iterator[Any],
-    raw: Any,
-    progress_bar: Any,
-) -> Iterator[Any]:
-    """Yield the lines; the bar is moved by how far the file was read."""
-    offset = 0
-    for number, line in enumerate(lines):
-        yield line
-        if number % _LINES_A_STEP == 0:
-            progress_bar.update(raw.tell() - offset)
-            offset = raw.tell()
-    progress_bar.update(raw.tell() - offset)
 
 
 def _suggestion(path: Path) -> str:
