@@ -225,8 +225,11 @@ def test_a_blueprint_is_read_in_folders_and_archives(tmp_path):
         " \\uses{no}\n\\begin{equation}\\label{eq}\\end{equation}\\end{lemma}\n\\begin{theorem}\\label{b}\\uses{eq}B\\end{theorem}\\begin{proof}\\uses{a,"  # noqa: E501
         " gone}\\end{proof}\\begin{lemma}none\\end{lemma}"
     )
-    (tmp_path / "one.tex").write_text(text)
-    for place in (tmp_path, packed(tmp_path / "two.tar.gz", one=text)):
+    archive = packed(tmp_path / "elsewhere.tar.gz", one=text)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "one.tex").write_text(text)
+    for place in (folder, archive):
         found = read_theorems(place)
         assert [node[0] for node in found.nodes] == ["a", "b"]
         assert found.nodes[0][2] == ("lemma", "formalized")

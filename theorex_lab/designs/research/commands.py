@@ -17,6 +17,7 @@ from theorex_lab.text.line import one_line
 
 Output = tuple[dict[str, Any], str]  # the result of a command, and the text for people
 _SHOWN_CHARACTERS = 120
+_SHOWN_PROBLEMS = 20
 _MOST_PREMISES = 10
 _HERE_YET = "in this project yet; --all-projects shows those of others"
 _PATH = click.Path(path_type=Path)
@@ -210,9 +211,11 @@ def _related(home: Home, name: str, depth: int) -> Output:
 def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Output:
     """PATH is a LaTeX blueprint, a Metamath file, or a folder of equational theories.
 
-    Importing twice imports once.
+    A folder may hold several files, which are all read, and so is what a file of it
+    includes. What is left out is listed with its reason and its place. Importing twice
+    imports once. The exit code is 1 where no theorem was found.
 
-    JSON: {theorems, links, known, conflicts, unresolved, problems}
+    JSON: {theorems, links, known, in_source, left_out, conflicts, unresolved, problems}
     """
     from theorex_lab.designs.research.reading import theorems_in
     from theorex_lab.designs.research.theorems import import_theorems
@@ -226,14 +229,37 @@ def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Output:
         domain=domain or theorems.domain,
         agent=agent,
     )
-    result |= {"problems": theorems.problems}
+    n_refused = len(result["problems"])
+    result["problems"] = [*theorems.problems, *result["problems"]]
+    result["in_source"] = theorems.in_source
+    result["left_out"] = theorems.left_out + n_refused
+    problems = list(map(one_row, _cut(result["problems"])))
+    if len(theorems.nodes) == n_refused:
+        looked_for = (
+            f"found no theorem in {path}; looked for \\begin{{theorem}} and its kin with"
+            " a label (.tex), for $a and $p of |- (.mm), and for equations.txt"
+        )
+        fail("; ".join([looked_for, *problems]), **result)
     lines = [
         f"{result['theorems']} theorems, {result['links']} links",
-        *result["problems"][:20],
+        f"{result['in_source']} theorems in the source, {result['left_out']} left out",
+        *problems,
     ]
-    return result, "\n".join(
-        [*lines, *(f"unknown: {name}" for name in result["unresolved"][:20])]
-    )
+    if result["conflicts"]:
+        names = ", ".join(_cut(result["conflicts"]))
+        lines.append(f"known with another statement, which stays: {names}")
+    if result["unresolved"]:
+        names = ", ".join(_cut(result["unresolved"]))
+        lines.append(f"used, but not found: {names}")
+    return result, "\n".join(lines)
+
+
+def _cut(texts: list[str]) -> list[str]:
+    """Return the first texts, and how many more there are."""
+    n_more = len(texts) - _SHOWN_PROBLEMS
+    if n_more <= 0:
+        return texts
+    return [*texts[:_SHOWN_PROBLEMS], f"and {n_more:,} more (--json lists them)"]
 
 
 def _closure(

@@ -1,42 +1,39 @@
 """Read graphs of theorems that others published, as theorems and links.
 
-They are LaTeX blueprints, Metamath and equational theories.
-
-Nothing is extracted to disk, and nothing is read beyond what such a file may hold.
+They are LaTeX blueprints, Metamath databases and equational theories. What a source
+holds is what is returned and what the problems name as left out.
 """
 
-import gzip
-import io
 import json
 import re
-import tarfile
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any, NamedTuple
-from zlib import error as zlib_error
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput, StorageError
+from theorex_lab.designs.research.blueprints import BlueprintReader
+from theorex_lab.designs.research.metamath import (
+    MetamathRead,
+    MetamathReader,
+    metamath_roots,
+)
+from theorex_lab.designs.research.tex_library import TEX_ENDINGS, FindText
+from theorex_lab.designs.research.theorem_files import (
+    TexArchive,
+    TextFolder,
+    document_text,
+    file_bytes,
+)
 from theorex_lab.designs.research.theorems import UNCONDITIONAL, Closure, Ints, closed
-from theorex_lab.files.formats.foreign import check_inside, open_file
+from theorex_lab.files.formats.foreign import check_inside
 
-_MOST_BYTES = 1 << 26  # of one file, unpacked
-_MOST_FILES = 2_000
-_ENVIRONMENT = re.compile(
-    r"\\begin\{(definition|lemma|theorem|proposition|corollary|proof)\}(?:\[((?:[^\[\]{}]|\{[^{}]*\})*)\])?(.*?)\\end\{\1\}",
-    re.S,
-)
-_LABEL = re.compile(r"\\label\{([^}]*)\}")
-_USES = re.compile(r"\\uses\{([^}]*)\}")
-_COMMENT = re.compile(r"(?<!\\)%.*")
-_SIGNS = re.compile(
-    r"\\(?:label|lean|uses|proves)\{[^}]*\}|\\(?:leanok|notready|mathlibok)\b"
-)
-_METAMATH = re.compile(
-    r"\$\((.*?)\$\)|(\$\{)|(\$\})|(\S+)\s+\$([eap])\s(.*?)\$\.", re.S
-)
+_METAMATH_ENDINGS = (".mm", ".mm.gz")
+_ARCHIVE_ENDINGS = (".tar.gz", ".tgz", ".tar")
+_ALLOWED = "allowed are .tex, .tar.gz of .tex, .mm, and a folder with equations.txt"
+_SHOWN_NAMES = 5
 _EQUATION = re.compile(r"Equation(\d+)")
 Node = tuple[str, str, tuple[str, ...]]  # name, statement, tags
 Link = tuple[str, str, str]  # name, name, relation
@@ -51,6 +48,8 @@ class ReadTheorems(NamedTuple):
         links: The links between them.
         problems: What could not be read.
         comments: By name, what is said of a theorem beside its statement.
+        in_source: How many theorems the files hold.
+        left_out: How many of them are left out; the problems say why.
     """
 
     domain: str
@@ -58,69 +57,181 @@ class ReadTheorems(NamedTuple):
     links: list[Link]
     problems: list[str]
     comments: dict[str, str]
+    in_source: int
+    left_out: int
 
 
 def read_theorems(path: Path | str) -> ReadTheorems:
     """Return the theorems of a file or a folder.
 
-    It is a LaTeX blueprint (a folder of .tex or a .tar.gz of them), a Metamath file, or
-    a folder of equational theories.
+    It is a LaTeX blueprint (.tex files or archives of them), Metamath databases, a
+    folder of equational theories, or a folder of several of them: all are read. What a
+    file includes is read with it where it stands in the same folder.
 
     Raises:
         InvalidInput: It is anything else, or larger than such files are.
     """
     source = Path(path)
-    laws = source / "equations.txt"
-    if laws.is_file():
-        return equational(source)
-    name, _, _ = source.name.partition(".")
-    unpacked_name = source.name.removesuffix(".gz")
-    if unpacked_name.endswith(".mm"):
-        return metamath(_text(source), name)
-    patterns = ["*.tar.gz", "*.tar"]
-    archives = _files(source, patterns, (".tar.gz", ".tgz", ".tar"))
-    if archives:
-        return blueprint(_members(archives[0]), name)
-    texts = list[Path]()
+    if not source.exists():
+        raise InvalidInput(f"got {path}, which is not there; {_ALLOWED}")
     if source.is_dir():
-        texts += source.rglob("*.tex")
-    elif source.suffix == ".tex":
-        texts.append(source)
-    if texts:
-        chosen = sorted(texts)[:_MOST_FILES]
-        named_texts = ((file.name, _inside(source, file)) for file in chosen)
-        return blueprint(named_texts, source.stem)
-    databases = _files(source, ["*.mm", "*.mm.gz"], ())
+        return _folder_theorems(source)
+    domain, _, _ = source.name.partition(".")
+    if source.name.endswith(_METAMATH_ENDINGS):
+        file_bytes(source)  # what is broken is refused
+        return _databases(TextFolder(source.parent), [source.name], domain)
+    if source.name.endswith(_ARCHIVE_ENDINGS):
+        return _archive(source, domain)
+    if source.name.endswith(TEX_ENDINGS):
+        problems = list[str]()
+        text = document_text(file_bytes(source), source.name, problems)
+        find = TextFolder(source.parent).text
+        return blueprint([(source.name, text)], domain, find=find, problems=problems)
+    raise InvalidInput(f"got {path}, which holds no theorems; {_ALLOWED}")
+
+
+def _folder_theorems(folder: Path) -> ReadTheorems:
+    """Return all theorems of a folder, whatever their forms."""
+    texts = TextFolder(folder)
+    reads = list[ReadTheorems]()
+    if (folder / "equations.txt").is_file():
+        reads.append(equational(folder))
+    for archive in sorted(folder.iterdir()):
+        if archive.name.endswith(_ARCHIVE_ENDINGS) and archive.is_file():
+            reads.append(_archive_or_problem(archive, folder))
+    tex_files = texts.names(TEX_ENDINGS)
+    if tex_files:
+        named_texts = texts.read(tex_files)
+        reads.append(blueprint(named_texts, folder.name, find=texts.text))
+    databases = texts.names(_METAMATH_ENDINGS)
     if databases:
-        return metamath(_text(databases[0]), source.name)
-    raise InvalidInput(
-        f"got {path}, which holds no theorems; allowed are .tex, .mm, and a folder with"
-        " equations.txt"
+        reads.append(_databases(texts, databases, folder.name))
+    if not reads:
+        raise InvalidInput(f"got {folder}, which holds no theorems; {_ALLOWED}")
+    return _merged(folder.name, reads, list(dict.fromkeys(texts.problems)))
+
+
+def _archive_or_problem(archive: Path, folder: Path) -> ReadTheorems:
+    """Return the theorems of an archive in a folder; note why it cannot be read."""
+    try:
+        check_inside(folder, archive)
+        return _archive(archive, folder.name)
+    except (InvalidInput, StorageError) as error:
+        problem = f"{archive.name} was left out: {error}"
+        return ReadTheorems(folder.name, [], [], [problem], {}, 0, 0)
+
+
+def _archive(path: Path, domain: str) -> ReadTheorems:
+    """Return the statements of an archive of LaTeX files."""
+    archive = TexArchive(path)
+    texts = list(archive.read(TEX_ENDINGS))
+    return blueprint(texts, domain, find=archive.text, problems=archive.problems)
+
+
+class _Names:
+    """Say which theorem has a name first, over several sources.
+
+    Attributes:
+        again: What is left out as its name stands before, with where it does.
+    """
+
+    def __init__(self) -> None:
+        self._statements = dict[str, tuple[str, str]]()
+        self.again = dict[str, str]()
+
+    def is_new(self, name: str, statement: str, where: str) -> bool:
+        """Return whether nothing has the name yet; note what has it again."""
+        first = self._statements.setdefault(name, (statement, where))
+        if first[1] == where:
+            return first[0] == statement
+        self.again[where] = name
+        return False
+
+    def is_other(self, name: str, statement: str) -> bool:
+        """Return whether the name stands for another statement."""
+        return self._statements[name][0] != statement
+
+    def problem(self, advice: str) -> str:
+        """Return what is to be said of them; '' for nothing."""
+        if not self.again:
+            return ""
+        names = list(self.again.values())
+        shown = ", ".join(names[:_SHOWN_NAMES])
+        n_more = len(names) - _SHOWN_NAMES
+        more = f" and {n_more:,} more" if n_more > 0 else ""
+        subject = f"{len(names):,} theorems whose names stand before were"
+        if len(names) == 1:
+            subject = "1 theorem whose name stands before was"
+        return f"{subject} left out: {shown}{more}; {advice}"
+
+
+def _merged(
+    domain: str, reads: list[ReadTheorems], problems: list[str]
+) -> ReadTheorems:
+    """Return what several sources hold; the first of a name counts."""
+    names = _Names()
+    nodes = list[Node]()
+    links = list[Link]()
+    comments = dict[str, str]()
+    all_problems = dict.fromkeys(problems)
+    for number, read in enumerate(reads):
+        new = _new_nodes(read, names, str(number))
+        new_names = {name for name, *_ in new}
+        others = _other_names(read, names)
+        nodes += new
+        for link in read.links:
+            if link[0] in new_names and link[1] not in others:
+                links.append(link)
+        comments = {**read.comments, **comments}
+        all_problems.update(dict.fromkeys(read.problems))
+    problem = names.problem("give each file alone, with its own --domain")
+    if problem:
+        all_problems[problem] = None
+    in_source = sum(read.in_source for read in reads)
+    left_out = sum(read.left_out for read in reads)
+    return ReadTheorems(
+        domain,
+        nodes,
+        links,
+        list(all_problems),
+        comments,
+        in_source,
+        left_out + len(names.again),
     )
 
 
-def _files(source: Path, patterns: list[str], endings: tuple[str, ...]) -> list[Path]:
-    """Return the files of a folder by patterns, or the file itself by its ending."""
-    if source.is_dir():
-        files: list[Path] = []
-        for pattern in patterns:
-            files += source.glob(pattern)
-        return files
-    if source.name.endswith(endings):
-        return [source]
-    return []
+def _new_nodes(read: ReadTheorems, names: _Names, source: str) -> list[Node]:
+    """Return the nodes of a source whose names are new."""
+    nodes = []
+    for node in read.nodes:
+        if names.is_new(node[0], node[1], f"{source} {node[0]}"):
+            nodes.append(node)
+    return nodes
 
 
-def blueprint(texts: Iterable[tuple[str, str]], domain: str) -> ReadTheorems:
+def _other_names(read: ReadTheorems, names: _Names) -> set[str]:
+    """Return the names that stand for other statements in the sources before."""
+    return {node[0] for node in read.nodes if names.is_other(node[0], node[1])}
+
+
+def blueprint(
+    texts: Iterable[tuple[str, str]],
+    domain: str,
+    *,
+    find: FindText | None = None,
+    problems: Iterable[str] = (),
+) -> ReadTheorems:
     r"""Return the statements of LaTeX texts with their \uses.
 
-    They are those of the statement and of the proofs that follow it. A name is the
-    label of the whole; what cites a label within it, such as an equation's, uses the
-    statement that holds it.
+    They are those of the statement and of its proofs. A name is the label of the whole;
+    what cites a label within it, such as an equation's, uses the statement that holds
+    it.
 
     Args:
         texts: The name and the text of each file.
         domain: The domain of the statements.
+        find: Returns the text of another file that these may include, by its name.
+        problems: What could not be read of the files.
 
     >>> text = (
     ...     r"\begin{lemma}\label{a}A\end{lemma} "
@@ -129,79 +240,24 @@ def blueprint(texts: Iterable[tuple[str, str]], domain: str) -> ReadTheorems:
     >>> blueprint([("one.tex", text)], "x").links
     [('b', 'a', 'uses')]
     """
-    reader = _BlueprintReader()
-    for file, text in texts:
-        reader.read(file, text)
-    return ReadTheorems(domain, reader.nodes, reader.links(), reader.problems, {})
-
-
-class _BlueprintReader:
-    """Read the files of a blueprint one after the other.
-
-    Attributes:
-        nodes: The statements, in their order.
-        problems: What could not be read.
-    """
-
-    def __init__(self) -> None:
-        self.nodes = list[Node]()
-        self.problems = list[str]()
-        self._uses = list[tuple[str, str]]()
-        self._holders = dict[str, str]()  # by label, the statement that holds it
-
-    def read(self, file: str, text: str) -> None:
-        """Read a file: its statements, and what they and their proofs use."""
-        current = ""
-        for kind, title, body in _ENVIRONMENT.findall(_COMMENT.sub("", text)):
-            if kind != "proof":
-                current = self._statement(file, kind, title, body)
-            if current:
-                self._cite(current, body)
-
-    def links(self) -> list[Link]:
-        """Return the links: who uses the statement that holds a label."""
-        links = []
-        for start, cited in self._uses:
-            end = self._holders.get(cited, cited)
-            links.append((start, end, "uses"))
-        return links
-
-    def _statement(self, file: str, kind: str, title: str, body: str) -> str:
-        """Keep a statement; return its name, '' for one that has none of its own."""
-        label_match = _LABEL.search(body)
-        label = label_match[1] if label_match else ""
-        if not label:
-            self.problems.append(f"{file}: a {kind} without a label")
-            return ""
-        if label in self._holders:
-            self.problems.append(f"{file}: a {kind} named {label} again")
-            return ""
-        text = _spaced(_SIGNS.sub(" ", body))
-        if title:
-            text = f"{title}: {text}"
-        tags: tuple[str, ...] = (kind,)
-        if r"\leanok" in body:
-            tags = (kind, "formalized")
-        self.nodes.append((label, text or label, tags))
-        return label
-
-    def _cite(self, name: str, body: str) -> None:
-        """Note the labels that a part of a statement holds, and those that it uses."""
-        for label in _LABEL.findall(body):
-            self._holders[label] = name
-        for names in _USES.findall(body):
-            for cited in map(str.strip, names.split(",")):
-                if cited:
-                    self._uses.append((name, cited))
-
-
-def _spaced(text: str) -> str:
-    """Return the words of a text with a space between each two."""
-    return " ".join(text.split())
+    read = BlueprintReader(texts, find).read()
+    nodes = list[Node]()
+    for statement in read.statements:
+        nodes.append((statement.name, statement.text(), statement.tags()))
+    links = [(start, end, "uses") for start, end in read.links]
+    return ReadTheorems(
+        domain,
+        nodes,
+        links,
+        [*problems, *read.problems],
+        {},
+        read.n_statements,
+        read.n_left_out,
+    )
 
 
 def metamath(text: str, domain: str) -> ReadTheorems:
-    """Return the assertions that begin with |- of a Metamath file.
+    """Return the assertions that begin with |- of a Metamath text.
 
     Each has its hypotheses and its statement, the comment before it, and what its proof
     names.
@@ -216,79 +272,71 @@ def metamath(text: str, domain: str) -> ReadTheorems:
     >>> theorems.links, theorems.comments["two"]
     ([('two', 'one', 'uses')], 'From one.')
     """
-    reader = _MetamathReader()
-    comment = ""
-    for next_comment, opening, closing, label, kind, body in _METAMATH.findall(text):
-        if opening:
-            reader.open_block()
-        elif closing:
-            reader.close_block()
-        elif kind:
-            reader.read(label, kind, body, comment)
-        comment = next_comment
-    nodes = list(reader.nodes.values())
-    return ReadTheorems(domain, nodes, reader.links, [], reader.comments)
+    file = f"{domain}.mm"
+    read = MetamathReader({file: text}.get).read(file, text)
+    return _of_databases([read], domain, [])
 
 
-class _MetamathReader:
-    """Read the statements of a Metamath file one after the other.
+def _databases(folder: TextFolder, files: list[str], domain: str) -> ReadTheorems:
+    """Return the assertions of Metamath files and of what they include."""
+    reads = []
+    roots = metamath_roots(files, folder.text) if len(files) > 1 else files
+    for root in roots:
+        text = folder.text(root)
+        if text is not None:
+            reads.append(MetamathReader(folder.text).read(root, text))
+    problems = folder.problems if len(files) == 1 else []
+    return _of_databases(reads, domain, problems)
 
-    Attributes:
-        nodes: The assertions by their labels.
-        links: Which assertion uses which.
-        comments: By label, the comment before an assertion.
+
+def _of_databases(
+    reads: list[MetamathRead], domain: str, problems: list[str]
+) -> ReadTheorems:
+    """Return what databases hold; of a label that several have the first counts.
+
+    A file that two of them include is read for each, and counts once.
     """
-
-    def __init__(self) -> None:
-        self.nodes = dict[str, Node]()
-        self.links = list[Link]()
-        self.comments = dict[str, str]()
-        # The hypotheses of each block that is open.
-        self._scopes = [list[str]()]
-
-    def open_block(self) -> None:
-        """Begin a block, whose hypotheses hold within it."""
-        self._scopes.append([])
-
-    def close_block(self) -> None:
-        """End a block; the outermost one is emptied, never closed."""
-        self._scopes.pop()
-        if not self._scopes:
-            self._scopes.append([])
-
-    def read(self, label: str, kind: str, body: str, comment: str) -> None:
-        """Read a hypothesis (e), an axiom (a) or a theorem (p)."""
-        statement, _, proof = body.partition("$=")
-        assertion = _spaced(statement)
-        if kind == "e":
-            self._scopes[-1].append(assertion)
-            return
-        if not assertion.startswith("|-"):
-            return
-        self.nodes[label] = self._node(label, kind, assertion)
-        self.comments[label] = _spaced(comment)
-        for name in _named_in_proof(proof):
-            if name in self.nodes:
-                self.links.append((label, name, "uses"))
-
-    def _node(self, label: str, kind: str, assertion: str) -> Node:
-        """Return an assertion with the hypotheses of the blocks around it."""
-        hypotheses = list(chain.from_iterable(self._scopes))
-        if hypotheses:
-            premise = " & ".join(hypotheses)
-            assertion = f"{premise} => {assertion}"
-        tag = "theorem" if kind == "p" else "axiom"
-        return label, assertion, (tag,)
+    names = _Names()
+    nodes = dict[str, Node]()
+    links = dict[Link, None]()
+    comments = dict[str, str]()
+    identities = set[str]()
+    left_out = set[str]()
+    all_problems = dict.fromkeys(problems)
+    for read in reads:
+        others = set[str]()
+        for assertion in read.assertions:
+            label, statement, tags, comment, identity = assertion
+            if names.is_new(label, statement, identity):
+                nodes[label] = (label, statement, tags)
+                comments[label] = comment
+            elif names.is_other(label, statement):
+                others.add(label)
+        links.update(dict.fromkeys(_links_without(read, others)))
+        identities.update(read.identities)
+        left_out.update(read.left_out)
+        all_problems.update(dict.fromkeys(read.problems))
+    problem = names.problem("import each database alone, with its own --domain")
+    if problem:
+        all_problems[problem] = None
+    return ReadTheorems(
+        domain,
+        list(nodes.values()),
+        list(links),
+        list(all_problems),
+        comments,
+        len(identities),
+        len(left_out.union(names.again)),
+    )
 
 
-def _named_in_proof(proof: str) -> list[str]:
-    """Return the labels that a proof names, each once."""
-    if "(" in proof:  # a compressed proof lists them between parentheses
-        start = proof.find("(") + 1
-        end = proof.find(")")
-        proof = proof[start:end]
-    names = dict.fromkeys(proof.split())
-    return list(names)
+def _links_without(read: MetamathRead, labels: set[str]) -> list[Link]:
+    """Return the links of a database that have none of these labels."""
+    links = []
+    for start, end in read.links:
+        if start not in labels and end not in labels:
+            links.append((start, end, "uses"))
+    return links
 
 
 def equational(folder: Path) -> ReadTheorems:
@@ -296,21 +344,29 @@ def equational(folder: Path) -> ReadTheorems:
 
     The implications are those of full_entries.json (or its .gz).
     """
-    laws, starts, ends, unconditional = _laws(folder)
+    laws, implications = _laws(folder)
     nodes = []
-    always_true = set(unconditional)
+    problems = []
+    always_true = set(implications.unconditional)
+    blank = list[str]()
     for number, law in enumerate(laws):
         name = _equation(number)
         tags: tuple[str, ...] = ()
         if number in always_true:
             tags = (UNCONDITIONAL,)
-        nodes.append((name, law, tags))
+        if law.strip():
+            nodes.append((name, law, tags))
+        else:
+            blank.append(str(number + 1))
+    if blank:
+        shown = ", ".join(blank[:_SHOWN_NAMES])
+        problems.append(f"{len(blank)} lines of equations.txt are empty: {shown}")
     links = []
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        start_name = _equation(start)
-        end_name = _equation(end)
-        links.append((start_name, end_name, "generalizes"))
-    return ReadTheorems(folder.name, nodes, links, [], {})
+    for start, end in implications.pairs:
+        links.append((_equation(start), _equation(end), "generalizes"))
+    for what, count in implications.left_out.items():
+        problems.append(f"{count:,} entries of full_entries.json were left out: {what}")
+    return ReadTheorems(folder.name, nodes, links, problems, {}, len(laws), len(blank))
 
 
 def _equation(number: int) -> str:
@@ -323,18 +379,29 @@ def closure_of_theories(folder: Path) -> Closure:
 
     Nothing is remembered of it.
     """
-    laws, starts, ends, unconditional = _laws(folder)
+    laws, implications = _laws(folder)
     numbers = range(len(laws))
     names = list(map(_equation, numbers))
-    return closed(names, starts, ends, unconditional)
+    table: Ints = np.array(implications.pairs, np.int64).reshape(-1, 2)
+    return closed(names, table[:, 0], table[:, 1], implications.unconditional)
 
 
-def _laws(folder: Path) -> tuple[list[str], Ints, Ints, list[int]]:
-    """Return the laws and what implies what in all magmas.
+class _Implications(NamedTuple):
+    """Hold what is known of laws, which are numbered from 0.
 
-    Returns:
-        The laws; the numbers (from 0) of those that imply, and of those that they
-        imply; the numbers of those that always hold.
+    Attributes:
+        pairs: Which implies which, in all magmas.
+        unconditional: Those that always hold.
+        left_out: By what they are, how many entries are neither.
+    """
+
+    pairs: list[tuple[int, int]]
+    unconditional: list[int]
+    left_out: dict[str, int]
+
+
+def _laws(folder: Path) -> tuple[list[str], _Implications]:
+    """Return the laws and what implies what.
 
     Raises:
         InvalidInput: The folder lacks a file, or a file is broken.
@@ -348,38 +415,51 @@ def _laws(folder: Path) -> tuple[list[str], Ints, Ints, list[int]]:
             f"got {folder}, which lacks equations.txt or full_entries.json; set"
             " THEOREX_DATA, or give the folder"
         )
-    laws = _text(laws_file).splitlines()
+    laws = _text(laws_file).removesuffix("\n").split("\n")
     try:
         entries = json.loads(_text(entries_file))
-        pairs, unconditional = _implications(entries, len(laws))
+        implications = _implications(entries, len(laws))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInput(
             f"got {entries_file}, which lists no implications ({error!r:.100}); allowed"
             " is full_entries.json"
         ) from error
-    table = np.array(pairs, np.int64).reshape(-1, 2)
-    return laws, table[:, 0], table[:, 1], unconditional
+    return laws, implications
 
 
-def _implications(entries: Any, n_laws: int) -> tuple[list[tuple[int, int]], list[int]]:
+def _implications(entries: Any, n_laws: int) -> _Implications:
     """Return which law implies which, and which always hold, each once."""
     pairs = dict[tuple[int, int], None]()
     unconditional = dict[int, None]()
+    left_out = Counter[str]()
     for entry in entries:
         variant = entry["variant"]
         implied = variant.get("implication")
-        if implied and not implied["finite"]:
-            start = _number(implied["lhs"], n_laws)
-            end = _number(implied["rhs"], n_laws)
-            if start is None or end is None or start == end:
-                continue
-            pairs[start, end] = None
+        name = variant.get("unconditional", "")
+        number = _number(name, n_laws)
+        if implied and implied["finite"]:
+            left_out["implications for finite magmas alone"] += 1
+        elif implied:
+            pair = _pair(implied, n_laws)
+            if pair is None:
+                left_out["implications of laws that equations.txt lacks"] += 1
+            elif pair[0] != pair[1]:
+                pairs[pair] = None
+        elif number is not None:
+            unconditional[number] = None
+        elif "facts" in variant:
+            left_out["facts of magmas, which refute implications"] += 1
         else:
-            name = variant.get("unconditional", "")
-            number = _number(name, n_laws)
-            if number is not None:
-                unconditional[number] = None
-    return list(pairs), list(unconditional)
+            left_out["neither implications nor laws that always hold"] += 1
+    return _Implications(list(pairs), list(unconditional), dict(left_out))
+
+
+def _pair(implied: Any, n_laws: int) -> tuple[int, int] | None:
+    start = _number(implied["lhs"], n_laws)
+    end = _number(implied["rhs"], n_laws)
+    if start is None or end is None:
+        return None
+    return start, end
 
 
 def _number(name: str, most: int) -> int | None:
@@ -399,67 +479,4 @@ def _text(path: Path) -> str:
     Raises:
         InvalidInput: It is broken or too large.
     """
-    with open_file(path) as file:
-        if not path.name.endswith(".gz"):
-            return _decoded(file, path)
-        unpacked = gzip.GzipFile(fileobj=file)
-        return _decoded(unpacked, path)
-
-
-def _inside(folder: Path, file: Path) -> str:
-    """Return the text of a file, which has to stand inside the folder."""
-    if folder.is_dir():
-        check_inside(folder, file)
-    return _text(file)
-
-
-def _decoded(file: IO[bytes] | gzip.GzipFile, path: Path | str) -> str:
-    """Return the text that a file holds; bytes that are no UTF-8 are replaced."""
-    data = _bytes(file, path)
-    return data.decode("utf-8", "replace")
-
-
-def _bytes(file: IO[bytes] | gzip.GzipFile, path: Path | str) -> bytes:
-    """Return what a file holds.
-
-    Raises:
-        InvalidInput: It is damaged or too large.
-    """
-    try:
-        data = file.read(_MOST_BYTES + 1)
-    except (OSError, EOFError, zlib_error) as error:
-        raise InvalidInput(
-            f"got {path}, which is damaged ({error}); give a whole file"
-        ) from error
-    if len(data) > _MOST_BYTES:
-        raise InvalidInput(
-            f"got {path}, which holds more than {_MOST_BYTES:,} bytes; give its parts"
-        )
-    return data
-
-
-def _members(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the .tex files of an archive, by name, in their order.
-
-    What it says of folders and links counts for nothing.
-    """
-    with open_file(path) as packed:
-        if path.suffix == ".tar":
-            data = _bytes(packed, path)
-        else:
-            data = _bytes(gzip.GzipFile(fileobj=packed), path)
-    unpacked = io.BytesIO(data)
-    try:
-        with tarfile.open(fileobj=unpacked) as archive:
-            members = archive.getmembers()
-            for member in members[:_MOST_FILES]:
-                name = member.name
-                if not member.isfile() or not name.endswith(".tex"):
-                    continue
-                file = archive.extractfile(member)
-                if file is not None:
-                    yield name, _decoded(file, name)
-    except tarfile.TarError as error:
-        raise InvalidInput(
-            f"got {path}, which is no archive ({error}); give a .tar.gz of .tex files"
-        ) from error
+    return document_text(file_bytes(path), path.name, [])

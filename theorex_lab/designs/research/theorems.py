@@ -707,20 +707,29 @@ def import_theorems(
     Returns:
         How many theorems and links were new and how many were known, and the names of
         conflicts (another statement stands under the name) and of what links name and
-        nobody told.
+        nobody told; the problems are the theorems whose texts are outside the rules.
 
     Raises:
-        InvalidInput: A text or a relation is outside the rules. Nothing was taken in.
+        InvalidInput: A relation is outside the rules. Nothing was taken in.
     """
     domain = checked_domain(domain) or GENERAL
     theorems = {}
     ids = {}
+    problems = []
     for name, statement, tags in nodes:
-        event = theorem_event(
-            home, name, statement, domain, tags=tags, source=source, agent=agent
-        )
-        theorems[event.id] = event
+        try:
+            event = theorem_event(
+                home, name, statement, domain, tags=tags, source=source, agent=agent
+            )
+        except InvalidInput as error:
+            problems.append(f"{name:.80} was left out: {error}")
+            continue
+        ids[name] = event.id
         ids[event.body["theorem_name"]] = event.id
+        if event.id in theorems:
+            problems.append(f"{name:.80} was left out: another one has this name")
+            continue
+        theorems[event.id] = event
     named_links = list(links)
     link_events = {}
     for start, end, relation in named_links:
@@ -740,6 +749,7 @@ def import_theorems(
         "known": len(recorded) + len(recorded_links),
         "conflicts": _conflicts(recorded, theorems),
         "unresolved": _unknown_names(named_links, ids),
+        "problems": problems,
     }
 
 
