@@ -23,7 +23,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from theorex_lab import __version__
 from theorex_lab.app.server import listening
-from theorex_lab.app.server.auth import INVALID_PARAMS, Application, Guard
+from theorex_lab.app.server.asgi import INVALID_PARAMS
+from theorex_lab.app.server.auth import Guard
+from theorex_lab.app.server.limits import DEFAULT_RATE, ServerLimits
 from theorex_lab.app.server.listening import host_names
 from theorex_lab.app.server.scoped import (
     AgentId,
@@ -419,7 +421,8 @@ def http_application(
     hosts: Sequence[str] = (),
     agent: str = "main",
     any_agent: bool = False,
-) -> Application:
+    rate: float = DEFAULT_RATE,
+) -> Guard:
     """Return the server as a guarded ASGI application.
 
     It answers POST /mcp with the token, and GET /health.
@@ -430,6 +433,7 @@ def http_application(
         hosts: Names under which it may be reached, beside those of this machine.
         agent: The agent that the server acts for.
         any_agent: Whether a call may name another agent.
+        rate: Requests a second of the token, and of each address without it.
 
     Raises:
         InvalidInput: A host is no name, or the agent is outside the rule.
@@ -454,6 +458,7 @@ def http_application(
         names,
         max_body_bytes=server.max_request_bytes,
         path=PATH,
+        limits=ServerLimits.of(lab.settings, rate),
     )
 
 
