@@ -465,9 +465,9 @@ def test_held_lines_are_told_when_their_time_is_over() -> None:
     budget = LineBudget(lambda: now[0], lines=2, window=60.0)
     assert [budget.admits("a"), budget.admits("b")] == [True, True]
     assert [budget.admits("a") for _ in range(4)] == [True, False, False, False]
-    assert budget.held_back() == []
+    assert budget.summaries() == []
     now[0] = 60.0
-    assert budget.held_back() == ["3 more since 00:00:00 UTC: a"]
+    assert budget.summaries() == ["3 more since 00:00:00 UTC: a"]
     assert budget.admits("a")
 
 
@@ -476,6 +476,6 @@ def test_held_lines_are_told_when_their_time_is_over() -> None:
 def test_every_line_is_shown_or_counted(kinds: list[str]) -> None:
     budget = LineBudget(lambda: 0.0, lines=1)
     shown = sum(budget.admits(kind) for kind in kinds)
-    held = sum(int(line.split()[0]) for line in budget.held_back(at_end=True))
+    held = sum(int(line.split()[0]) for line in budget.summaries(at_end=True))
     assert shown + held == len(kinds)
     assert shown <= 65

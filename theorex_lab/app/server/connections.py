@@ -1,4 +1,4 @@
-"""The connections of a server, of which those that ask nothing make room for others.
+"""The connections of a server: those that ask nothing make room for others.
 
 uvicorn counts a connection as a request and waits for a request's head without end.
 Here a connection counts for what it is: one that waits for a head, or whose answer is
@@ -169,8 +169,11 @@ class Connections:
             if len(self._held) > self._limits.connections:
                 self._close(newest, "more connections came than can be answered")
             return
-        longest = min(waiting, key=lambda each: self._held[each].waits_since)
+        longest = min(waiting, key=self._waits_since)
         self._close(longest, "a waiting connection made room for a newer one")
+
+    def _waits_since(self, connection: Watched) -> float:
+        return self._held[connection].waits_since
 
     def _close(self, connection: Watched, reason: str) -> None:
         self.remove(connection)

@@ -22,7 +22,7 @@ class _Window:
 
 
 class LineBudget:
-    """Lines of each kind, of which the first ones are shown and the rest counted.
+    """The lines of each kind: the first ones are shown, the rest is counted.
 
     Args:
         now: Returns the time in seconds since 1970.
@@ -32,7 +32,7 @@ class LineBudget:
     >>> budget = LineBudget(lambda: 0.0, lines=1)
     >>> budget.admits("refused"), budget.admits("refused"), budget.admits("refused")
     (True, False, False)
-    >>> budget.held_back(at_end=True)
+    >>> budget.summaries(at_end=True)
     ['2 more since 00:00:00 UTC: refused']
     """
 
@@ -59,8 +59,8 @@ class LineBudget:
         window.held += 1
         return False
 
-    def held_back(self, *, at_end: bool = False) -> list[str]:
-        """Return a line for each kind that was held back, and begin new windows.
+    def summaries(self, *, at_end: bool = False) -> list[str]:
+        """Return how many lines of each kind were only counted, and begin new windows.
 
         Args:
             at_end: Whether windows that are not over are ended too.
@@ -84,7 +84,7 @@ class BoundedLog(logging.Filter):
     wrong is told without a traceback.
 
     Args:
-        logger: The logger, from which `summarise` tells what was held back.
+        logger: The logger, in which `summarise` tells how many were counted.
         budget: How many records are shown.
         is_strangers: Returns whether an exception is a stranger's fault.
         plain: What stands in the place of a record's text.
@@ -116,6 +116,6 @@ class BoundedLog(logging.Filter):
         return self._budget.admits(str(record.msg).strip())
 
     def summarise(self, *, at_end: bool = False) -> None:
-        """Tell how many records were held back in the windows that are over."""
-        for line in self._budget.held_back(at_end=at_end):
+        """Tell how many records were only counted in the windows that are over."""
+        for line in self._budget.summaries(at_end=at_end):
             self._logger.error("%s", line, extra={"is_summary": True})

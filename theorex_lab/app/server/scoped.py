@@ -104,7 +104,7 @@ def tell_owner(problem: object) -> str:
     Returns:
         What the callers of the server are told of it.
     """
-    lines = _TOLD.held_back()
+    lines = _TOLD.summaries()
     if _TOLD.admits(str(problem)):
         lines.append(str(problem))
     for line in lines:
