@@ -164,7 +164,7 @@ WRONG_PARAMETERS: list[dict[str, Any]] = [
     call("status", agent_id="a" * 65),
     call("write", text="x y", source="user"),
     call("write", text="x y", source=""),
-    call("write", text="x y", tags="a"),
+    call("write", text="x y", tags=5),
     call("write", text="x y", tags=["t"] * 33),
     call("write", text="x y", tags=["t" * 65]),
     call("write", text="x y", type="t" * 33),

@@ -907,6 +907,36 @@ class Settings(SettingsRecord):
         each=SettingRule(dict),
     )
 
+    # The servers.
+    server_connections: int = setting(
+        512,
+        "connections that a server holds at once: half of them for one address, an"
+        " eighth for requests under way with the agent's token, an eighth without it",
+        "connections",
+        ge=16,
+        le=65_536,
+    )
+
+    server_head_seconds: float = setting(
+        10.0,
+        "time until the head of a request has come",
+        "seconds",
+        gt=0,
+        le=3_600,
+    )
+
+    server_body_seconds: float = setting(
+        30.0,
+        "time until the body of a request has come, or the message of a web socket",
+        "seconds",
+        gt=0,
+        le=3_600,
+    )
+
+    server_answer_seconds: float = setting(
+        60.0, "time until a client has read an answer", "seconds", gt=0, le=3_600
+    )
+
     # The house.
     snapshot_after_events: int = setting(
         2_000, "new events after which a view is saved", "events", ge=1, le=10_000_000

@@ -59,6 +59,12 @@ def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             metavar="FILE",
             help="The file of the token; default: mcp-token-AGENT in the home.",
         ),
+        click.option(
+            "--rate",
+            type=click.FloatRange(1, 1e6),
+            default=500.0,
+            help="Requests allowed a second; a burst may be twice as large.",
+        ),
     ]
     return lambda function: reduce(
         lambda decorated, option: option(decorated), reversed(options), function
@@ -126,14 +132,8 @@ def mcp(agent: str | None, stdio: bool, **where: Any) -> None:
 
 @command("serve")
 @_listens(8420)
-@click.option(
-    "--rate",
-    type=click.FloatRange(1, 1e6),
-    default=50.0,
-    help="Requests allowed a second; a burst may be twice as large.",
-)
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
-def serve(agent: str | None, rate: float, no_browser: bool, **where: Any) -> None:
+def serve(agent: str | None, no_browser: bool, **where: Any) -> None:
     """The page at / shows the memory: search, briefing, sessions, failures, projects.
 
     There one also pins, corrects, dismisses, trusts and erases, as with the commands of
@@ -155,19 +155,22 @@ def serve(agent: str | None, rate: float, no_browser: bool, **where: Any) -> Non
     are open unless --project names one. The server accepts connections of this machine
     only, and refuses web pages of other origins.
 
+    The settings serverConnections, serverHeadSeconds, serverBodySeconds and
+    serverAnswerSeconds bound what clients may hold open, --rate what they may ask. None
+    of them binds who has the page's token.
+
     JSON: {url, agent, token_file, page_token_file}
     """
     from theorex_lab.app.server.memory_page.opening import opened_page
     from theorex_lab.app.server.rest import UVICORN, RestServer
 
-    make = partial(RestServer, rate=rate)
     has_terminal = sys.stdout.isatty() and not given_options().get("as_json")
     open_page = partial(
         opened_page,
         prints_link=has_terminal,
         opens_browser=has_terminal and not no_browser,
     )
-    _serve(make, agent, settings=UVICORN, open_page=open_page, **where)
+    _serve(RestServer, agent, settings=UVICORN, open_page=open_page, **where)
 
 
 def _serve(
@@ -180,6 +183,7 @@ def _serve(
     token_file: str | None,
     port: int,
     hosts: Sequence[str],
+    rate: float,
     path: str = "",
     settings: Mapping[str, Any] = MappingProxyType({}),
     open_page: Callable[[Lab], AbstractContextManager[PageOpening]] | None = None,
@@ -224,7 +228,9 @@ def _serve(
             # The server knows SIGTERM: it takes no more requests, answers those under
             # way, and hands the signal on.
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
-        make_server = partial(make, lab, token, agent=agent, any_agent=any_agent)
+        make_server = partial(
+            make, lab, token, agent=agent, any_agent=any_agent, rate=rate
+        )
         listen(
             lab,
             make_server,

@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,23 @@ from pydantic_core import from_json
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
+from theorex_lab.app.server.asgi import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Application,
+    Receive,
+    RequestRefused,
+    RpcMessage,
+    Send,
+)
+from theorex_lab.app.server.limits import (
+    Caller,
+    LimitedServer,
+    Rank,
+    ServerLimits,
+    address_of,
+)
 from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.core.files import make_folder
 from theorex_lab.core.ids import check_agent
@@ -26,15 +43,6 @@ _TOKEN_FILE = "mcp-token"
 _TOKEN_BYTES = 32
 _SHORTEST_TOKEN = 16
 _LONGEST_TOKEN = 512
-# JSON-RPC 2.0, section 5.1.
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-INVALID_PARAMS = -32602
-
-RpcMessage = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[RpcMessage]]
-Send = Callable[[RpcMessage], Awaitable[None]]
-Application = Callable[[RpcMessage, Receive, Send], Awaitable[None]]
 
 
 def token_file(home: Path, agent: str) -> Path:
@@ -123,36 +131,7 @@ def _make_token(file: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-class RequestRefused(Exception):
-    """A request that the guard answers itself."""
-
-    def __init__(
-        self,
-        status: int,
-        text: str,
-        *,
-        code: int = INVALID_REQUEST,
-        identity: Any = None,
-        **headers: str,
-    ):
-        super().__init__(text)
-        self.status = status
-        self.code = code
-        self.identity = identity
-        self.headers = {
-            name.replace("_", "-"): value for name, value in headers.items()
-        }
-
-    def answer(self) -> dict[str, Any]:
-        """Return what the client is told, as JSON-RPC has it."""
-        return {
-            "jsonrpc": "2.0",
-            "id": self.identity,
-            "error": {"code": self.code, "message": str(self)},
-        }
-
-
-class Guard:
+class Guard(LimitedServer):
     """An ASGI application in front of another, which checks each request.
 
     It checks host, origin, token, size and form.
@@ -169,39 +148,50 @@ class Guard:
         *,
         max_body_bytes: int = 1 << 20,
         path: str = "/mcp",
+        limits: ServerLimits | None = None,
     ) -> None:
+        super().__init__(limits or ServerLimits())
         self.application = application
         self.token = token
         self.hosts = hosts
         self.path = path
         self.max_body_bytes = max_body_bytes
 
-    async def __call__(self, scope: RpcMessage, receive: Receive, send: Send) -> None:
-        """As ASGI has it."""
+    def caller(self, scope: RpcMessage) -> Caller:
+        """Return who sends a request."""
+        try:
+            check_bearer(Headers(scope=scope).get("authorization", ""), self.token)
+        except RequestRefused:
+            return Caller(Rank.STRANGER, address_of(scope))
+        return Caller(Rank.AGENT, "")
+
+    def refusing(self, refusal: RequestRefused) -> Application:
+        """Return the application that says what was refused, as JSON-RPC has it."""
+        return JSONResponse(refusal.answer(), refusal.status, refusal.headers)
+
+    async def answer(
+        self, scope: RpcMessage, receive: Receive, send: Send, caller: Caller
+    ) -> None:
+        """Check a request, and hand it on."""
         if scope["type"] != "http":
             await self.application(scope, receive, send)
             return
-        try:
-            headers = Headers(scope=scope)
-            check_host(headers, self.hosts)
-            if (scope["method"], scope["path"]) == ("GET", "/health"):
-                await JSONResponse({"status": "ok"})(scope, receive, send)
-                return
-            check_bearer(headers.get("authorization", ""), self.token)
-            if scope["path"] != self.path:
-                raise RequestRefused(
-                    404, f"there is nothing here; the server's path is {self.path}"
-                )
-            if scope["method"] != "POST":
-                # A GET would wait for messages that this server never sends.
-                raise RequestRefused(405, "requests are taken by POST", Allow="POST")
-            body = await read_body(headers, receive, self.max_body_bytes)
-            check_message(body)
-        except RequestRefused as refusal:
-            await JSONResponse(refusal.answer(), refusal.status, refusal.headers)(
-                scope, receive, send
-            )
+        headers = Headers(scope=scope)
+        check_host(headers, self.hosts)
+        if (scope["method"], scope["path"]) == ("GET", "/health"):
+            await JSONResponse({"status": "ok"})(scope, receive, send)
             return
+        if caller.rank is Rank.STRANGER:
+            raise _token_needed()
+        if scope["path"] != self.path:
+            raise RequestRefused(
+                404, f"there is nothing here; the server's path is {self.path}"
+            )
+        if scope["method"] != "POST":
+            # A GET would wait for messages that this server never sends.
+            raise RequestRefused(405, "requests are taken by POST", Allow="POST")
+        body = await read_body(headers, receive, self.max_body_bytes)
+        check_message(body)
         await self.application(scope, _replay(body, receive), send)
 
 
@@ -234,11 +224,15 @@ def check_bearer(header: str, token: str) -> None:
         and scheme.lower() == "bearer"
     )
     if not is_valid:
-        needed = (
-            "the bearer token of the server's agent is needed: see its mcp-token file"
-            " in the home"
-        )
-        raise RequestRefused(401, needed, WWW_Authenticate="Bearer")
+        raise _token_needed()
+
+
+def _token_needed() -> RequestRefused:
+    needed = (
+        "the bearer token of the server's agent is needed: see its mcp-token file in"
+        " the home"
+    )
+    return RequestRefused(401, needed, WWW_Authenticate="Bearer")
 
 
 async def read_body(

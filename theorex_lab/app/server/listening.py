@@ -3,22 +3,27 @@
 Here too is under which names it may be reached, and what is done while nobody asks.
 """
 
+import logging
 import re
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
-from theorex_lab.app.server.auth import Application
+from theorex_lab.app.server.limits import LimitedServer
+from theorex_lab.app.server.line_budget import BoundedLog, LineBudget
 from theorex_lab.core.errors import InvalidInput, TheorexError
 from theorex_lab.core.progress import end_notice
 from theorex_lab.store.lab import Lab
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# What uvicorn logs, in words for who runs the server.
+_PLAIN = {
+    "ASGI callable returned without completing handshake.": "a web socket was refused"
+}
 _HOST_NAME = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
-_MOST_CONNECTIONS = 512  # beyond them requests are answered with 503
 
 
 def host_names(hosts: Sequence[str]) -> list[str]:
@@ -43,7 +48,7 @@ def host_names(hosts: Sequence[str]) -> list[str]:
 
 def listen(
     lab: Lab,
-    make: Callable[..., Application],
+    make: Callable[..., LimitedServer],
     *,
     port: int,
     host: str = "127.0.0.1",
@@ -84,7 +89,7 @@ def listen(
     try:
         host.encode("idna")  # else the socket would be left open
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host, port), family=family, backlog=128)
+        listener = socket.create_server((host, port), family=family)
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise TheorexError(
@@ -100,21 +105,33 @@ def listen(
                 end_notice()
                 started(address)
 
+    config = server_settings(application, settings)
     with listener, embedding(lab):
-        Announcing(server_settings(application, settings)).run(sockets=[listener])
+        try:
+            Announcing(config).run(sockets=[listener])
+        finally:
+            config.log.summarise(at_end=True)
 
 
 def server_settings(
-    application: Application, settings: Mapping[str, Any] = MappingProxyType({})
+    application: LimitedServer, settings: Mapping[str, Any] = MappingProxyType({})
 ) -> Any:
     """Return how an ASGI application is served over HTTP, a `uvicorn.Config`.
 
     Args:
-        application: The application.
+        application: The application, with the limits under which it is served.
         settings: uvicorn's own settings, which take the place of these.
-    """
-    import uvicorn
 
+    Raises:
+        TypeError: The application has no limits.
+    """
+    from theorex_lab.app.server.connections import LOGGER, limited_config
+
+    if not isinstance(application, LimitedServer):
+        raise TypeError(
+            f"got {type(application).__name__}; allowed is a LimitedServer: derive the"
+            " application from it, so that nobody can shut others out"
+        )
     quiet: dict[str, Any] = {
         "access_log": False,
         "server_header": False,
@@ -122,14 +139,16 @@ def server_settings(
         "ws": "none",
         **settings,
     }
-    # "error": a stranger's broken request is a warning, so that the log would be theirs
-    # to fill.
-    return uvicorn.Config(
-        cast(Any, application),
-        log_level="error",
-        limit_concurrency=_MOST_CONNECTIONS,
-        **quiet,
-    )
+    logger = logging.getLogger(LOGGER)
+    log = BoundedLog(logger, LineBudget(), _is_strangers, plain=_PLAIN)
+    return limited_config(application, log, quiet)
+
+
+def _is_strangers(error: BaseException) -> bool:
+    """Return whether an error is what a client of a web socket did wrong."""
+    from websockets.exceptions import WebSocketException
+
+    return isinstance(error, WebSocketException)
 
 
 called = threading.Event()  # a tool, since `embedding` looked last

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, NoReturn
 import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp.types import ToolAnnotations
@@ -23,7 +24,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from theorex_lab import __version__
 from theorex_lab.app.server import listening
-from theorex_lab.app.server.auth import INVALID_PARAMS, Application, Guard
+from theorex_lab.app.server.argument_forms import read_arguments, refused_arguments
+from theorex_lab.app.server.asgi import INVALID_PARAMS
+from theorex_lab.app.server.auth import Guard
+from theorex_lab.app.server.limits import DEFAULT_RATE, ServerLimits
 from theorex_lab.app.server.listening import host_names
 from theorex_lab.app.server.scoped import (
     AgentId,
@@ -161,6 +165,29 @@ def _explained(
         ) from error
 
 
+class _ReadArguments(FuncMetadata):
+    """A tool's arguments that were read already.
+
+    The SDK would take every text that holds JSON for that JSON, the project "null" for
+    no project.
+    """
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments as they are."""
+        return data
+
+
+def _as_read(metadata: FuncMetadata) -> FuncMetadata:
+    if isinstance(metadata, _ReadArguments):
+        return metadata
+    return _ReadArguments(
+        arg_model=metadata.arg_model,
+        output_schema=metadata.output_schema,
+        output_model=metadata.output_model,
+        wrap_output=metadata.wrap_output,
+    )
+
+
 class _Server(MCPServer[Any]):
     """The SDK's server, with wrong arguments refused as the protocol has it.
 
@@ -186,17 +213,15 @@ class _Server(MCPServer[Any]):
                 f"{name} has no argument {unknown[0][:64]!r}; it takes"
                 f" {', '.join(properties)}",
             )
+        read = read_arguments(tool.parameters, arguments)
         try:
-            # Here, since the SDK would take the text "5" and true for numbers, and a
-            # text of JSON for a list.
-            tool.fn_metadata.arg_model.model_validate(arguments, strict=True)
+            # Here, since the SDK would take true for a number.
+            tool.fn_metadata.arg_model.model_validate(read, strict=True)
         except ValidationError as error:
-            wrong = [
-                f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}"
-                for detail in error.errors()
-            ]
-            raise MCPError(INVALID_PARAMS, f"{name}: {'; '.join(wrong)}") from error
-        return await super().call_tool(name, arguments, context)
+            wrong = refused_arguments(tool.parameters, error)
+            raise MCPError(INVALID_PARAMS, f"{name}: {wrong}") from error
+        tool.fn_metadata = _as_read(tool.fn_metadata)
+        return await super().call_tool(name, read, context)
 
     async def get_prompt(self, *_: Any, **__: Any) -> NoReturn:
         raise MCPError(INVALID_PARAMS, "there are no prompts")
@@ -419,7 +444,8 @@ def http_application(
     hosts: Sequence[str] = (),
     agent: str = "main",
     any_agent: bool = False,
-) -> Application:
+    rate: float = DEFAULT_RATE,
+) -> Guard:
     """Return the server as a guarded ASGI application.
 
     It answers POST /mcp with the token, and GET /health.
@@ -430,6 +456,7 @@ def http_application(
         hosts: Names under which it may be reached, beside those of this machine.
         agent: The agent that the server acts for.
         any_agent: Whether a call may name another agent.
+        rate: Requests a second of the token, and of each address without it.
 
     Raises:
         InvalidInput: A host is no name, or the agent is outside the rule.
@@ -454,6 +481,7 @@ def http_application(
         names,
         max_body_bytes=server.max_request_bytes,
         path=PATH,
+        limits=ServerLimits.of(lab.settings, rate),
     )
 
 

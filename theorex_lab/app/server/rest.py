@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from anyio import create_task_group, from_thread, to_thread
+from anyio import CapacityLimiter, create_task_group, from_thread, to_thread
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic_core import from_json, to_json
 from starlette import (
@@ -27,8 +27,16 @@ from starlette import (
     websockets,
 )
 
-from theorex_lab.app.server import auth, listening
+from theorex_lab.app.server import asgi, auth, listening
 from theorex_lab.app.server.briefing_route import BRIEFING
+from theorex_lab.app.server.limits import (
+    DEFAULT_RATE,
+    Caller,
+    LimitedServer,
+    Rank,
+    ServerLimits,
+    address_of,
+)
 from theorex_lab.app.server.listening import host_names
 from theorex_lab.app.server.memory_page.keys import PageKeys
 from theorex_lab.app.server.memory_page.projects import PAGE_ROUTES
@@ -47,19 +55,22 @@ UVICORN: dict[str, Any] = {
 }
 _PAGE_PATH = "/memory/"  # below it is what the page asks
 _OPEN_PATH = "/memory/open"
-_FREE = ("/health", "/openapi.json", _OPEN_PATH, *PAGE_FILES)
+_WAY_IN = frozenset((_OPEN_PATH, *PAGE_FILES))
+_FREE = _WAY_IN | {"/health", "/openapi.json"}
 _HEALTHY = {"status": "ok"}
 _NO_SECURITY: list[dict[str, list[str]]] = []
 _PAGE_SECURITY: list[dict[str, list[str]]] = [{"page": []}]
 _LinkCode = Annotated[
     str, Field(description="The code of a link.", min_length=1, max_length=128)
 ]
-_MOST_PEERS = 1024  # who has a bucket
+_MOST_CODE_BYTES = 4 << 10  # of the body that has the code of a link
+# How many requests compute at once. The owner's wait for none of the others.
+_AGENTS_THREADS = 24
+_OWNERS_THREADS = 16
 _MOST_REASONS = 5  # of one refusal
-_BURST = 2_000_000  # µs of the rate that may be used up at once
 _REFUSED = (
     TheorexError,
-    auth.RequestRefused,
+    asgi.RequestRefused,
     ValidationError,
     exceptions.HTTPException,
 )
@@ -80,7 +91,13 @@ class _Endpoint:
     """
 
     def __init__(
-        self, asked: Callable[[], Any], route: Route, named: Callable[[str | None], str]
+        self,
+        asked: Callable[[], Any],
+        route: Route,
+        named: Callable[[str | None], str],
+        *,
+        threads: CapacityLimiter,
+        most_bytes: int = MOST_BYTES,
     ) -> None:
         """Read the arguments of a route.
 
@@ -88,8 +105,12 @@ class _Endpoint:
             asked: Returns what the route's function is given first.
             route: The route.
             named: Whom a call speaks of, by the name in it.
+            threads: In which of them the function runs.
+            most_bytes: How much a body may hold.
         """
         self._asked = asked
+        self._threads = threads
+        self._most_bytes = most_bytes
         self.route = route
         self._named = named
         self._media = "application/x-ndjson" if route.lines else "application/json"
@@ -147,12 +168,14 @@ class _Endpoint:
         strings = {**in_query, **request.path_params}
         body = (
             await auth.read_body(
-                request.headers, request.receive, MOST_BYTES, optional=True
+                request.headers, request.receive, self._most_bytes, optional=True
             )
             if has_body
             else None
         )
-        content = await to_thread.run_sync(self._encoded, body, strings)
+        content = await to_thread.run_sync(
+            self._encoded, body, strings, limiter=self._threads
+        )
         return responses.Response(content, headers=PRIVATE, media_type=self._media)
 
     async def talk(self, socket: websockets.WebSocket) -> None:
@@ -178,7 +201,9 @@ class _Endpoint:
                 )
                 event_fields = {
                     **await to_thread.run_sync(
-                        self._run, {**arguments, "progress": tell}
+                        self._run,
+                        {**arguments, "progress": tell},
+                        limiter=self._threads,
                     ),
                     "event": "completed",
                 }
@@ -268,7 +293,7 @@ class _Endpoint:
         return parameters
 
 
-class RestServer:
+class RestServer(LimitedServer):
     """The server as an ASGI application: the briefing, and the routes of the designs.
 
     Free of the token are /health, /openapi.json, and the files of the page. What the
@@ -277,8 +302,8 @@ class RestServer:
 
     `hosts`: names under which it may be reached, beside those of this machine. `rate`:
     requests a second by the home's clock, twice as many at once, for the token, and for
-    each address without it. A web socket may bring the token as the second of its
-    subprotocols, after `bearer`, since a page can set no header.
+    each address without it; not for the owner. A web socket may bring the token as the
+    second of its subprotocols, after `bearer`, since a page can set no header.
 
     Raises:
         InvalidInput: A host is no name.
@@ -292,28 +317,32 @@ class RestServer:
         hosts: Sequence[str] = (),
         agent: str = "main",
         any_agent: bool = False,
-        rate: float = 50.0,
+        rate: float = DEFAULT_RATE,
         keys: PageKeys | None = None,
     ) -> None:
+        super().__init__(ServerLimits.of(lab.settings, rate), lab.clock.now)
         self._token = token
         self._keys = keys or PageKeys(secrets.token_urlsafe(32))
         self._hosts = host_names(hosts)
-        self._now = lab.clock.now
-        self._rate = rate
-        self._paid: dict[
-            str, float
-        ] = {}  # who asks -> until when (µs) the requests so far use up the rate
         named = naming(agent, any_agent=any_agent)
         document = from_json((Path(__file__).parent / "openapi.json").read_bytes())
-        routes = [_Endpoint(lambda: lab, BRIEFING, named).describe(document)]
+        endpoint_of = partial(
+            _Endpoint, named=named, threads=CapacityLimiter(_AGENTS_THREADS)
+        )
+        owners_endpoint_of = partial(
+            _Endpoint, named=named, threads=CapacityLimiter(_OWNERS_THREADS)
+        )
+        routes = [endpoint_of(lambda: lab, BRIEFING).describe(document)]
         for design in lab.home.designs:
             asked = partial(lab.design, design.name)
             for route in design.routes():
-                routes.append(_Endpoint(asked, route, named).describe(document))
+                routes.append(endpoint_of(asked, route).describe(document))
         for route in PAGE_ROUTES:
-            endpoint = _Endpoint(lambda: lab, route, named)
+            endpoint = owners_endpoint_of(lambda: lab, route)
             routes.append(endpoint.describe(document, _PAGE_SECURITY))
-        opening = _Endpoint(lambda: self._keys, _OPEN, named)
+        opening = owners_endpoint_of(
+            lambda: self._keys, _OPEN, most_bytes=_MOST_CODE_BYTES
+        )
         routes.append(opening.describe(document, _NO_SECURITY))
         routes += self._fixed(document)
         self._router = routing.Router(routes, redirect_slashes=False)
@@ -330,56 +359,59 @@ class RestServer:
             for path, answer in answers.items()
         ]
 
-    async def __call__(
-        self, scope: auth.RpcMessage, receive: auth.Receive, send: auth.Send
-    ) -> None:
-        """As ASGI has it."""
+    def caller(self, scope: asgi.RpcMessage) -> Caller:
+        """Return who sends a request: the owner, the agent or a stranger."""
+        headers = datastructures.Headers(scope=scope)
+        _, _, credential = headers.get("authorization", "").partition(" ")
+        if self._keys.is_open_to(credential.strip()):
+            return Caller(Rank.OWNER, "")
         try:
-            self._check(scope, datastructures.Headers(scope=scope))
+            self._check_token(headers)
+        except asgi.RequestRefused:
+            return Caller(Rank.STRANGER, address_of(scope))
+        return Caller(Rank.AGENT, "")
+
+    def is_way_in(self, scope: asgi.RpcMessage) -> bool:
+        """Return whether a request belongs to how the owner gets a key."""
+        return scope["path"] in _WAY_IN
+
+    def refusing(self, refusal: asgi.RequestRefused) -> asgi.Application:
+        """Return the application that says what was refused."""
+        return _refusing(refusal)
+
+    async def answer(
+        self,
+        scope: asgi.RpcMessage,
+        receive: asgi.Receive,
+        send: asgi.Send,
+        caller: Caller,
+    ) -> None:
+        """Check what the caller may ask, and answer."""
+        listening.called.set()
+        try:
+            self._check(scope["path"], datastructures.Headers(scope=scope), caller)
             await self._router({**scope, "app": self}, receive, send)
         except _REFUSED as error:
-            status, reason = _refusal(error)
-            headers = {**PRIVATE, **(getattr(error, "headers", None) or {})}
-            await responses.JSONResponse(reason, status, headers)(scope, receive, send)
+            await _refusing(error)(scope, receive, send)
 
-    def _check(self, scope: auth.RpcMessage, headers: datastructures.Headers) -> None:
-        listening.called.set()
-        auth.check_host(headers, self._hosts)
-        try:
-            self._check_credential(scope["path"], headers)
-        except auth.RequestRefused:
-            self._take((scope.get("client") or ("?",))[0])
-            if scope["path"] not in _FREE:
-                raise
-        else:
-            self._take("")
-
-    def _check_credential(self, path: str, headers: datastructures.Headers) -> None:
+    def _check(
+        self, path: str, headers: datastructures.Headers, caller: Caller
+    ) -> None:
         """Refuse a request without the page's key, or without the agent's token."""
-        credential = headers.get("authorization")
-        if path.startswith(_PAGE_PATH):
-            self._keys.check(credential or "")
+        auth.check_host(headers, self._hosts)
+        if path in _FREE:
             return
+        if path.startswith(_PAGE_PATH):
+            self._keys.check(headers.get("authorization", ""))
+        elif caller.rank is not Rank.AGENT:
+            self._check_token(headers)
+
+    def _check_token(self, headers: datastructures.Headers) -> None:
         offered = headers.get("sec-websocket-protocol", "").partition(",")
+        credential = headers.get("authorization")
         auth.check_bearer(
             credential or f"{offered[0]} {offered[2].strip()}", self._token
         )
-
-    def _take(self, client: str) -> None:
-        now = self._now()
-        step = 1e6 / self._rate
-        paid = min(max(self._paid.pop(client, now), now), now + _BURST)
-        wait = paid + step - now - _BURST
-        self._paid[client] = paid if wait > 0 else paid + step
-        if len(self._paid) > _MOST_PEERS:
-            del self._paid[next(iter(self._paid))]
-        if wait > 0:
-            message = (
-                f"more than {self._rate:g} requests a second; --rate allows others"
-            )
-            raise auth.RequestRefused(
-                429, message, Retry_After=str(1 + int(wait / 1e6))
-            )
 
 
 def _once_each(parameters: datastructures.QueryParams) -> dict[str, str]:
@@ -392,7 +424,7 @@ def _once_each(parameters: datastructures.QueryParams) -> dict[str, str]:
     for name, value in parameters.multi_items():
         if name in once:
             text = f"got the parameter {name[:64]!r} twice; allowed is once: give one"
-            raise auth.RequestRefused(422, text)
+            raise asgi.RequestRefused(422, text)
         once[name] = value
     return once
 
@@ -410,6 +442,13 @@ async def _send(socket: websockets.WebSocket, event: Mapping[str, Any] | None) -
                 if event is None
                 else socket.send_text(to_json(event).decode())
             )
+
+
+def _refusing(error: Exception) -> asgi.Application:
+    """Return the application that says what was refused."""
+    status, reason = _refusal(error)
+    headers = {**PRIVATE, **(getattr(error, "headers", None) or {})}
+    return responses.JSONResponse(reason, status, headers)
 
 
 def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from theorex_lab.app.server.line_budget import LineBudget
 from theorex_lab.core.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.core.ids import check_agent
 from theorex_lab.designs.theorex.rendering import Context
@@ -18,6 +19,7 @@ from theorex_lab.memory.projects import find_project
 from theorex_lab.memory.retrieval_log import note_recalled
 from theorex_lab.store.lab import Lab
 
+_TOLD = LineBudget(lines=20)  # to the owner; callers may repeat what fails
 _WHOLE_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,55}-[0-9a-f]{8}")
 
 _WHOSE = (
@@ -102,7 +104,11 @@ def tell_owner(problem: object) -> str:
     Returns:
         What the callers of the server are told of it.
     """
-    print(f"theorex: {problem}", file=sys.stderr)  # noqa: T201 - for who runs the server
+    lines = _TOLD.summaries()
+    if _TOLD.admits(str(problem)):
+        lines.append(str(problem))
+    for line in lines:
+        print(f"theorex: {line}", file=sys.stderr)  # noqa: T201 - for who runs the server
     return "the memory cannot be read or written now; the server's own output says why"
 
 

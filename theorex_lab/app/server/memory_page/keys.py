@@ -6,7 +6,7 @@ import hmac
 import secrets
 from pathlib import Path
 
-from theorex_lab.app.server.auth import RequestRefused
+from theorex_lab.app.server.asgi import RequestRefused
 
 _TOKEN_FILE = "page-token"
 _CODE_BYTES = 24
