@@ -95,7 +95,7 @@ def _fact(lab: Lab, text: str) -> str:
 
 def _domain(lab: Lab) -> str:
     """Add a domain of work where there is none yet; return its name."""
-    if not lab.facts.list_domains():
+    if "digest" not in {domain.name for domain in lab.facts.list_domains()}:
         lab.facts.add_domain("digest", description="Daily digest")
     return "digest"
 
@@ -106,15 +106,16 @@ def _actions(text: str) -> list[Arguments]:
 
 def _task(lab: Lab) -> str:
     """Send a task and claim it; return its id."""
-    task = lab.tasks.send("main", "sage", "review", {"look": "here"})
-    lab.tasks.claim("sage", worker="w")
-    return task
+    lab.tasks.send("main", "sage", "review", {"look": "here"})
+    task = lab.tasks.claim("sage", worker="w")
+    assert task is not None
+    return task.id
 
 
 def _session_of_dreams(lab: Lab, text: str) -> None:
     with (
         lab.dreams.session(text, tags=[text]) as session,
-        session.trace(text) as trace,
+        session.trace(goal=text) as trace,
     ):
         trace.action(text, text, text)
 
