@@ -242,13 +242,15 @@ def _masked_object(
 ) -> dict[Any, Any]:
     """Return an object with its names masked, and what is a secret by its name."""
     members: dict[Any, Any] = {}
+    taken = set(value)
     for key, member in value.items():
         if not isinstance(key, str):
             members[key] = member
             continue
         name = mask_text(key)
         if name != key:
-            name = _free_name(name, members)
+            name = _free_name(name, taken)
+            taken.add(name)
         if is_secret_member(key, member):
             members[name] = MASK
         else:
@@ -256,11 +258,11 @@ def _masked_object(
     return members
 
 
-def _free_name(name: str, members: dict[Any, Any]) -> str:
+def _free_name(name: str, taken: set[Any]) -> str:
     """Return a masked name, with a number where an object has it already."""
     number = 1
     free = name
-    while free in members:
+    while free in taken:
         number += 1
         free = f"{name} {number}"
     return free

@@ -72,7 +72,10 @@ def mask_escaped(text: str, mask: Mask) -> str:
     """
     if _ESCAPED.search(text) is None and not _is_form(text):
         return text
-    lines = [_mask_line(line, mask) for line in text.split("\n")]
+    lines = []
+    for line in text.split("\n"):
+        masked_line = _mask_line(line, mask)
+        lines.append(masked_line)
     return "\n".join(lines)
 
 
@@ -230,14 +233,16 @@ def _mask_lines(lines: list[str], first: int, last: int, mask: Mask) -> None:
     if head is None:
         return
     word = head[0].rstrip("\r")
-    if head["mark"]:
-        word = word.removesuffix(head["mark"])
+    mark = head["mark"]
+    if mark:
+        word = word.removesuffix(mark)
     following = lines[first + 1 : last + 1]
     parts = [_TAIL.sub(r"\g<part>", line) for line in following]
     masked = mask(word + "".join(parts))
     if not masked.endswith(MASK) or word.endswith(MASK):
         return
-    n_before = len(lines[first]) - len(head[0])
-    lines[first] = lines[first][:n_before] + masked
+    first_line = lines[first]
+    n_before = len(first_line) - len(head[0])
+    lines[first] = first_line[:n_before] + masked
     for index, line in enumerate(following, first + 1):
         lines[index] = _TAIL.sub(rf"\g<margin>{MASK}\g<rest>", line)

@@ -176,7 +176,9 @@ def is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
         value: The value.
         quoted: Whether the value stands in quotes.
     """
-    if not value or named_pattern("placeholder").fullmatch(value):
+    if not value:
+        return True
+    if named_pattern("placeholder").fullmatch(value):
         return True
     is_vague_name = named_pattern("vague").fullmatch(name) is not None
     if is_vague_name:
