@@ -6,6 +6,7 @@ library only.
 
 from __future__ import annotations
 
+from theorex_lab.core.ids import SCANNER
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.places import KINDS as PLACE_KINDS
 from theorex_lab.journal.sqlite.erase import ERASURE
@@ -19,9 +20,21 @@ if TYPE_CHECKING:
     from theorex_lab.journal.places import Places
 
 # What holds no agent's words: where projects are, what was erased, what the owner of
-# the home said of items, and the settings that were learnt.
+# the home said of items, when maintenance ran, and the settings that were learnt.
 _OPEN_KINDS = frozenset(
-    {*PLACE_KINDS, ERASURE, "dismissed", "gated", "pinned", "policy", "trusted"}
+    {
+        *PLACE_KINDS,
+        ERASURE,
+        "dismissed",
+        "gated",
+        "lease",
+        "lost",
+        "nightly",
+        "pinned",
+        "policy",
+        "salvaged",
+        "trusted",
+    }
 )
 
 
@@ -52,9 +65,10 @@ class AgentJournal(Journal):
         return event.agent == self._agent or event.kind in self._open_kinds
 
     def hides_any(self) -> bool:
-        """Return whether the whole journal holds anything that the agent may not read.
+        """Return whether the journal holds what another agent alone may read.
 
-        Each event is looked at once.
+        What maintenance noted is of that agent whose events it read. Each event is
+        looked at once.
         """
         if self._hides:
             return True
@@ -62,7 +76,7 @@ class AgentJournal(Journal):
         if last < self._read_upto:  # the journal was replaced
             self._read_upto = 0
         for event in self._whole.tail(self._read_upto, upto=last):
-            if not self.shows(event):
+            if event.agent != SCANNER and not self.shows(event):
                 self._hides = True
                 return True
         self._read_upto = last

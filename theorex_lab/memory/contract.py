@@ -601,8 +601,8 @@ class Design:
         commands: A click group, which is called `theorex NAME …`;
             `theorex_lab.files.command_line` has what its commands are made of.
         silos: Projects whose captures reach no other project, whatever is shared.
-        shared_kinds: Kinds of its events by which agents share what they know: every
-            agent may read them.
+        shared_kinds: Kinds of its events that every agent may read: those by which
+            agents share what they know, and those that hold nobody's words.
         tools: What agents may call over MCP.
         routes: What programs may ask over HTTP.
 

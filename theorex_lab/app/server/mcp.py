@@ -216,15 +216,15 @@ class _Server(MCPServer[Any]):
                 f"{name} has no argument {unknown[0][:64]!r}; it takes"
                 f" {', '.join(properties)}",
             )
-        read = read_arguments(tool.parameters, arguments)
+        meant = read_arguments(tool.parameters, arguments)
         try:
             # Here, since the SDK would take true for a number.
-            tool.fn_metadata.arg_model.model_validate(read, strict=True)
+            tool.fn_metadata.arg_model.model_validate(meant, strict=True)
         except ValidationError as error:
             wrong = refused_arguments(tool.parameters, error)
             raise MCPError(INVALID_PARAMS, f"{name}: {wrong}") from error
         tool.fn_metadata = _as_read(tool.fn_metadata)
-        return await super().call_tool(name, read, context)
+        return await super().call_tool(name, meant, context)
 
     async def get_prompt(self, *_: Any, **__: Any) -> NoReturn:
         raise MCPError(INVALID_PARAMS, "there are no prompts")
@@ -301,8 +301,8 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
         )
         problems = noted(project_lab, "mcp_search", name, given(hits), query=query)
         notes = [*hits.notes, *problems]
-        found = [Found(**row) for row in shown_hits(hits, name)]
-        return FoundItems(hits=found, notes=notes)
+        rows = [Found(**row) for row in shown_hits(hits, name)]
+        return FoundItems(hits=rows, notes=notes)
 
     @server.tool(description=_WRITE, annotations=adds)
     @_explained()
