@@ -11,7 +11,7 @@ from theorex_lab.app.server.scoped import (
     AgentId,
     ProjectName,
     noted,
-    readable,
+    lab_for_agent,
     scoped,
 )
 from theorex_lab.core.clock import to_iso
@@ -67,7 +67,7 @@ def briefing_answer(
 ) -> dict[str, Any]:
     """Return what an agent reads at a session's start, or at a prompt."""
     agent = check_agent(agent_id or "main")  # the server has put its own agent here
-    briefing = readable(lab, project, agent).briefing(query, tokens=tokens)
+    briefing = lab_for_agent(lab, project, agent).briefing(query, tokens=tokens)
     noted(scoped(lab, project), "http_briefing", agent, briefing, query=query)
     return {
         "text": briefing.text,

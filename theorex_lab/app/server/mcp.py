@@ -37,7 +37,7 @@ from theorex_lab.app.server.scoped import (
     is_the_owners,
     naming,
     noted,
-    readable,
+    lab_for_agent,
     scoped,
     shown_hits,
     tell_owner,
@@ -338,7 +338,7 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
     ) -> SessionBriefing:
         project_lab = scoped(lab, project)
         name = named(agent_id)
-        agents_lab = readable(lab, project, name)
+        agents_lab = lab_for_agent(lab, project, name)
         if query:
             tokens = max(FEWEST_TOKENS, project_lab.settings.recall_tokens)
             briefing = agents_lab.briefing(query, tokens=tokens)
@@ -362,7 +362,7 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
     ) -> str:
         project_lab = scoped(lab, project)
         name = named(None if agent == "-" else agent)
-        agents_lab = readable(lab, project, name)
+        agents_lab = lab_for_agent(lab, project, name)
         context: Briefing | Context
         if model is None:
             context = agents_lab.briefing(tokens=project_lab.settings.context_tokens)

@@ -72,8 +72,8 @@ def scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
     return lab.in_project(find_project(lab.home, project, folders=False))
 
 
-def readable(lab: Lab, project: str | None, agent: str) -> Lab:
-    """Return the lab of which every answer to an agent is made.
+def lab_for_agent(lab: Lab, project: str | None, agent: str) -> Lab:
+    """Return the lab that every answer to an agent is made from.
 
     It gives the agent's own memory, and what agents shared.
 
@@ -106,7 +106,7 @@ def design_for(lab: Lab, design: str, agent: str, *, changes: bool) -> Any:
         agent: The agent.
         changes: Whether the call writes, and works on the whole memory for that.
     """
-    asked_lab = lab if changes else readable(lab, None, agent)
+    asked_lab = lab if changes else lab_for_agent(lab, None, agent)
     return asked_lab.design(design)
 
 
