@@ -74,6 +74,7 @@ def test_route(run: Run) -> None:
         "reasons",
         "fallbacks",
         "is_measured",
+        "is_guessed",
     }
     assert (
         found["query_type"],

@@ -500,6 +500,7 @@ def test_without_anything_else_the_heuristic_decides() -> None:
         ],
         "fallbacks": [MEDIUM, SMALL],
         "is_measured": False,
+        "is_guessed": False,
     }
     assert _route("where is it").fallbacks == [SMALL, LARGE]
     urgent = _route(urgent=True)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     from collections.abc import Callable, Iterable, Sequence
 
+    from theorex_lab.journal.agent_journal import AgentJournal
     from theorex_lab.journal.base import Journal
     from theorex_lab.journal.view import Views
     from theorex_lab.search.embed import Embedder
@@ -55,6 +56,7 @@ AuditRecord = tuple[str, str, Mapping[str, Any]]
 AuditMatch = tuple["Event", AuditRecord]
 
 R = TypeVar("R")
+_NOT_KEPT = ".none"  # the folder of views that stand in memory alone
 FIXED_KIND = "fix"  # of a line that tells how something was fixed
 # Of evidence, after the design's name and a slash: how an option did, such as an item
 # that was given, whatever it was tried for.
@@ -408,7 +410,8 @@ class AgentTool:
             call. The argument `agent_id`, None unless the call names one, is replaced
             by the agent whom the call speaks of. What it returns, a dictionary of JSON
             values or a pydantic model, is the answer.
-        changes: Whether it writes.
+        changes: Whether it writes. It works on the whole memory then, and its answer
+            tells nothing of other agents; else on what the agent may read.
         repeatable: Whether doing it twice changes nothing more.
     """
 
@@ -433,6 +436,7 @@ class Route(NamedTuple):
             request. `agent_id` is as in `AgentTool`.
         answer: The JSON schema of what it returns.
         lines: Whether it returns a list that is sent as one item a line.
+        changes: As in `AgentTool`.
     """
 
     method: str
@@ -440,6 +444,7 @@ class Route(NamedTuple):
     run: Callable[..., Any]
     answer: Mapping[str, Any]
     lines: bool = False
+    changes: bool = False
 
 
 class RouteRefused(InvalidInput):
@@ -597,6 +602,8 @@ class Design:
         commands: A click group, which is called `theorex NAME …`;
             `theorex_lab.files.command_line` has what its commands are made of.
         silos: Projects whose captures reach no other project, whatever is shared.
+        shared_kinds: Kinds of its events that every agent may read: those by which
+            agents share what they know, and those that hold nobody's words.
         tools: What agents may call over MCP.
         routes: What programs may ask over HTTP.
 
@@ -641,6 +648,7 @@ class Design:
     holdings: Callable[[Home, str | None], Iterable[Holding]] | None = None
     settings: type[SettingsRecord] | None = None
     commands: Callable[[], click.Group] | None = None
+    shared_kinds: tuple[str, ...] = ()
     silos: Callable[[Home], frozenset[str]] | None = None
     tools: Callable[[], Sequence[AgentTool]] = tuple
     routes: Callable[[], Sequence[Route]] = tuple
@@ -692,6 +700,7 @@ class Home:
         settings: The settings. They are replaced as a whole where a policy is changed,
             so they are read here each time.
         journal: The journal.
+        reader: The agent who alone may read what this home gives, '' for its owner.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -737,6 +746,8 @@ class Home:
         self._find_designs = designs
         self._activated: frozenset[str] = frozenset()
         self._given_embedder = embedder
+        self.reader = ""
+        self._readings: dict[str, tuple[AgentJournal, Views]] = {}
 
     @property
     def config_file(self) -> Path:
@@ -849,6 +860,36 @@ class Home:
         _ = self.views, self.designs  # made once, for both
         other = copy(self)
         other.project = self.journal.places().current(kept_id(check_project(project)))
+        return other
+
+    def as_read_by(self, agent: str) -> Home:
+        """Return the home as an agent may read it: its own memory, and what is shared.
+
+        It is this very home as long as no other agent has anything in it. Else it has
+        views of its own, which stand in memory alone.
+
+        Args:
+            agent: The agent.
+        """
+        from theorex_lab.journal.agent_journal import AgentJournal
+        from theorex_lab.journal.view import Views
+
+        _ = self.views, self.designs, self.chosen_embedder  # made once, for both
+        if agent not in self._readings:
+            shared_kinds: list[str] = []
+            for design in self.designs:
+                shared_kinds += design.shared_kinds
+            journal = AgentJournal(self.journal, agent, shared_kinds)
+            folder = self.folder / "views" / _NOT_KEPT
+            views = Views(journal, folder, snapshot_after_events=sys.maxsize)
+            self._readings[agent] = (journal, views)
+        journal, views = self._readings[agent]
+        if not journal.hides_any():
+            return self
+        other = copy(self)
+        other.journal = journal
+        other.views = views
+        other.reader = agent
         return other
 
     def at_another_time(self, folder: Path, journal: Journal, clock: Clock) -> Home:

@@ -1,8 +1,9 @@
 """The kind of a query, by its words, and the size of model that suits the kind."""
 
 import re
+import unicodedata
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
-from unicodedata import normalize
 
 from theorex_lab.core.settings import ModelTier, QueryType
 from theorex_lab.routing import query_signs
@@ -49,10 +50,22 @@ _SIGN_CHARACTERS = 40
 
 
 class QueryClass(NamedTuple):
-    """A query's type, and the word or sign that shows it ('' where none does)."""
+    """A query's type, and the word or sign that shows it ('' where none does).
+
+    Attributes:
+        query_type: The type.
+        sign: The word or sign.
+        unread: Why the type is guessed: the words are of a language or script that has
+            no signs here; '' where they could be read.
+    """
 
     query_type: QueryType
     sign: str
+    unread: str = ""
+
+
+# How sure the rules are of a type that they guessed.
+GUESSED_CONFIDENCE = 0.1
 
 
 class Advice(NamedTuple):
@@ -64,6 +77,10 @@ class Advice(NamedTuple):
 
 
 _WORD = re.compile(r"\w+")
+_LAST_ASCII = 127
+_FEWEST_WORDS = 4  # of a query without any common word, to be of another language
+# Common words of the languages that have signs, by which a query of them is known.
+_READ_WORDS = frozenset(query_signs.COMMON_WORDS.split())
 
 
 def classify(query: str) -> QueryClass:
@@ -71,14 +88,17 @@ def classify(query: str) -> QueryClass:
 
     The order is safety, code, math, retrieval, creative, synthesis. A query without a
     sign is synthesis above 200 characters, else general. Words count whole, in any
-    case; English, with the commonest signs in German, French and Spanish.
+    case; English, with the commonest signs in German, French and Spanish. The type of a
+    query in another language is guessed, unless it shows a sign.
 
     >>> classify("search the code for the number").query_type
     'code'
     >>> classify("What is 17 * 23?")
-    QueryClass(query_type='math', sign='17 * 23')
+    QueryClass(query_type='math', sign='17 * 23', unread='')
+    >>> classify("写一个排序函数").unread
+    'most of its letters are of a script that the rules do not read'
     """
-    text = normalize("NFC", _both_ends(query))
+    text = unicodedata.normalize("NFC", _both_ends(query))
     lower = text.lower()
     words = _WORD.findall(lower)
     distinct_words = frozenset(words)
@@ -92,9 +112,38 @@ def classify(query: str) -> QueryClass:
         if match is not None:
             sign = " ".join(match[0].split())
             return QueryClass(query_type, sign[:_SIGN_CHARACTERS])
+    unread = _why_unread(lower, words)
     if len(query) > LONG_QUERY_CHARACTERS:
-        return QueryClass("synthesis", f"{len(query)} characters")
-    return QueryClass("general", "")
+        return QueryClass("synthesis", f"{len(query)} characters", unread)
+    return QueryClass("general", "", unread)
+
+
+def _why_unread(text: str, words: Sequence[str]) -> str:
+    """Return why the words of a query without a sign cannot be read, '' where they can.
+
+    >>> _why_unread("sprawdź pogodę", ["sprawdź", "pogodę"])
+    'no word of it is known to the rules'
+    """
+    if _is_of_another_script(text):
+        return "most of its letters are of a script that the rules do not read"
+    has_accents = any(ord(sign) > _LAST_ASCII for sign in "".join(words))
+    is_telling = has_accents or len(words) >= _FEWEST_WORDS
+    if is_telling and _READ_WORDS.isdisjoint(words):
+        return "no word of it is known to the rules"
+    return ""
+
+
+def _is_of_another_script(text: str) -> bool:
+    """Return whether most letters of a text are none of the Latin script."""
+    n_letters = 0
+    n_others = 0
+    for sign in text:
+        if not sign.isalpha():
+            continue
+        n_letters += 1
+        if not unicodedata.name(sign, "").startswith("LATIN "):
+            n_others += 1
+    return n_others * 2 > n_letters
 
 
 def _both_ends(query: str) -> str:

@@ -111,6 +111,29 @@ WORDS: dict[QueryType, str] = {
     """,
 }
 
+# The commonest words of English, German, French and Spanish.
+COMMON_WORDS = """
+    a about after all also am an and any are as at be because been but by can could did do
+    does for from get give go good had has have he hello help hey hi how i if in into is
+    it its just know let like make many me more my need new no not now of on one or our
+    out over please say see she show so some tell than thank thanks that the their them
+    then there these they this to today tomorrow up us use very want was we what when
+    where which who why will with would yes you your
+    aber als am an auch auf aus bei bin bist bitte da danke das dass dem den der des die
+    dir du ein eine einen einer er es für guten gute habe haben hallo hat heute ich im ist
+    ja kann kein keine mein mich mir mit morgen nach nein nicht noch oder sein sich sie
+    sind so über um und uns von war warum was welche wenn wer werden wie wir wird wo zu
+    zum zur
+    au aux avec bonjour ce cette c comme comment dans de demain des donc du elle en est et
+    être fait il ils j je l la le les leur ma mais me merci mes moi mon ne non nous on où
+    oui ou par pas plus pour pourquoi qu quand que quel quelle qui sa se ses si son sont
+    sur ta te tes toi ton tu un une vous
+    al como con cómo cuando cuándo cual cuál de del donde dónde el ella en eres es esta
+    está este esto gracias hay hola la las lo los mañana me mi más no nos o para pero por
+    porque que quién qué se ser si sin sobre son su sus sí te tengo tu tú un una usted y
+    yo
+"""
+
 PHRASES: dict[QueryType, tuple[str, ...]] = {
     "safety": (
         (

@@ -9,7 +9,7 @@ what is left. Each step says what it did, or why it did nothing.
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
@@ -29,6 +29,7 @@ from theorex_lab.routing.confidence import (
 )
 from theorex_lab.routing.energy import Power, describe_power, veto
 from theorex_lab.routing.heuristic import (
+    GUESSED_CONFIDENCE,
     Advice,
     advise,
     classify,
@@ -68,6 +69,8 @@ class Decision(Report):
         fallbacks: What to try after `model`, in order, those without an address last.
         is_measured: Whether the confidence rests on recorded calls. It is a prior
             otherwise: set by hand, or of a role's preference.
+        is_guessed: Whether the type of the query is guessed, since the rules read
+            neither its words nor its script. The confidence is low then.
     """
 
     query_type: QueryType
@@ -77,6 +80,7 @@ class Decision(Report):
     reasons: list[str]
     fallbacks: list[str]
     is_measured: bool = False
+    is_guessed: bool = False
 
     def _facts(self) -> tuple[str, ...]:
         return (
@@ -201,7 +205,7 @@ def route(
     _check(query, context_pct, query_tokens)
     if agent is not None:
         check_agent(agent)
-    query_type, sign = classify(query)
+    query_type, sign, unread = classify(query)
     tokens = query_tokens or estimated_tokens(query)
     advice = advise(
         query_type, urgent=urgent, context_pct=context_pct, query_tokens=tokens
@@ -242,15 +246,36 @@ def route(
         f"{step}: {reason}" for step, reason in zip(_STEPS, step_reasons, strict=True)
     ]
     if final.model is None:
-        return Decision(query_type, advice.tier, None, 0.0, reasons, [])
-    return Decision(
-        query_type,
-        allowed[final.model].tier,
-        final.model,
-        final.confidence,
-        reasons,
-        _fallbacks(ordered, final.model, allowed),
-        is_measured=_has_chosen(recalled, scored),
+        decision = Decision(query_type, advice.tier, None, 0.0, reasons, [])
+    else:
+        decision = Decision(
+            query_type,
+            allowed[final.model].tier,
+            final.model,
+            final.confidence,
+            reasons,
+            _fallbacks(ordered, final.model, allowed),
+            is_measured=_has_chosen(recalled, scored),
+        )
+    return _with_guess(decision, unread, is_known_alike=bool(similar))
+
+
+def _with_guess(decision: Decision, unread: str, *, is_known_alike: bool) -> Decision:
+    """Return a decision, which says so where its type was guessed.
+
+    Args:
+        decision: The decision.
+        unread: Why the type could not be read, '' where it could.
+        is_known_alike: Whether queries like it are recalled, which need no type.
+    """
+    if is_known_alike or not unread:
+        return decision
+    reason = f"guessed: the type {decision.query_type}, since {unread}"
+    return replace(
+        decision,
+        confidence=min(decision.confidence, GUESSED_CONFIDENCE),
+        reasons=[*decision.reasons, reason],
+        is_guessed=True,
     )
 
 

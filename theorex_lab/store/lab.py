@@ -263,6 +263,29 @@ class Lab:
         other.searcher.home = other.home
         return other
 
+    def as_read_by(self, agent: str) -> Lab:
+        """Return this lab as an agent may read it: its own memory, and what is shared.
+
+        Writes reach the whole memory. It shares everything with this one, which is the
+        one to close.
+
+        Args:
+            agent: The agent's name.
+
+        Raises:
+            InvalidInput: The name is outside the rule.
+        """
+        home = self.home.as_read_by(check_agent(agent))
+        if home is self.home:
+            return self
+        other = copy(self)
+        other.home = home
+        other.journal = home.journal
+        other._faces = {}
+        for kept_name in ("searcher", "dispatcher"):
+            other.__dict__.pop(kept_name, None)
+        return other
+
     def agent(self, name: str) -> Agent:
         """Return an agent of this home.
 

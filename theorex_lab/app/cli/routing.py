@@ -72,7 +72,8 @@ def route(
     matrix`), and a rule of thumb by the kind of query. The output says what each of
     them did.
 
-    JSON: {query_type, tier, model, confidence, reasons, fallbacks, is_measured}
+    JSON: {query_type, tier, model, confidence, reasons, fallbacks, is_measured,
+    is_guessed}
     """
     lab = open_lab()
     decision = lab.route(
@@ -85,17 +86,22 @@ def route(
     if lab.settings.models:
         lines = _decision_lines(decision)
     else:
+        basis = "guessed" if decision.is_guessed else "by rule, not measured"
         lines = [
             NO_MODEL,
             f"  the query is of type {decision.query_type}; a {decision.tier} model"
-            " would be tried (by rule, not measured)",
+            f" would be tried ({basis})",
         ]
+        if decision.is_guessed:
+            lines.append(f"  {decision.reasons[-1]}")
     emit(asdict(decision), "\n".join(lines))
 
 
 def _decision_lines(decision: Decision) -> list[str]:
     """Return for people which model a query should go to, and why."""
     basis = "measured" if decision.is_measured else "by rule, not measured"
+    if decision.is_guessed:
+        basis = "guessed"
     name = decision.model or "no model may run"
     return [
         f"{name}  ({decision.tier}, {decision.query_type},"
@@ -119,13 +125,15 @@ def role_route(query: tuple[str, ...]) -> None:
     from theorex_lab.routing.heuristic import classify
     from theorex_lab.routing.roles import route_to_agent
 
-    query_type = classify(" ".join(query)).query_type
+    query_type, _, unread = classify(" ".join(query))
     roles = open_lab().settings.roles
     if not roles:
         nobody = dict.fromkeys(("agent", "role", "model"))
         emit({**nobody, "query_type": query_type, "reason": NO_ROLE}, NO_ROLE)
         return
     agent, role, model, reason = route_to_agent(query_type, roles)
+    if unread:
+        reason = f"{reason}; {query_type} is guessed, since {unread}"
     result = {
         "agent": agent,
         "role": role,

@@ -23,7 +23,24 @@ _Schema = Mapping[str, Any]
 _WHOLE = re.compile(r"[+-]?\d{1,15}(\.0{1,15})?")
 _NUMBER = re.compile(r"[+-]?\d{1,30}(\.\d{1,30})?([eE][+-]?\d{1,3})?")
 _LARGEST_WHOLE = 1 << 53  # beyond it a float does not tell which number was meant
-_TRUTHS = {"true": True, "false": False}
+_NAMES = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "an object",
+    "null": "null",
+}
+_BOUNDS = {
+    "minimum": " from {}",
+    "maximum": " to {}",
+    "minLength": " of at least {} characters",
+    "maxLength": " of at most {} characters",
+}
+_TRUTHS = {
+    "true": True,
+    "false": False,
+}
 _MOST_DEPTH = 8
 _MOST_WRONG = 3  # arguments that one error names
 _LONGEST_GOT = 60  # characters
@@ -52,29 +69,30 @@ def read_arguments(schema: _Schema, arguments: Mapping[str, Any]) -> dict[str, A
     for name, value in arguments.items():
         parameter = properties.get(name, {})
         forms = _forms(parameter, definitions)
-        read = _read(value, forms, definitions, _MOST_DEPTH)
+        meant = _read(value, forms, definitions, _MOST_DEPTH)
         takes_null = "null" in _types(forms)
-        if read is None and "default" in parameter and not takes_null:
+        if meant is None and "default" in parameter and not takes_null:
             continue  # null stands for what is left out
-        values[name] = read
+        values[name] = meant
     return values
 
 
 def refused_arguments(schema: _Schema, error: ValidationError) -> str:
     """Return which arguments were refused: what was got, and what is allowed."""
+    properties = schema.get("properties", {})
     definitions = schema.get("$defs", {})
     texts: dict[str, str] = {}
     for detail in error.errors(include_url=False):
-        name = str(detail["loc"][0]) if detail["loc"] else "the arguments"
+        path = [str(part) for part in detail["loc"]] or ["the arguments"]
+        name = path[0]
         if name in texts:
             continue
-        allowed = allowed_value(schema.get("properties", {}).get(name, {}), definitions)
-        if detail["type"] == "missing" and len(detail["loc"]) == 1:
+        allowed = allowed_value(properties.get(name, {}), definitions)
+        if detail["type"] == "missing" and len(path) == 1:
             texts[name] = f"{name} is missing; allowed is {allowed}"
             continue
-        place = ".".join(map(str, detail["loc"])) or name
-        got = _shown(detail["input"])
-        texts[name] = f"{place}: got {got}; allowed is {allowed}"
+        value = _shown(detail["input"])
+        texts[name] = f"{'.'.join(path)}: got {value}; allowed is {allowed}"
     return "; ".join(list(texts.values())[:_MOST_WRONG])
 
 
@@ -96,43 +114,38 @@ def allowed_value(schema: _Schema, definitions: _Schema) -> str:
 
 def _allowed_form(form: _Schema, definitions: _Schema) -> str:
     if "enum" in form:
-        return f"one of {', '.join(map(str, form['enum']))}"
+        choices = [str(choice) for choice in form["enum"]]
+        return f"one of {', '.join(choices)}"
     if "const" in form:
         return str(form["const"])
     kind = form.get("type", "")
     if kind == "array":
-        most = f"up to {form['maxItems']} values" if "maxItems" in form else "values"
-        each = allowed_value(form.get("items", {}), definitions)
-        return f"a list of {most}, each {each}"
-    names = {
-        "string": "a text",
-        "integer": "a whole number",
-        "number": "a number",
-        "boolean": "true or false",
-        "object": "an object",
-        "null": "null",
-    }
-    return names.get(kind, "any value") + _bounds(form)
+        return _allowed_list(form, definitions)
+    return _NAMES.get(kind, "any value") + _bounds(form)
+
+
+def _allowed_list(form: _Schema, definitions: _Schema) -> str:
+    most = form.get("maxItems")
+    items = form.get("items", {})
+    item = allowed_value(items, definitions)
+    if most is None:
+        return f"a list of values, each {item}"
+    return f"a list of up to {most} values, each {item}"
 
 
 def _bounds(form: _Schema) -> str:
-    low = form.get("minimum")
-    high = form.get("maximum")
-    parts: list[str] = []
-    if low is not None:
-        parts.append(f" from {low}")
-    if high is not None:
-        parts.append(f" to {high}")
-    if "minLength" in form:
-        parts.append(f" of at least {form['minLength']} characters")
-    if "maxLength" in form:
-        parts.append(f" of at most {form['maxLength']} characters")
-    return "".join(parts)
+    text = ""
+    for key, words in _BOUNDS.items():
+        if key in form:
+            text += words.format(form[key])
+    return text
 
 
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= _LONGEST_GOT else f"{text[: _LONGEST_GOT - 1]}…"
+    if len(text) <= _LONGEST_GOT:
+        return text
+    return f"{text[: _LONGEST_GOT - 1]}…"
 
 
 def _forms(schema: _Schema, definitions: _Schema) -> list[_Schema]:
@@ -160,43 +173,80 @@ def _types(forms: Sequence[_Schema]) -> set[str]:
 
 
 def _read(
-    value: Any, forms: Sequence[_Schema], definitions: _Schema, depth: int
+    value: Any,
+    forms: Sequence[_Schema],
+    definitions: _Schema,
+    depth: int,
 ) -> Any:
     """Return a value as one of its forms has it, or as it is."""
     types = _types(forms)
     if isinstance(value, str) and "string" not in types:
         value = _read_text(value, types)
-    if isinstance(value, float) and "integer" in types and "number" not in types:
-        is_whole = value.is_integer() and abs(value) < _LARGEST_WHOLE
-        return int(value) if is_whole else value
-    if depth and isinstance(value, list):
+    if isinstance(value, float):
+        return _read_float(value, types)
+    if not depth:
+        return value
+    if isinstance(value, list):
         return _read_items(value, forms, definitions, depth - 1)
-    if depth and isinstance(value, dict):
+    if isinstance(value, dict):
         return _read_members(value, forms, definitions, depth - 1)
     return value
+
+
+def _read_float(value: float, types: set[str]) -> int | float:
+    """Return a number that a whole number is meant by as such."""
+    if "integer" not in types or "number" in types:
+        return value
+    if abs(value) >= _LARGEST_WHOLE:
+        return value
+    if not value.is_integer():
+        return value
+    return int(value)
 
 
 def _read_text(text: str, types: set[str]) -> Any:
     """Return what a text stands for where no text is taken; the text if for nothing."""
     bare = text.strip()
-    if "boolean" in types and bare.lower() in _TRUTHS:
-        return _TRUTHS[bare.lower()]
-    if "integer" in types and _WHOLE.fullmatch(bare):
-        return int(bare.partition(".")[0])
-    if "number" in types and _NUMBER.fullmatch(bare) and math.isfinite(float(bare)):
-        return float(bare)
     if bare == "null":
         return None
-    if not types & {"array", "object"}:
-        return text
-    value = _from_json(bare)
-    if isinstance(value, list) and "array" in types:
-        return value
-    if isinstance(value, dict) and "object" in types:
-        return value
-    if "array" in types:
-        return [text] if bare else []
+    if types & {"array", "object"}:
+        return _read_list_or_object(bare, types)
+    number = _read_number(bare, types)
+    if number is not None:
+        return number
+    if "boolean" in types:
+        return _TRUTHS.get(bare.lower(), text)
     return text
+
+
+def _read_number(text: str, types: set[str]) -> int | float | None:
+    """Return the number that a text holds, None where it holds none of these types."""
+    if "integer" in types and _WHOLE.fullmatch(text):
+        return int(text.partition(".")[0])
+    if "number" not in types:
+        return None
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    if not math.isfinite(number):
+        return None
+    return number
+
+
+def _read_list_or_object(text: str, types: set[str]) -> Any:
+    """Return the list or object in a text, else a list of the text itself."""
+    value = _from_json(text)
+    takes_list = "array" in types
+    takes_object = "object" in types
+    if takes_list and isinstance(value, list):
+        return value
+    if takes_object and isinstance(value, dict):
+        return value
+    if not takes_list:
+        return text
+    if not text:
+        return []
+    return [text]
 
 
 def _from_json(text: str) -> Any:
@@ -218,24 +268,41 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _read_items(
-    items: list[Any], forms: Sequence[_Schema], definitions: _Schema, depth: int
+    items: list[Any],
+    forms: Sequence[_Schema],
+    definitions: _Schema,
+    depth: int,
 ) -> list[Any]:
-    arrays = [form for form in forms if form.get("type") == "array"]
-    if len(arrays) != 1:
-        return items
-    item_forms = _forms(arrays[0].get("items", {}), definitions)
-    return [_read(item, item_forms, definitions, depth) for item in items]
+    array = _only_form(forms, "array")
+    item_forms = _forms(array.get("items", {}), definitions)
+    values: list[Any] = []
+    for item in items:
+        value = _read(item, item_forms, definitions, depth)
+        values.append(value)
+    return values
+
+
+def _only_form(forms: Sequence[_Schema], kind: str) -> _Schema:
+    """Return the form of a type; nothing is known of it where there are several."""
+    of_kind: list[_Schema] = []
+    for form in forms:
+        if form.get("type") == kind:
+            of_kind.append(form)
+    if len(of_kind) == 1:
+        return of_kind[0]
+    return {}
 
 
 def _read_members(
-    members: dict[str, Any], forms: Sequence[_Schema], definitions: _Schema, depth: int
+    members: dict[str, Any],
+    forms: Sequence[_Schema],
+    definitions: _Schema,
+    depth: int,
 ) -> dict[str, Any]:
-    objects = [form for form in forms if form.get("type") == "object"]
-    if len(objects) != 1:
-        return members
-    properties = objects[0].get("properties", {})
-    read: dict[str, Any] = {}
+    properties = _only_form(forms, "object").get("properties", {})
+    values: dict[str, Any] = {}
     for name, member in members.items():
-        member_forms = _forms(properties.get(name, {}), definitions)
-        read[name] = _read(member, member_forms, definitions, depth)
-    return read
+        parameter = properties.get(name, {})
+        member_forms = _forms(parameter, definitions)
+        values[name] = _read(member, member_forms, definitions, depth)
+    return values

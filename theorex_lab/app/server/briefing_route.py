@@ -7,8 +7,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from theorex_lab.app.server.scoped import AgentId, ProjectName, noted, scoped
+from theorex_lab.app.server.scoped import (
+    AgentId,
+    ProjectName,
+    noted,
+    lab_for_agent,
+    scoped,
+)
 from theorex_lab.core.clock import to_iso
+from theorex_lab.core.ids import check_agent
 from theorex_lab.memory.briefing.briefing import DEFAULT_TOKENS, FEWEST_TOKENS
 from theorex_lab.memory.contract import Route
 from theorex_lab.store.lab import Lab
@@ -59,10 +66,9 @@ def briefing_answer(
     agent_id: AgentId = None,
 ) -> dict[str, Any]:
     """Return what an agent reads at a session's start, or at a prompt."""
-    project_lab = scoped(lab, project)
-    briefing = project_lab.briefing(query, tokens=tokens)
-    agent = agent_id or ""  # the server has put its own agent here
-    noted(project_lab, "http_briefing", agent, briefing, query=query)
+    agent = check_agent(agent_id or "main")  # the server has put its own agent here
+    briefing = lab_for_agent(lab, project, agent).briefing(query, tokens=tokens)
+    noted(scoped(lab, project), "http_briefing", agent, briefing, query=query)
     return {
         "text": briefing.text,
         "tokens": briefing.tokens,

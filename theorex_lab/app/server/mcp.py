@@ -33,10 +33,13 @@ from theorex_lab.app.server.scoped import (
     AgentId,
     ProjectName,
     Tag,
+    design_for,
     is_the_owners,
     naming,
     noted,
+    lab_for_agent,
     scoped,
+    shown_hits,
     tell_owner,
 )
 from theorex_lab.core.errors import TheorexError
@@ -79,8 +82,8 @@ class Found(ToolAnswer):
     score: float = Field(description="0 to 1; higher fits better.")
     subject: str = Field(
         description=(
-            "What the text is about; of a concept the sentence that first named it."
-            " Data too."
+            "What the text is about; of an own concept the sentence that first named"
+            " it. Data too."
         )
     )
     timestamp: str = Field(description="When it happened: ISO 8601, UTC.")
@@ -213,15 +216,15 @@ class _Server(MCPServer[Any]):
                 f"{name} has no argument {unknown[0][:64]!r}; it takes"
                 f" {', '.join(properties)}",
             )
-        read = read_arguments(tool.parameters, arguments)
+        meant = read_arguments(tool.parameters, arguments)
         try:
             # Here, since the SDK would take true for a number.
-            tool.fn_metadata.arg_model.model_validate(read, strict=True)
+            tool.fn_metadata.arg_model.model_validate(meant, strict=True)
         except ValidationError as error:
             wrong = refused_arguments(tool.parameters, error)
             raise MCPError(INVALID_PARAMS, f"{name}: {wrong}") from error
         tool.fn_metadata = _as_read(tool.fn_metadata)
-        return await super().call_tool(name, read, context)
+        return await super().call_tool(name, meant, context)
 
     async def get_prompt(self, *_: Any, **__: Any) -> NoReturn:
         raise MCPError(INVALID_PARAMS, "there are no prompts")
@@ -249,7 +252,8 @@ def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _
     _add_tools(server, lab, named)
     for design in lab.home.designs:
         for tool in design.tools():
-            _add_tool_of(server, tool, partial(lab.design, design.name), named)
+            asked = partial(design_for, lab, design.name, changes=tool.changes)
+            _add_tool_of(server, tool, asked, named)
     _add_resources(server, lab, named)
     return server
 
@@ -297,7 +301,8 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
         )
         problems = noted(project_lab, "mcp_search", name, given(hits), query=query)
         notes = [*hits.notes, *problems]
-        return FoundItems(hits=[Found(**row) for row in hits.to_dict()], notes=notes)
+        rows = [Found(**row) for row in shown_hits(hits, name)]
+        return FoundItems(hits=rows, notes=notes)
 
     @server.tool(description=_WRITE, annotations=adds)
     @_explained()
@@ -332,12 +337,16 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
         query: Annotated[str, Field(description=_QUERY)] = "",
     ) -> SessionBriefing:
         project_lab = scoped(lab, project)
-        name = named(agent_id)  # the briefing is all agents'
+        name = named(agent_id)
+        agents_lab = lab_for_agent(lab, project, name)
         if query:
             tokens = max(FEWEST_TOKENS, project_lab.settings.recall_tokens)
-            briefing = project_lab.briefing(query, tokens=tokens)
+            briefing = agents_lab.briefing(query, tokens=tokens)
         else:
-            briefing = project_lab.save_briefing()
+            briefing = project_lab.save_briefing()  # the file is the owner's
+            if agents_lab.home.reader:
+                tokens = project_lab.settings.context_tokens
+                briefing = agents_lab.briefing(tokens=tokens)
         noted(project_lab, "mcp_boot_inject", name, briefing, query=query)
         return SessionBriefing(
             text=briefing.text,
@@ -353,17 +362,18 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
     ) -> str:
         project_lab = scoped(lab, project)
         name = named(None if agent == "-" else agent)
+        agents_lab = lab_for_agent(lab, project, name)
         context: Briefing | Context
         if model is None:
-            context = project_lab.briefing(tokens=project_lab.settings.context_tokens)
+            context = agents_lab.briefing(tokens=project_lab.settings.context_tokens)
         else:
-            context = project_lab.theorex.boot_aware(model, agent=name)
+            context = agents_lab.theorex.boot_aware(model, agent=name)
         noted(project_lab, "mcp_context", name, context)
         return context.text
 
     @server.resource("theorex://context", title="Briefing", mime_type="text/markdown")
     def briefing() -> str:
-        """What the next session of any agent starts with."""
+        """What the next session of the server's agent starts with."""
         return context_of(None)
 
     @server.resource(
@@ -383,7 +393,7 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
         mime_type="text/markdown",
     )
     def context_of_project(project: str) -> str:
-        """What the next session of any agent in a project starts with."""
+        """What the next session of the server's agent in a project starts with."""
         return context_of(project)
 
     path = "theorex://project/{project}/context/{agent}/{model}"
@@ -399,11 +409,12 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
 
 
 def _add_tool_of(
-    server: MCPServer, tool: AgentTool, face: Callable[[], Any], named: Naming
+    server: MCPServer, tool: AgentTool, face: Callable[[str], Any], named: Naming
 ) -> None:
     """Add a tool that a design brings.
 
-    It is called with what `face` gives and the arguments that its function declares.
+    It is called with what `face` gives for the agent, and the arguments that its
+    function declares.
     """
     declared = inspect.signature(tool.run, eval_str=True)
     parameters = {**declared.parameters}
@@ -415,9 +426,10 @@ def _add_tool_of(
 
     @_explained()
     def call(**arguments: Any) -> Any:
+        name = named(arguments.get("agent_id"))
         if "agent_id" in arguments:
-            arguments["agent_id"] = named(arguments["agent_id"])
-        return tool.run(face(), **arguments)
+            arguments["agent_id"] = name
+        return tool.run(face(name), **arguments)
 
     call.__signature__ = declared.replace(parameters=[*parameters.values()])  # type: ignore[attr-defined]
     call.__annotations__ = {

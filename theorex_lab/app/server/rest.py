@@ -42,7 +42,13 @@ from theorex_lab.app.server.memory_page.keys import PageKeys
 from theorex_lab.app.server.memory_page.projects import PAGE_ROUTES
 from theorex_lab.app.server.memory_page.scope import object_schema
 from theorex_lab.app.server.page_files import PAGE_FILES, PRIVATE, page_response
-from theorex_lab.app.server.scoped import AgentId, is_the_owners, naming, tell_owner
+from theorex_lab.app.server.scoped import (
+    AgentId,
+    design_for,
+    is_the_owners,
+    naming,
+    tell_owner,
+)
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.memory.contract import Route
 from theorex_lab.store.lab import Lab
@@ -92,7 +98,7 @@ class _Endpoint:
 
     def __init__(
         self,
-        asked: Callable[[], Any],
+        asked: Callable[[str], Any],
         route: Route,
         named: Callable[[str | None], str],
         *,
@@ -102,7 +108,7 @@ class _Endpoint:
         """Read the arguments of a route.
 
         Args:
-            asked: Returns what the route's function is given first.
+            asked: Returns what the route's function is given first, for an agent.
             route: The route.
             named: Whom a call speaks of, by the name in it.
             threads: In which of them the function runs.
@@ -153,7 +159,8 @@ class _Endpoint:
         )
 
     def _run(self, arguments: Mapping[str, Any]) -> Any:
-        return self.route.run(self._asked(), **arguments)
+        agent = arguments.get("agent_id") or self._named(None)
+        return self.route.run(self._asked(agent), **arguments)
 
     def _encoded(self, body: bytes | None, strings: Mapping[str, str]) -> bytes:
         result = self._run(self._check(body, strings))
@@ -332,16 +339,16 @@ class RestServer(LimitedServer):
         owners_endpoint_of = partial(
             _Endpoint, named=named, threads=CapacityLimiter(_OWNERS_THREADS)
         )
-        routes = [endpoint_of(lambda: lab, BRIEFING).describe(document)]
+        routes = [endpoint_of(lambda _: lab, BRIEFING).describe(document)]
         for design in lab.home.designs:
-            asked = partial(lab.design, design.name)
             for route in design.routes():
+                asked = partial(design_for, lab, design.name, changes=route.changes)
                 routes.append(endpoint_of(asked, route).describe(document))
         for route in PAGE_ROUTES:
-            endpoint = owners_endpoint_of(lambda: lab, route)
+            endpoint = owners_endpoint_of(lambda _: lab, route)
             routes.append(endpoint.describe(document, _PAGE_SECURITY))
         opening = owners_endpoint_of(
-            lambda: self._keys, _OPEN, most_bytes=_MOST_CODE_BYTES
+            lambda _: self._keys, _OPEN, most_bytes=_MOST_CODE_BYTES
         )
         routes.append(opening.describe(document, _NO_SECURITY))
         routes += self._fixed(document)

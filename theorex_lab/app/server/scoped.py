@@ -17,6 +17,7 @@ from theorex_lab.designs.theorex.rendering import Context
 from theorex_lab.memory.briefing.briefing import Briefing
 from theorex_lab.memory.projects import find_project
 from theorex_lab.memory.retrieval_log import note_recalled
+from theorex_lab.memory.retrieve import Hits
 from theorex_lab.store.lab import Lab
 
 _TOLD = LineBudget(lines=20)  # to the owner; callers may repeat what fails
@@ -69,6 +70,44 @@ def scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
     if is_whole_id:
         return lab.in_project(project, new=True)
     return lab.in_project(find_project(lab.home, project, folders=False))
+
+
+def lab_for_agent(lab: Lab, project: str | None, agent: str) -> Lab:
+    """Return the lab that every answer to an agent is made from.
+
+    It gives the agent's own memory, and what agents shared.
+
+    Args:
+        lab: The lab of the server.
+        project: The project that the call names, None for the lab's own.
+        agent: The agent, whom `naming` let pass.
+    """
+    return scoped(lab, project).as_read_by(agent)
+
+
+def shown_hits(hits: Hits, agent: str) -> list[dict[str, Any]]:
+    """Return results of a search as an agent may read them.
+
+    What another agent shared is a concept alone, not the sentence that named it.
+    """
+    rows: list[dict[str, Any]] = []
+    for row in hits.to_dict():
+        is_own = row["agent"] == agent
+        rows.append(row if is_own else {**row, "subject": ""})
+    return rows
+
+
+def design_for(lab: Lab, design: str, agent: str, *, changes: bool) -> Any:
+    """Return a design for a call of an agent.
+
+    Args:
+        lab: The lab of the server.
+        design: The name of the design.
+        agent: The agent.
+        changes: Whether the call writes, and works on the whole memory for that.
+    """
+    asked_lab = lab if changes else lab_for_agent(lab, None, agent)
+    return asked_lab.design(design)
 
 
 def noted(

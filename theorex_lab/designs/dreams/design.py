@@ -153,6 +153,7 @@ DESIGN = Design(
     records=_records,
     files=(SQLITE,),
     items=(OBSERVATION, STRATEGY, CONSTRAINT),
+    shared_kinds=("dream",),
     sections=(Section(_strategy_lines, _BRIEFING),),
     retrieve=_retrieve_strategies,
     steps=(MaintenanceStep("dream", _dream_in_maintenance),),

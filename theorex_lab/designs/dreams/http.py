@@ -252,12 +252,20 @@ _ROUTES = (
 )
 # Paths whose answer is sent as one item a line.
 _LINES = ("/export/training-data",)
+_CHANGES = (add_trace, dream)
 
 
 def routes() -> list[Route]:
     """Return the routes that dreams bring."""
     answers = json.loads(Path(__file__).with_name("http.json").read_bytes())
     return [
-        Route(method, path, run, answers[f"{method} {path}"], path in _LINES)
+        Route(
+            method,
+            path,
+            run,
+            answers[f"{method} {path}"],
+            lines=path in _LINES,
+            changes=run in _CHANGES,
+        )
         for method, path, run in _ROUTES
     ]

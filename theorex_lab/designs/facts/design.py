@@ -158,6 +158,7 @@ DESIGN = Design(
     views=_views,
     records=_records,
     items=(OBSERVATION, FACT),
+    shared_kinds=("entity_archived",),
     sections=(Section(_fact_lines, _KNOWN),),
     retrieve=_retrieve_facts,
     flush=_extract_new,

@@ -290,6 +290,7 @@ DESIGN = Design(
     views=_views,
     records=_records,
     items=(OBSERVATION, CONCEPT, MOMENT),
+    shared_kinds=("promoted", "imported_shared", "prune", "scan"),
     search=SearchPart(asleep=_asleep, visible=_shared_documents, related=_related),
     sections=(
         Section(_sentence_lines, SENTENCES),

@@ -194,17 +194,19 @@ def remove_prompt_index(home: Home) -> None:
 def fresh_prompt_index(home: Home) -> Iterator[sqlite3.Connection]:
     """Open the index of a home, brought up to date for its project.
 
-    A home of all projects, one of a project without an id, and one that cannot be
-    written, have an index in memory.
+    A home of all projects, one of a project without an id, one that an agent reads, and
+    one that cannot be written, have an index in memory.
     """
-    if home.project and not home.project.endswith(UNSEEN_DIGITS):
+    has_file = home.project and not home.project.endswith(UNSEEN_DIGITS)
+    if has_file and not home.reader:
         with suppress(StorageError):
             write_prompt_index(home, [home.project])
             with prompt_index_at(str(home.folder / INDEX_FILE)) as index:
                 yield index
             return
     sessions = recorded_sessions(home, home.clock.now())
-    key = (*map(id, sessions), home.folder, home.project, home.journal.last_seq())
+    last_seq = home.journal.last_seq()
+    key = (*map(id, sessions), home.folder, home.project, home.reader, last_seq)
     yield _kept(key, sessions, home.project, partial(_recorded_content, home))
 
 

@@ -1,0 +1,144 @@
+"""A journal as one agent may read it: what is its own, and what is shared.
+
+Views over it hold nothing else, so that no answer made of them can tell more. Standard
+library only.
+"""
+
+from __future__ import annotations
+
+from theorex_lab.core.ids import SCANNER
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.places import KINDS as PLACE_KINDS
+from theorex_lab.journal.sqlite.erase import ERASURE
+
+TYPE_CHECKING = False  # what type checkers take for true
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from theorex_lab.journal.event import Event
+    from theorex_lab.journal.places import Places
+
+# What holds no agent's words: where projects are, what was erased, what the owner of
+# the home said of items, when maintenance ran, and the settings that were learnt.
+_OPEN_KINDS = frozenset(
+    {
+        *PLACE_KINDS,
+        ERASURE,
+        "dismissed",
+        "gated",
+        "lease",
+        "lost",
+        "nightly",
+        "pinned",
+        "policy",
+        "salvaged",
+        "trusted",
+    }
+)
+
+
+class AgentJournal(Journal):
+    """A journal that gives an agent's own events, and shared ones.
+
+    What is appended goes into the whole journal.
+
+    Args:
+        whole: The whole journal.
+        agent: The agent.
+        shared_kinds: The kinds of events by which agents share what they know.
+    """
+
+    def __init__(
+        self, whole: Journal, agent: str, shared_kinds: Iterable[str] = ()
+    ) -> None:
+        self._whole = whole
+        self._agent = agent
+        self._open_kinds = _OPEN_KINDS | frozenset(shared_kinds)
+        self._read_upto = 0
+        self._hides = False
+        self.clock = whole.clock
+        self.notice = whole.notice
+
+    def shows(self, event: Event) -> bool:
+        """Return whether the agent may read an event."""
+        return event.agent == self._agent or event.kind in self._open_kinds
+
+    def hides_any(self) -> bool:
+        """Return whether the journal holds what another agent alone may read.
+
+        What maintenance noted is of that agent whose events it read. Each event is
+        looked at once.
+        """
+        if self._hides:
+            return True
+        last = self._whole.last_seq()
+        if last < self._read_upto:  # the journal was replaced
+            self._read_upto = 0
+        for event in self._whole.tail(self._read_upto, upto=last):
+            if event.agent != SCANNER and not self.shows(event):
+                self._hides = True
+                return True
+        self._read_upto = last
+        return False
+
+    def append(
+        self, events: Sequence[Event], *, allow_future: bool = False
+    ) -> list[int]:
+        """See `Journal`."""
+        return self._whole.append(events, allow_future=allow_future)
+
+    def exclusive(self) -> AbstractContextManager[Callable[[Event], int]]:
+        """See `Journal`."""
+        return self._whole.exclusive()
+
+    def read(
+        self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False
+    ) -> list[Event]:
+        """See `Journal`."""
+        events = self._whole.read(seqs=seqs, ids=ids, erased=erased)
+        return [event for event in events if self.shows(event)]
+
+    def tail(
+        self,
+        after: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        upto: int | None = None,
+        projects: Sequence[str] | None = None,
+        lacking: tuple[str, str] | None = None,
+        erased: bool = False,
+    ) -> Iterator[Event]:
+        """See `Journal`."""
+        events = self._whole.tail(
+            after,
+            kinds=kinds,
+            upto=upto,
+            projects=projects,
+            lacking=lacking,
+            erased=erased,
+        )
+        return filter(self.shows, events)
+
+    def last_seq(self) -> int:
+        """See `Journal`."""
+        return self._whole.last_seq()
+
+    def event_id(self, seq: int) -> str | None:
+        """See `Journal`."""
+        return self._whole.event_id(seq)
+
+    def places(self) -> Places:
+        """See `Journal`."""
+        return self._whole.places()
+
+    def keep_places(self) -> None:
+        """See `Journal`."""
+        self._whole.keep_places()
+
+    def check(self) -> tuple[list[str], dict[str, int]]:
+        """See `Journal`."""
+        return self._whole.check()
+
+    def close(self) -> None:
+        """Leave the whole journal open, which others read."""
