@@ -257,6 +257,16 @@ def start_python(module: str, *words: str) -> Process:
     )
 
 
+def end_process(process: Process, seconds: float) -> None:
+    """Wait for a process to end by itself, and kill it after so many seconds."""
+    import subprocess
+
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
 def start_in_background(words: Sequence[str], home: str, log: IO[bytes]) -> None:
     """Start a command of theorex in the home, apart from this process.
 

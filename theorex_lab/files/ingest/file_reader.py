@@ -15,7 +15,7 @@ from theorex_lab.memory.document_part import Part
 PartsAndProblems = tuple[list[Part], list[str]]
 
 
-def parts_of(_: Path, value: Any) -> PartsAndProblems:
+def parts_as_read(_: Path, value: Any) -> PartsAndProblems:
     """Return the parts that a reader made in another process, as JSON holds them."""
     rows, problems = value
     parts = []
@@ -52,4 +52,4 @@ class FileReader(NamedTuple):
     extra: str
     whole: bool = True
     options: tuple[object, ...] = ()
-    finish: Callable[[Path, Any], PartsAndProblems] = parts_of
+    finish: Callable[[Path, Any], PartsAndProblems] = parts_as_read

@@ -9,12 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from subprocess import TimeoutExpired
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.processes import start_python
+from theorex_lab.core.processes import end_process, start_python
 from theorex_lab.files.isolated.frames import END, HEAD_BYTES, START, VALUE, size_in
 from theorex_lab.files.isolated.limits import LeftOut, ReadLimits
 from theorex_lab.files.isolated.table import patience_of
@@ -222,9 +221,7 @@ class ReaderProcess:
     def _raise_ended(self, process: Process) -> NoReturn:
         """Raise why the process ended by itself."""
         self._process = None
-        with suppress(TimeoutExpired):
-            process.wait(_ENDING_SECONDS)
-        process.kill()
+        end_process(process, _ENDING_SECONDS)
         _, error_output = process.communicate()
         code = process.returncode
         if code == _OUT_OF_TIME:

@@ -104,7 +104,7 @@ def _records(file: Path, how: ReadRequest) -> Iterator[list[object]]:
 
 
 class _Problems:
-    """Lines that cannot be read, of which some are told and all are counted."""
+    """Lines that cannot be read: the first are told, and all are counted."""
 
     def __init__(self) -> None:
         self._records = list[list[object]]()
