@@ -114,8 +114,10 @@ class TexText:
         """Return the argument of a macro: a group, a control word or a character."""
         start = self._behind_blanks(offset)
         group = self._group(start, "{")
-        if group is not None or start >= len(self.text):
+        if group is not None:
             return group
+        if start >= len(self.text):
+            return None
         end = start + 1
         word = _CONTROL_WORD.match(self.text, start)
         if word is not None:
@@ -128,22 +130,25 @@ class TexText:
         pieces = list[str]()
         first = self.token_at(start)
         last = self.token_at(end)
-        for token in self.tokens[first:last]:
+        tokens = self.tokens[first:last]
+        for token in tokens:
             if token.word == COMMENT:
                 piece = self.text[start : token.start]
                 pieces.append(piece)
                 start = token.end
-        piece = self.text[start:end]
-        pieces.append(piece)
+        last_piece = self.text[start:end]
+        pieces.append(last_piece)
         return "".join(pieces)
 
     def _behind_blanks(self, offset: int) -> int:
         """Return where the blanks and the comments at an offset end."""
         match = _BLANK.match(self.text, offset)
-        return match.end() if match else offset
+        if match is None:
+            return offset
+        return match.end()
 
     def _group(self, start: int, bracket: str) -> TexArgument | None:
-        if self.text[start : start + 1] != bracket:
+        if not self.text.startswith(bracket, start):
             return None
         close = self._closes.get(start)
         if close is None:
@@ -175,7 +180,8 @@ class TexText:
         """Open or close a group; a bracket closes those of its own group alone."""
         group = self._groups[-1]
         if bracket == "{":
-            self._groups.append(_OpenGroup(offset))
+            inner = _OpenGroup(offset)
+            self._groups.append(inner)
         elif bracket == "[":
             group.brackets.append(offset)
         elif bracket == "]":
@@ -205,7 +211,8 @@ class TexText:
         end = self.text.find(ending, match.end())
         if end >= 0:
             return end
-        self.unclosed.append((name, offset))
+        unclosed = (name, offset)
+        self.unclosed.append(unclosed)
         return len(self.text)
 
     def _behind_inline(self, word: str, offset: int) -> int:
@@ -216,7 +223,8 @@ class TexText:
         line_end = self.text.find("\n", offset)
         if line_end < 0:
             line_end = len(self.text)
-        sign = self.text[offset:line_end][:1]
+        rest = self.text[offset:line_end]
+        sign = rest[:1]
         close = sign
         if sign == "{":
             close = "}"
