@@ -221,7 +221,8 @@ class MetamathReader:
         """Read up to the next keyword of a text, and the keyword."""
         match = _KEYWORD.search(current.text, current.offset)
         end = match.start() if match else len(current.text)
-        before = current.text[current.offset : end]
+        offset = current.offset
+        before = current.text[offset:end]
         tokens = before.split()
         if self._open is not None:
             self._open.add(tokens)
@@ -373,7 +374,8 @@ class MetamathReader:
         """Keep an assertion with its hypotheses."""
         label = statement.label
         self._link(label, statement)
-        hypotheses = list(chain.from_iterable(self._scopes))
+        of_scopes = chain.from_iterable(self._scopes)
+        hypotheses = list(of_scopes)
         if hypotheses:
             premise = " & ".join(hypotheses)
             text = f"{premise} => {text}"

@@ -41,11 +41,13 @@ class OmissionList:
 
     def count(self, *reasons: str) -> int:
         """Return how many things were left out for these reasons."""
-        n_places = 0
+        count = 0
         for reason in reasons:
-            places = self._places.get(reason, [])
-            n_places += len(places)
-        return n_places
+            if reason not in self._places:
+                continue
+            places = self._places[reason]
+            count += len(places)
+        return count
 
     def problems(self) -> list[str]:
         """Return a sentence for each reason, in the order in which they came up."""

@@ -87,7 +87,8 @@ class TexText:
         """Return the number of the line that an offset lies in."""
         if not self._line_ends:
             ends = [match.start() for match in re.finditer("\n", self.text)]
-            ends.append(len(self.text))
+            length = len(self.text)
+            ends.append(length)
             self._line_ends = ends
         return self._first_line + bisect_left(self._line_ends, offset)
 
@@ -150,9 +151,9 @@ class TexText:
     def _group(self, start: int, bracket: str) -> TexArgument | None:
         if not self.text.startswith(bracket, start):
             return None
-        close = self._closes.get(start)
-        if close is None:
+        if start not in self._closes:
             return None
+        close = self._closes[start]
         text = self.without_comments(start + 1, close)
         return TexArgument(text, close + 1)
 

@@ -16,7 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.files.ingest.code_queries import query_text
+from theorex_lab.files.ingest.code_queries import (
+    lines_of,
+    owner_names,
+    query_text,
+    symbol_names,
+)
 from theorex_lab.files.ingest.documents import FileReader
 from theorex_lab.memory.documents import Part
 from theorex_lab.text.encoding import decode_bytes
@@ -97,20 +102,6 @@ _COMMENT = re.compile(r"^\s*(?:///?!?|/\*+!?|\*+/?|#+)\s?|\s*\*+/\s*$", re.MULTI
 _WORD = re.compile(r"\b\w{1,60}\b")
 _CALL_BYTES = 320
 _DEEPEST = 20
-_NAME = 200
-_SHOWN_LINES = 5
-# The fields of a node that hold its object, and the name in it.
-_PARTS = {
-    "member_expression": ("object", "property"),
-    "subscript_expression": ("object", "index"),
-    "attribute": ("object", "attribute"),
-    "subscript": ("value", "subscript"),
-    "selector_expression": ("operand", "field"),
-}
-# A function or class with one of these names is called by its own, if it has one.
-_UNNAMED: tuple[list[str], ...] = ([], ["exports"], ["default"])
-# These stand for the file, for all files, or for the object itself.
-_THIS = frozenset("module exports this self cls window globalThis global root".split())
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]{1,40})")
 _DOTTED = re.compile(r"[\w.:!$?]{1,80}")
 _QUOTES = re.compile(r"^[a-zA-Z]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$")
@@ -276,16 +267,14 @@ class _CodeSymbols:
         before = self._symbols.get(key)
         if before is not None and not _names_better(node, captured, before):
             return
-        names = _names_of(captured)
-        if body is not None and names in _UNNAMED:
-            names = _own_name(body) or names or ["default"]
+        names = symbol_names(captured)
         symbol = _Symbol(kind, node, names[-1], body, prefix=names[:-1])
         self._symbols[key] = symbol
 
     def _add_owner(self, node: Node, captured: dict[str, Node]) -> None:
-        names = _names_of(captured)
-        name = ".".join(names).partition("<")[0]
-        if name and names != ["exports"]:
+        names = owner_names(captured)
+        if names:
+            name = ".".join(names)
             self._owners.append((node, name))
 
     def _add_broken(self, node: Node) -> None:
@@ -314,10 +303,10 @@ class _CodeSymbols:
             node for key, node in self._definitions.items() if key not in symbol_ids
         ]
         if nameless:
-            lines = _lines_of(nameless)
+            lines = lines_of(nameless)
             problems.append(f"definitions without a name were left out: {lines}")
         if self._hidden:
-            lines = _lines_of(self._hidden)
+            lines = lines_of(self._hidden)
             problems.append(f"definitions in macros were left out: {lines}")
         if self._n_links_left_out:
             problems.append(
@@ -452,38 +441,6 @@ def _set_owners(symbol: _Symbol, around: _Scopes) -> None:
         symbol.kind = "method"
 
 
-def _names_of(captured: dict[str, Node]) -> list[str]:
-    """Return the name of a definition, behind the names of what it is assigned to."""
-    names = []
-    if "target" in captured:
-        names = _target_names(captured["target"])
-    if "name" in captured:
-        name = _text(captured["name"]).strip("\"'`")
-        names.append(folded(name)[:_NAME])
-    while len(names) > 1 and names[0] in _THIS:
-        names.pop(0)
-    return names
-
-
-def _target_names(target: Node) -> list[str]:
-    """Return the names in a target such as `A.prototype.go`: A and go.
-
-    What stands for the file or for the object itself is left out.
-    """
-    names = list[str]()
-    node: Node | None = target
-    while node is not None and len(names) < _DEEPEST:
-        holder, name = _PARTS.get(node.type, ("", ""))
-        last = node.child_by_field_name(name) if name else node
-        if last is None:
-            break
-        text = _text(last).strip("\"'`")
-        names.append(folded(text)[:_NAME])
-        node = node.child_by_field_name(holder) if holder else None
-    names.reverse()
-    return [name for name in names if name != "prototype"]
-
-
 def _names_better(node: Node, captured: dict[str, Node], before: _Symbol) -> bool:
     """Return whether a match says more of the name of a symbol than the one before.
 
@@ -492,22 +449,6 @@ def _names_better(node: Node, captured: dict[str, Node], before: _Symbol) -> boo
     if node.start_byte != before.node.start_byte:
         return node.start_byte < before.node.start_byte
     return "target" in captured
-
-
-def _own_name(body: Node) -> list[str]:
-    """Return the name that a function or a class has itself, none for none."""
-    value = body.parent
-    name = value.child_by_field_name("name") if value is not None else None
-    return [] if name is None else [folded(_text(name))[:_NAME]]
-
-
-def _lines_of(nodes: list[Node]) -> str:
-    """Return the lines of the first of some nodes."""
-    numbers = [str(node.start_point[0] + 1) for node in nodes]
-    shown = ", ".join(numbers[:_SHOWN_LINES])
-    n_more = len(numbers) - _SHOWN_LINES
-    more = f" and {n_more} more" if n_more > 0 else ""
-    return f"{len(numbers)}, in line {shown}{more}"
 
 
 def _n_beyond(names: list[str]) -> int:

@@ -10,6 +10,31 @@ a definition that the grammar does not parse, as in a call of a macro.
 reported.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from theorex_lab.text.line import folded
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_NAME = 200
+_DEEPEST = 20
+_SHOWN_LINES = 5
+# The fields of a node that hold its object, and the name in it.
+_PARTS = {
+    "member_expression": ("object", "property"),
+    "subscript_expression": ("object", "index"),
+    "attribute": ("object", "attribute"),
+    "subscript": ("value", "subscript"),
+    "selector_expression": ("operand", "field"),
+}
+# A function or class with one of these names is called by its own, if it has one.
+_UNNAMED: tuple[list[str], ...] = ([], ["exports"], ["default"])
+# These stand for the file, for all files, or for the object itself.
+_THIS = frozenset("module exports this self cls window globalThis global root".split())
+
 # A function or a class without a name of its own, as the value of something.
 _FUNCTION_VALUE = """[
   (arrow_function body: (_) @body)
@@ -287,3 +312,89 @@ def query_text(language: str) -> str:
     kinds = _DEFINITIONS[language].split()
     nodes = " ".join(f"({kind})" for kind in kinds)
     return f"{text}\n[{nodes}] @definition\n{ERRORS}"
+
+
+def symbol_names(captured: dict[str, Node]) -> list[str]:
+    """Return the name of a symbol, behind the names of what it is assigned to.
+
+    Args:
+        captured: What the query of the language captured of it.
+    """
+    names = _names_of(captured)
+    body = captured.get("body")
+    if body is not None and names in _UNNAMED:
+        names = _own_name(body) or names
+    return names or ["default"]
+
+
+def owner_names(captured: dict[str, Node]) -> list[str]:
+    """Return the names of what symbols lie in; none for the file itself."""
+    names = _names_of(captured)
+    if not names or names == ["exports"]:
+        return []
+    last = names[-1]
+    without_types = last.partition("<")[0]
+    return [*names[:-1], without_types]
+
+
+def _names_of(captured: dict[str, Node]) -> list[str]:
+    """Return the name of a definition, behind the names of what it is assigned to."""
+    names = list[str]()
+    if "target" in captured:
+        names = _target_names(captured["target"])
+    if "name" in captured:
+        name = _name_text(captured["name"])
+        names.append(name)
+    while len(names) > 1 and names[0] in _THIS:
+        names.pop(0)
+    return names
+
+
+def _target_names(target: Node) -> list[str]:
+    """Return the names in a target such as `A.prototype.go`: A and go.
+
+    What stands for the file or for the object itself is left out.
+    """
+    names = list[str]()
+    node: Node | None = target
+    while node is not None and len(names) < _DEEPEST:
+        holder, field = _PARTS.get(node.type, ("", ""))
+        last = node.child_by_field_name(field) if field else node
+        if last is None:
+            break
+        name = _name_text(last)
+        names.append(name)
+        node = node.child_by_field_name(holder) if holder else None
+    names.reverse()
+    return [name for name in names if name != "prototype"]
+
+
+def _own_name(body: Node) -> list[str]:
+    """Return the name that a function or a class has itself, none for none."""
+    value = body.parent
+    if value is None:
+        return []
+    name = value.child_by_field_name("name")
+    if name is None:
+        return []
+    return [_name_text(name)]
+
+
+def _name_text(node: Node) -> str:
+    """Return a name without quotes, on one line."""
+    source = node.text or b""
+    text = source.decode("utf-8", "replace")
+    unquoted = text.strip("\"'`")
+    return folded(unquoted)[:_NAME]
+
+
+def lines_of(nodes: list[Node]) -> str:
+    """Return how many nodes there are, and the lines of the first."""
+    numbers = [node.start_point[0] + 1 for node in nodes]
+    first_numbers = map(str, numbers[:_SHOWN_LINES])
+    shown = ", ".join(first_numbers)
+    n_nodes = len(numbers)
+    n_more = n_nodes - _SHOWN_LINES
+    if n_more > 0:
+        shown = f"{shown} and {n_more} more"
+    return f"{n_nodes}, in line {shown}"
