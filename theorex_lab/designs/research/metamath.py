@@ -262,7 +262,8 @@ class MetamathReader:
         """Report tokens that belong to no statement."""
         for token in self._tokens:
             where = current.place(offset)
-            self._left_out.add("stray", f"{where} ({token:.40})")
+            shown = f"{where} ({token:.40})"
+            self._left_out.add("stray", shown)
         self._tokens = []
 
     def _include(self, current: _MetamathText, start: int) -> None:

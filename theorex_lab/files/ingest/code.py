@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.ingest.code_queries import (
-    lines_of,
+    shown_lines,
     owner_names,
     query_text,
     symbol_names,
@@ -303,10 +303,10 @@ class _CodeSymbols:
             node for key, node in self._definitions.items() if key not in symbol_ids
         ]
         if nameless:
-            lines = lines_of(nameless)
+            lines = shown_lines(nameless)
             problems.append(f"definitions without a name were left out: {lines}")
         if self._hidden:
-            lines = lines_of(self._hidden)
+            lines = shown_lines(self._hidden)
             problems.append(f"definitions in macros were left out: {lines}")
         if self._n_links_left_out:
             problems.append(

@@ -388,7 +388,7 @@ def _name_text(node: Node) -> str:
     return folded(unquoted)[:_NAME]
 
 
-def lines_of(nodes: list[Node]) -> str:
+def shown_lines(nodes: list[Node]) -> str:
     """Return how many nodes there are, and the lines of the first."""
     numbers = [node.start_point[0] + 1 for node in nodes]
     first_numbers = map(str, numbers[:_SHOWN_LINES])
