@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.ingest.code_queries import (
-    shown_lines,
     owner_names,
     query_text,
+    shown_lines,
     symbol_names,
 )
 from theorex_lab.files.ingest.documents import FileReader
