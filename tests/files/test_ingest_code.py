@@ -232,6 +232,7 @@ def kept(lab: Lab) -> dict[str, str]:
                 "Plain.Do": ("method", 19, "func (p *Plain) Do()"),
                 "Plain.None": ("method", 20, "func (Plain) None()"),
                 "New": ("function", 23, "func New[K comparable]() *Cache[K]"),
+                "New.inner": ("function", 23, "inner := func()"),
             },
         ),
         (
@@ -376,7 +377,8 @@ def test_comments_stand_behind_the_signature(
                 "Cache.Get": ["c.load"],
                 "Cache.Len": ["len"],
                 "Plain.Do": ["fmt.Println"],
-                "New": ["run.Command", "inner"],
+                "New": ["inner"],
+                "New.inner": ["run.Command"],
             },
         ),
         (

@@ -22,7 +22,7 @@ _NULS_SAMPLED = 4_096
 _NULS_OF_UTF16 = 0.3  # their share, at least, in a text of mostly Latin letters
 
 
-class DecodedText(NamedTuple):
+class DecodedSource(NamedTuple):
     """Hold the text of a file.
 
     Attributes:
@@ -38,7 +38,7 @@ class DecodedText(NamedTuple):
     is_text: bool
 
 
-def decode_bytes(content: bytes, declared: str = "") -> DecodedText:
+def decode_bytes(content: bytes, declared: str = "") -> DecodedSource:
     r"""Return the text that these bytes are.
 
     A byte order mark decides, then the declared encoding, then UTF-8, then UTF-16
@@ -83,7 +83,7 @@ def _false_name(encoding: str, declared: str) -> str:
     return f"it names the encoding {declared:.40}, and was read as {encoding}"
 
 
-def _replaced(content: bytes, encoding: str) -> DecodedText:
+def _replaced(content: bytes, encoding: str) -> DecodedSource:
     """Return a text with a byte order mark; what is broken in it is replaced."""
     text = _strict(content, encoding)
     if text is not None:
@@ -93,11 +93,11 @@ def _replaced(content: bytes, encoding: str) -> DecodedText:
     return _decoded_text(text, encoding, problem)
 
 
-def _decoded_text(text: str, encoding: str, problem: str) -> DecodedText:
+def _decoded_text(text: str, encoding: str, problem: str) -> DecodedSource:
     controls = _CONTROLS.findall(text)
     most = len(text) // _PER_CONTROL
     most = max(_FEW_CONTROLS, most)
-    return DecodedText(
+    return DecodedSource(
         text,
         encoding,
         problem,

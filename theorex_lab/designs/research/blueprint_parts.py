@@ -8,7 +8,7 @@ dependencies are left out and reported: a wrong one is worse than a missing one.
 import re
 from collections.abc import Iterable, Iterator
 
-from theorex_lab.designs.research.left_out import LeftOut
+from theorex_lab.designs.research.omissions import OmissionList
 
 _TITLE_REFERENCE = re.compile(
     r"\\(?:[cC]ref|[vV]ref|ref|autoref|nameref|eqref|thmref|lemref|zcref)\*?\s*"
@@ -21,6 +21,7 @@ _NEAR_WORDS = frozenset(
     " corollary statement result previous preceding of a first second third alternative"
     " another direct formal short beweis preuve démonstration".split()
 )
+_OF = frozenset(("of", "von", "de", "du", "des"))
 # What follows one of these is no statement that a proof proves.
 _OTHER_ROLE = frozenset(
     "using assuming from via by given modulo with without implies to avoiding through"
@@ -100,7 +101,7 @@ class TexProof:
 
 
 def link_parts(
-    parts: Iterable[TexStatement | TexProof], left_out: LeftOut
+    parts: Iterable[TexStatement | TexProof], left_out: OmissionList
 ) -> list[tuple[str, str]]:
     """Name the statements, and return who uses what, by their labels.
 
@@ -122,7 +123,7 @@ def link_parts(
 class _Linker:
     """Find which statement a label means, and to which one a proof belongs."""
 
-    def __init__(self, left_out: LeftOut) -> None:
+    def __init__(self, left_out: OmissionList) -> None:
         self._left_out = left_out
         self._holders = dict[str, TexStatement]()
 
@@ -231,8 +232,10 @@ def _names_a_statement(title: str) -> bool:
     """Return whether a title without a reference seems to name a statement."""
     words = _words(title)
     has_number = any(character.isdigit() for character in title)
-    is_of = bool(words & {"of", "von", "de", "du", "des"})
-    return has_number or (is_of and not words <= _NEAR_WORDS)
+    if has_number:
+        return True
+    is_of = not words.isdisjoint(_OF)
+    return is_of and not words <= _NEAR_WORDS
 
 
 def _spaced(text: str) -> str:

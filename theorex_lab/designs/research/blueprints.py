@@ -13,7 +13,7 @@ from theorex_lab.designs.research.blueprint_parts import (
     TexStatement,
     link_parts,
 )
-from theorex_lab.designs.research.left_out import LeftOut, LeftOutReason
+from theorex_lab.designs.research.omissions import OmissionList, OmissionReason
 from theorex_lab.designs.research.tex_library import (
     INCLUDING_WORDS,
     FileReference,
@@ -78,93 +78,93 @@ _LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 _COMMA = re.compile(r",(?![^{}]*\})")
 _OPTION = re.compile(r"\s*([a-z ]+?)\s*=\s*(\{.*\}|.*?)\s*", re.DOTALL)
 _REASONS = {
-    "unlabelled": LeftOutReason(
+    "unlabelled": OmissionReason(
         "environment without a label",
         "environments without a label",
         r"give each a \label",
     ),
-    "unclosed": LeftOutReason(
+    "unclosed": OmissionReason(
         "environment that is not closed",
         "environments that are not closed",
         r"close each by \end",
     ),
-    "duplicate": LeftOutReason(
+    "duplicate": OmissionReason(
         "environment whose label another one has",
         "environments whose labels others have",
         "give each its own label",
     ),
-    "unfollowed": LeftOutReason(
+    "unfollowed": OmissionReason(
         "environment of a macro that could not be followed",
         "environments of macros that could not be followed",
         r"write \begin and \end in the text",
     ),
-    "unfollowed mark": LeftOutReason(
+    "unfollowed mark": OmissionReason(
         "mark of a macro that could not be followed",
         "marks of macros that could not be followed",
         "write it in the text",
     ),
-    "same label": LeftOutReason(
+    "same label": OmissionReason(
         "label that stands twice",
         "labels that stand twice",
         "the first one counts",
     ),
-    "homeless proof": LeftOutReason(
+    "homeless proof": OmissionReason(
         "proof with dependencies and without a statement",
         "proofs with dependencies and without a statement",
         r"name its statement by \proves",
     ),
-    "unsure proof": LeftOutReason(
+    "unsure proof": OmissionReason(
         "proof whose title names a statement, but no single label,",
         "proofs whose titles name a statement, but no single label,",
         r"name the statement by \proves",
     ),
-    "lost proof": LeftOutReason(
+    "lost proof": OmissionReason(
         "proof with dependencies, whose statement was left out,",
         "proofs with dependencies, whose statements were left out,",
     ),
-    "unknown proves": LeftOutReason(
+    "unknown proves": OmissionReason(
         r"proof whose \proves names no statement",
         r"proofs whose \proves name no statement",
         "check the label",
     ),
-    "homeless uses": LeftOutReason(
+    "homeless uses": OmissionReason(
         r"\uses outside of a statement and its proof",
         r"\uses outside of a statement and its proof",
         "move them into one",
     ),
-    "itself": LeftOutReason(
+    "itself": OmissionReason(
         "dependency of a statement on itself",
         "dependencies of statements on themselves",
     ),
-    "no argument": LeftOutReason(
+    "no argument": OmissionReason(
         "command whose argument has no end",
         "commands whose arguments have no end",
         "close the brace",
     ),
-    "missing file": LeftOutReason(
+    "missing file": OmissionReason(
         "file that is not there",
         "files that are not there",
         "give the folder that holds them",
     ),
-    "outside": LeftOutReason(
+    "outside": OmissionReason(
         "file outside of the folder",
         "files outside of the folder",
         "give the folder that holds all",
     ),
-    "circle": LeftOutReason(
+    "circle": OmissionReason(
         "file that includes itself",
         "files that include themselves",
     ),
-    "skipped": LeftOutReason(
+    "skipped": OmissionReason(
         r"part behind \iffalse without \fi",
         r"parts behind \iffalse without \fi",
         r"close each by \fi",
     ),
-    "verbatim": LeftOutReason(
+    "verbatim": OmissionReason(
         "part behind an environment of verbatim text that is not closed",
         "parts behind environments of verbatim text that are not closed",
     ),
-    "behind the end": LeftOutReason(
+    "behind the end": OmissionReason(
         r"part with environments behind \end{document} or \endinput",
         r"parts with environments behind \end{document} or \endinput",
     ),
@@ -276,7 +276,7 @@ class BlueprintReader:
         self._conditions = set(_CONDITIONS)
         self._macros = dict[str, TexMacro]()
         self._roots = list[str]()
-        self._left_out = LeftOut(_REASONS)
+        self._left_out = OmissionList(_REASONS)
         self._read_files = set[str]()
         self._n_unfollowed = 0
         self._n_expansions = 0

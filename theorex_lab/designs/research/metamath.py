@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput, StorageError
-from theorex_lab.designs.research.left_out import LeftOut, LeftOutReason
+from theorex_lab.designs.research.omissions import OmissionList, OmissionReason
 
 _KEYWORD = re.compile(r"(?<![^ \t\r\n\f])\$[^ \t\r\n\f]+")
 _COMMENT_END = re.compile(r"(?<![^ \t\r\n\f])\$\)(?![^ \t\r\n\f])")
@@ -23,55 +23,55 @@ _STATEMENTS = frozenset(("$c", "$v", "$d", "$f", "$e", "$a", "$p"))
 _UNLABELLED = frozenset(("$c", "$v", "$d"))
 _ASSERTIONS = frozenset(("$a", "$p"))
 _REASONS = {
-    "syntax": LeftOutReason(
+    "syntax": OmissionReason(
         "assertion without |-",
         "assertions without |-",
         "they define the syntax",
     ),
-    "unfinished": LeftOutReason(
+    "unfinished": OmissionReason(
         "assertion without its end",
         "assertions without their ends",
         "end each by $.",
     ),
-    "nameless": LeftOutReason(
+    "nameless": OmissionReason(
         "assertion without a label",
         "assertions without labels",
         "give each a label",
     ),
-    "again": LeftOutReason(
+    "again": OmissionReason(
         "assertion whose label stands before",
         "assertions whose labels stand before",
         "give each its own label",
     ),
-    "crowded": LeftOutReason(
+    "crowded": OmissionReason(
         f"assertion with more than {_MOST_HYPOTHESES:,} hypotheses",
         f"assertions with more than {_MOST_HYPOTHESES:,} hypotheses",
         "close the blocks before them by $}",
     ),
-    "unknown": LeftOutReason(
+    "unknown": OmissionReason(
         "name in proofs that nothing before them has",
         "names in proofs that nothing before them has",
         "give the file that defines them",
     ),
-    "stray": LeftOutReason(
+    "stray": OmissionReason(
         "token outside of statements", "tokens outside of statements"
     ),
-    "missing file": LeftOutReason(
+    "missing file": OmissionReason(
         "file that is not there",
         "files that are not there",
         "give the folder that holds them",
     ),
-    "outside": LeftOutReason(
+    "outside": OmissionReason(
         "file outside of the folder",
         "files outside of the folder",
         "give the folder that holds all",
     ),
-    "comment": LeftOutReason(
+    "comment": OmissionReason(
         "part behind a comment that is not closed",
         "parts behind comments that are not closed",
         "close each by $)",
     ),
-    "unknown keyword": LeftOutReason(
+    "unknown keyword": OmissionReason(
         "keyword that Metamath lacks", "keywords that Metamath lacks"
     ),
 }
@@ -125,7 +125,8 @@ class _MetamathText:
 
     def place(self, offset: int) -> str:
         """Return the file and the line of an offset; they are asked for in order."""
-        self._line += self.text.count("\n", self._counted_to, offset)
+        n_lines = self.text.count("\n", self._counted_to, offset)
+        self._line += n_lines
         self._counted_to = max(self._counted_to, offset)
         return f"{self.file}:{self._line}"
 
@@ -184,7 +185,7 @@ class MetamathReader:
         self._unknown = dict[str, str]()
         # The hypotheses of each block that is open.
         self._scopes = [list[str]()]
-        self._left_out = LeftOut(_REASONS)
+        self._left_out = OmissionList(_REASONS)
         self._keywords: dict[str, Callable[[_MetamathText, int], None]] = {
             "$(": self._skip_comment,
             "$[": self._include,
@@ -220,7 +221,8 @@ class MetamathReader:
         """Read up to the next keyword of a text, and the keyword."""
         match = _KEYWORD.search(current.text, current.offset)
         end = match.start() if match else len(current.text)
-        before = current.text[current.offset : end]
+        offset = current.offset
+        before = current.text[offset:end]
         tokens = before.split()
         if self._open is not None:
             self._open.add(tokens)
@@ -238,7 +240,8 @@ class MetamathReader:
             self._begin_statement(keyword, current, match.start())
         else:
             where = current.place(match.start())
-            self._left_out.add("unknown keyword", f"{where} ({keyword:.20})")
+            shown = f"{where} ({keyword:.20})"
+            self._left_out.add("unknown keyword", shown)
 
     def _skip_comment(self, current: _MetamathText, start: int) -> None:
         """Go behind a comment; it may describe the assertion that follows it."""
@@ -259,7 +262,8 @@ class MetamathReader:
         """Report tokens that belong to no statement."""
         for token in self._tokens:
             where = current.place(offset)
-            self._left_out.add("stray", f"{where} ({token:.40})")
+            shown = f"{where} ({token:.40})"
+            self._left_out.add("stray", shown)
         self._tokens = []
 
     def _include(self, current: _MetamathText, start: int) -> None:
@@ -273,7 +277,8 @@ class MetamathReader:
         current.offset = end + 2
         names = included_names(target, current.file, self._root)
         if not names:
-            self._left_out.add("outside", f"{where} ({target:.80})")
+            shown = f"{where} ({target:.80})"
+            self._left_out.add("outside", shown)
             return
         if any(name in self.files for name in names):
             return
@@ -282,7 +287,8 @@ class MetamathReader:
             if text is not None:
                 self._open_text(name, text)
                 return
-        self._left_out.add("missing file", f"{where} ({target:.80})")
+        shown = f"{where} ({target:.80})"
+        self._left_out.add("missing file", shown)
 
     def _open_block(self, current: _MetamathText, start: int) -> None:
         """Begin a block, whose hypotheses hold within it."""
@@ -369,12 +375,20 @@ class MetamathReader:
         """Keep an assertion with its hypotheses."""
         label = statement.label
         self._link(label, statement)
-        hypotheses = list(chain.from_iterable(self._scopes))
+        of_scopes = chain.from_iterable(self._scopes)
+        hypotheses = list(of_scopes)
         if hypotheses:
-            text = f"{' & '.join(hypotheses)} => {text}"
-        self._assertions[label] = MetamathAssertion(
-            label, text, _tags(statement), statement.comment, statement.identity
+            premise = " & ".join(hypotheses)
+            text = f"{premise} => {text}"
+        tags = _tags(statement)
+        assertion = MetamathAssertion(
+            label,
+            text,
+            tags,
+            statement.comment,
+            statement.identity,
         )
+        self._assertions[label] = assertion
 
     def _link(self, label: str, statement: _OpenStatement) -> None:
         """Note what a proof names of the assertions before it."""
@@ -472,7 +486,8 @@ def metamath_roots(
     roots = [name for name in names if name not in everywhere]
     reached = set[str]()
     for name in [*roots, *names]:
-        if name not in reached and name not in roots:
+        is_root = name in roots
+        if name not in reached and not is_root:
             roots.append(name)
         _reach(name, included, reached)
     return roots

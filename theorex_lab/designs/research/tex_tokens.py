@@ -87,7 +87,8 @@ class TexText:
         """Return the number of the line that an offset lies in."""
         if not self._line_ends:
             ends = [match.start() for match in re.finditer("\n", self.text)]
-            ends.append(len(self.text))
+            length = len(self.text)
+            ends.append(length)
             self._line_ends = ends
         return self._first_line + bisect_left(self._line_ends, offset)
 
@@ -114,8 +115,10 @@ class TexText:
         """Return the argument of a macro: a group, a control word or a character."""
         start = self._behind_blanks(offset)
         group = self._group(start, "{")
-        if group is not None or start >= len(self.text):
+        if group is not None:
             return group
+        if start >= len(self.text):
+            return None
         end = start + 1
         word = _CONTROL_WORD.match(self.text, start)
         if word is not None:
@@ -128,26 +131,29 @@ class TexText:
         pieces = list[str]()
         first = self.token_at(start)
         last = self.token_at(end)
-        for token in self.tokens[first:last]:
+        tokens = self.tokens[first:last]
+        for token in tokens:
             if token.word == COMMENT:
                 piece = self.text[start : token.start]
                 pieces.append(piece)
                 start = token.end
-        piece = self.text[start:end]
-        pieces.append(piece)
+        last_piece = self.text[start:end]
+        pieces.append(last_piece)
         return "".join(pieces)
 
     def _behind_blanks(self, offset: int) -> int:
         """Return where the blanks and the comments at an offset end."""
         match = _BLANK.match(self.text, offset)
-        return match.end() if match else offset
+        if match is None:
+            return offset
+        return match.end()
 
     def _group(self, start: int, bracket: str) -> TexArgument | None:
-        if self.text[start : start + 1] != bracket:
+        if not self.text.startswith(bracket, start):
             return None
-        close = self._closes.get(start)
-        if close is None:
+        if start not in self._closes:
             return None
+        close = self._closes[start]
         text = self.without_comments(start + 1, close)
         return TexArgument(text, close + 1)
 
@@ -175,7 +181,8 @@ class TexText:
         """Open or close a group; a bracket closes those of its own group alone."""
         group = self._groups[-1]
         if bracket == "{":
-            self._groups.append(_OpenGroup(offset))
+            inner = _OpenGroup(offset)
+            self._groups.append(inner)
         elif bracket == "[":
             group.brackets.append(offset)
         elif bracket == "]":
@@ -205,7 +212,8 @@ class TexText:
         end = self.text.find(ending, match.end())
         if end >= 0:
             return end
-        self.unclosed.append((name, offset))
+        unclosed = (name, offset)
+        self.unclosed.append(unclosed)
         return len(self.text)
 
     def _behind_inline(self, word: str, offset: int) -> int:
@@ -216,7 +224,8 @@ class TexText:
         line_end = self.text.find("\n", offset)
         if line_end < 0:
             line_end = len(self.text)
-        sign = self.text[offset:line_end][:1]
+        rest = self.text[offset:line_end]
+        sign = rest[:1]
         close = sign
         if sign == "{":
             close = "}"

@@ -713,22 +713,20 @@ def import_theorems(
         InvalidInput: A relation is outside the rules. Nothing was taken in.
     """
     domain = checked_domain(domain) or GENERAL
-    theorems = {}
-    ids = {}
-    problems = []
+    theorems = dict[str, Event]()
+    ids = dict[str, str]()
+    problems = list[str]()
     for name, statement, tags in nodes:
         try:
             event = theorem_event(
                 home, name, statement, domain, tags=tags, source=source, agent=agent
             )
+            _check_is_new(event, theorems)
         except InvalidInput as error:
             problems.append(f"{name:.80} was left out: {error}")
             continue
         ids[name] = event.id
         ids[event.body["theorem_name"]] = event.id
-        if event.id in theorems:
-            problems.append(f"{name:.80} was left out: another one has this name")
-            continue
         theorems[event.id] = event
     named_links = list(links)
     link_events = {}
@@ -740,8 +738,8 @@ def import_theorems(
             link_events[event.id] = event
     recorded = _recorded(home, theorems)
     recorded_links = _recorded(home, link_events)
-    new_theorems = [theorems[key] for key in theorems if key not in recorded]
-    new_links = [link_events[key] for key in link_events if key not in recorded_links]
+    new_theorems = _without(theorems, recorded)
+    new_links = _without(link_events, recorded_links)
     home.journal.append([*new_theorems, *new_links])
     return {
         "theorems": len(new_theorems),
@@ -751,6 +749,21 @@ def import_theorems(
         "unresolved": _unknown_names(named_links, ids),
         "problems": problems,
     }
+
+
+def _check_is_new(event: Event, theorems: dict[str, Event]) -> None:
+    """Raise InvalidInput for a theorem whose name another one has."""
+    if event.id in theorems:
+        raise InvalidInput("another theorem has this name")
+
+
+def _without(events: dict[str, Event], ids: dict[str, Event]) -> list[Event]:
+    """Return the events whose ids are none of these."""
+    new_events = []
+    for key, event in events.items():
+        if key not in ids:
+            new_events.append(event)
+    return new_events
 
 
 def _unknown_names(

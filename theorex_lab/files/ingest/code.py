@@ -16,9 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.files.ingest.code_queries import ERRORS, QUERIES
+from theorex_lab.files.ingest.code_queries import (
+    owner_names,
+    query_text,
+    shown_lines,
+    symbol_names,
+)
 from theorex_lab.files.ingest.file_reader import FileReader
 from theorex_lab.memory.document_part import Part
+from theorex_lab.text.encoding import decode_bytes
 from theorex_lab.text.line import folded
 
 if TYPE_CHECKING:
@@ -100,6 +106,7 @@ _COMMENT = re.compile(r"^\s*(?:///?!?|/\*+!?|\*+/?|#+)\s?|\s*\*+/\s*$", re.MULTI
 _WORD = re.compile(r"\b\w{1,60}\b")
 _CALL_BYTES = 320
 _DEEPEST = 20
+_CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]{1,40})")
 _DOTTED = re.compile(r"[\w.:!$?]{1,80}")
 _QUOTES = re.compile(r"^[a-zA-Z]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$")
 
@@ -118,6 +125,7 @@ class _Symbol:
         imports: The imports in it, as they are written.
         inner: The parts of the symbols that lie directly in it.
         source: The content of the whole file.
+        prefix: What it is assigned to, as the class of a prototype.
     """
 
     kind: str
@@ -129,6 +137,7 @@ class _Symbol:
     imports: list[str] = field(default_factory=list)
     inner: list[Node] = field(default_factory=list)
     source: bytes = b""
+    prefix: list[str] = field(default_factory=list)
 
     @property
     def qualified(self) -> str:
@@ -184,6 +193,13 @@ def read_code(file: str, source: bytes) -> tuple[list[Part], int]:
     >>> [part.name for part in parts], parts[2].node_type, broken
     (['a', 'Cache', 'Cache.get'], 'code_method', 0)
     """
+    symbols = _symbols_in(file, source)
+    parts = list(symbols.parts())
+    return parts, symbols.broken
+
+
+def _symbols_in(file: str, source: bytes) -> _CodeSymbols:
+    """Return what the query of its language finds in a file."""
     from tree_sitter import QueryCursor
 
     ending = file.rpartition(".")[2]
@@ -198,8 +214,7 @@ def read_code(file: str, source: bytes) -> tuple[list[Part], int]:
     for _, captured in matches:
         first_nodes = {name: nodes[0] for name, nodes in captured.items()}
         symbols.add(first_nodes)
-    parts = list(symbols.parts())
-    return parts, symbols.broken
+    return symbols
 
 
 def _check_breadth(root: Node) -> None:
@@ -222,8 +237,7 @@ def _parser_and_query(grammar: Grammar) -> tuple[Parser, Query]:
     module = import_module(grammar.package)
     function = getattr(module, grammar.function)
     language = Language(function())
-    query_text = QUERIES[grammar.language] + ERRORS
-    return Parser(language), Query(language, query_text)
+    return Parser(language), Query(language, query_text(grammar.language))
 
 
 class _CodeSymbols:
@@ -238,9 +252,13 @@ class _CodeSymbols:
         self._module = _Symbol("module", root, stem, source=source)
         self.broken = 0
         self._broken_to = 0
+        # By the node of its body, or its own.
         self._symbols: dict[int, _Symbol] = {}
+        self._definitions: dict[int, Node] = {}
+        self._hidden: list[Node] = []
         self._owners: list[tuple[Node, str]] = []
         self._names: list[_Name] = []
+        self._n_links_left_out = 0
         self._says: dict[str, str] = {}  # by a symbol's name, how its comment begins
 
     def add(self, captured: dict[str, Node]) -> None:
@@ -249,7 +267,11 @@ class _CodeSymbols:
             if kind in _SYMBOLS:
                 self._add_symbol(kind, node, captured)
             elif kind == "owner":
-                self._add_owner(node, _text(captured["name"]))
+                self._add_owner(node, captured)
+            elif kind == "definition":
+                self._definitions[node.id] = node
+            elif kind == "hidden":
+                self._hidden.append(node)
             elif kind == "error":
                 self._add_broken(node)
             elif kind in _NAMES:
@@ -261,16 +283,22 @@ class _CodeSymbols:
         node: Node,
         captured: dict[str, Node],
     ) -> None:
-        if node.id in self._symbols:
-            return
-        name = _text(captured["name"])
         body = captured.get("body")
-        symbol = _Symbol(kind, node, name, body, source=self._source)
-        self._symbols[node.id] = symbol
+        key = node.id if body is None else body.id
+        before = self._symbols.get(key)
+        if before is not None and not _names_better(node, captured, before):
+            return
+        names = symbol_names(captured)
+        symbol = _Symbol(
+            kind, node, names[-1], body, source=self._source, prefix=names[:-1]
+        )
+        self._symbols[key] = symbol
 
-    def _add_owner(self, node: Node, text: str) -> None:
-        name = text.partition("<")[0]
-        self._owners.append((node, name))
+    def _add_owner(self, node: Node, captured: dict[str, Node]) -> None:
+        names = owner_names(captured)
+        if names:
+            name = ".".join(names)
+            self._owners.append((node, name))
 
     def _add_broken(self, node: Node) -> None:
         is_new_place = node.start_byte >= self._broken_to
@@ -284,6 +312,31 @@ class _CodeSymbols:
             return
         text = _text(node)
         self._names.append(_Name(node.start_byte, kind, text))
+
+    def problems(self) -> list[str]:
+        """Return what of the file is no symbol, or not all of one, once it is read."""
+        n_symbols = len(self._symbols)
+        problems = []
+        if self.broken:
+            problems.append(
+                f"{self.broken} places do not parse; {n_symbols} symbols were read"
+            )
+        symbol_ids = {symbol.node.id for symbol in self._symbols.values()}
+        nameless = [
+            node for key, node in self._definitions.items() if key not in symbol_ids
+        ]
+        if nameless:
+            lines = shown_lines(nameless)
+            problems.append(f"definitions without a name were left out: {lines}")
+        if self._hidden:
+            lines = shown_lines(self._hidden)
+            problems.append(f"definitions in macros were left out: {lines}")
+        if self._n_links_left_out:
+            problems.append(
+                f"{self._n_links_left_out} calls and imports were left out: a symbol"
+                f" keeps {_MOST_LINKS} of each"
+            )
+        return problems
 
     def parts(self) -> Iterator[Part]:
         """Yield the module, then its symbols in the order of the file."""
@@ -322,6 +375,7 @@ class _CodeSymbols:
         text = "\n".join(filter(None, paragraphs))
         first_line = symbol.node.start_point[0] + 1
         links = _links(symbol, owner)
+        self._n_links_left_out += _n_beyond(symbol.calls) + _n_beyond(symbol.imports)
         return Part(
             f"code_{symbol.kind}",
             name,
@@ -394,13 +448,38 @@ def _scope_entry(node: Node, scope: _Scope) -> _Entry:
 def _set_owners(symbol: _Symbol, around: _Scopes) -> None:
     """Note what stands around a symbol; a function in a class is a method."""
     for scope in around:
-        name = scope if isinstance(scope, str) else scope.name
-        symbol.owners.append(name)
-    if symbol.kind != "function" or not around:
+        if isinstance(scope, str):
+            symbol.owners.append(scope)
+        else:
+            symbol.owners += [*scope.prefix, scope.name]
+    symbol.owners += symbol.prefix
+    if symbol.kind != "function":
+        return
+    if symbol.prefix:
+        symbol.kind = "method"
+    if not around:
         return
     innermost = around[-1]
     if isinstance(innermost, str) or innermost.kind == "class":
         symbol.kind = "method"
+
+
+def _names_better(node: Node, captured: dict[str, Node], before: _Symbol) -> bool:
+    """Return whether a match says more of the name of a symbol than the one before.
+
+    What a function is assigned to names it, rather than its own name.
+    """
+    if node.start_byte != before.node.start_byte:
+        return node.start_byte < before.node.start_byte
+    return "target" in captured
+
+
+def _n_beyond(names: list[str]) -> int:
+    """Return how many calls or imports are more than a symbol keeps."""
+    if len(names) <= _MOST_LINKS:
+        return 0
+    n_all = len(_once(names, len(names)))
+    return max(0, n_all - _MOST_LINKS)
 
 
 def _links(symbol: _Symbol, owner: str) -> Links:
@@ -547,14 +626,39 @@ def read_symbols(
         raise InvalidInput(
             f"its language is not known; allowed are {', '.join(LANGUAGES)}"
         )
-    if b"\0" in content[:8_192]:
+    source, problem = utf8_source(name, content)
+    symbols = _symbols_in(name, source)
+    parts = list(symbols.parts())
+    problems = [problem] if problem else []
+    return parts, [*problems, *symbols.problems()]
+
+
+def utf8_source(file: str, content: bytes) -> tuple[bytes, str]:
+    r"""Return a source in UTF-8, and what is to be said of its encoding.
+
+    Args:
+        file: Its name; of Python the encoding is that which the source names.
+        content: Its content, in whatever encoding.
+
+    Raises:
+        InvalidInput: It is no text.
+
+    >>> source = "# coding: latin-1\ndef grüße(): pass".encode("latin-1")
+    >>> utf8_source("a.py", source)[0].decode()
+    '# coding: latin-1\ndef grüße(): pass'
+    """
+    declared = ""
+    if file.lower().endswith((".py", ".pyi")):
+        for line in content.split(b"\n", 2)[:2]:
+            match = _CODING.match(line)
+            if match is not None:
+                declared = match[1].decode()
+                break
+    decoded = decode_bytes(content, declared)
+    if not decoded.is_text:
         raise InvalidInput("it holds bytes that no source code has")
-    parts, broken = read_code(name, content)
-    if not broken:
-        return parts, []
-    n_symbols = len(parts) - 1
-    problem = f"{broken} places do not parse; {n_symbols} symbols were read"
-    return parts, [problem]
+    text = decoded.text.replace("\0", "\ufffd")
+    return text.encode("utf-8", "replace"), decoded.problem
 
 
-CODE = FileReader("code 2", lambda: LANGUAGES, read_symbols, "ingest")
+CODE = FileReader("code 3", lambda: LANGUAGES, read_symbols, "ingest")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 _MOST_PLACES = 5
 
 
-class LeftOutReason(NamedTuple):
+class OmissionReason(NamedTuple):
     """Hold why something was left out.
 
     Attributes:
@@ -20,17 +20,17 @@ class LeftOutReason(NamedTuple):
     advice: str = ""
 
 
-class LeftOut:
+class OmissionList:
     """Collect what is left out, by its reason, with its places.
 
-    >>> left_out = LeftOut({"label": LeftOutReason("lemma", "lemmas", "name them")})
+    >>> left_out = OmissionList({"label": OmissionReason("lemma", "lemmas", "name them")})
     >>> left_out.add("label", "a.tex:3")
     >>> left_out.add("label", "a.tex:9")
     >>> left_out.problems()
     ['2 lemmas were left out: a.tex:3, a.tex:9; name them']
     """
 
-    def __init__(self, reasons: Mapping[str, LeftOutReason]) -> None:
+    def __init__(self, reasons: Mapping[str, OmissionReason]) -> None:
         self._reasons = reasons
         self._places = dict[str, list[str]]()
 
@@ -41,11 +41,13 @@ class LeftOut:
 
     def count(self, *reasons: str) -> int:
         """Return how many things were left out for these reasons."""
-        n_places = 0
+        count = 0
         for reason in reasons:
-            places = self._places.get(reason, [])
-            n_places += len(places)
-        return n_places
+            if reason not in self._places:
+                continue
+            places = self._places[reason]
+            count += len(places)
+        return count
 
     def problems(self) -> list[str]:
         """Return a sentence for each reason, in the order in which they came up."""
@@ -55,15 +57,17 @@ class LeftOut:
     def _sentence(self, reason: str) -> str:
         noun = self._reasons[reason]
         places = self._places[reason]
+        first_places = places[:_MOST_PLACES]
         n_places = len(places)
         subject = f"{n_places:,} {noun.many} were"
         if n_places == 1:
             subject = f"1 {noun.one} was"
-        shown = ", ".join(places[:_MOST_PLACES])
+        shown = ", ".join(first_places)
         n_more = n_places - _MOST_PLACES
         if n_more > 0:
-            shown = f"{shown} and {n_more:,} more"
-        advice = ""
-        if noun.advice:
-            advice = f"; {noun.advice}"
-        return f"{subject} left out: {shown}{advice}"
+            more = f"{n_more:,} more"
+            shown = f"{shown} and {more}"
+        sentence = f"{subject} left out: {shown}"
+        if not noun.advice:
+            return sentence
+        return f"{sentence}; {noun.advice}"
