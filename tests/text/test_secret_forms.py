@@ -58,7 +58,7 @@ def test_a_prefix_and_drawn_characters_are_a_key() -> None:
     letters = string.ascii_letters + string.digits
     chance = random.Random(7)
     n_left = 0
-    for prefix in ("acme_live_", "zq-", "Kf_", "vendor_pat_", "xy.", "ab1_"):
+    for prefix in ("acme_live_", "zq-", "Kf_", "firm_oat_", "xy.", "ab1_"):
         for length in range(26, 60):
             body = "x" + "".join(chance.choices(letters, k=length)) + "7Q"
             masked = mask(f'use "{prefix}{body}", then go on')
