@@ -63,6 +63,8 @@ PARSERS = (
 PARSED_HERE = {
     "journal/segments.py": "the home's own archive",
     "files/isolated/limits.py": "unpacks within the limits",
+    "designs/research/theorem_files.py": "opens what read_theorems reads, in its process",
+    "files/ingest/code_queries.py": "names types of what read_symbols reads",
     "designs/research/files.py": "YAML of 20,000 characters without references",
     "eval/datasets/dataset_files.py": "public data, by their checksums",
     "eval/datasets/rebuilt_logs.py": "logs that this package wrote",
