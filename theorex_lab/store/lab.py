@@ -1248,6 +1248,7 @@ class Lab:
         agent: str = "main",
         trusted: bool = False,
         sync: bool = False,
+        yes: bool = False,
         dry_run: bool = False,
         progress: bool | None = None,
     ) -> Ingested:
@@ -1263,7 +1264,9 @@ class Lab:
             trusted: Whether they count as the user's own words; without it they are
                 untrusted.
             sync: Whether what was taken in from these folders, and is there no more, is
-                hidden.
+                hidden. That is held back as a whole where it is all that was taken in
+                from them, or more than 10 files and more than a tenth.
+            yes: Whether nothing is held back.
             dry_run: Whether nothing is written.
             progress: Whether a bar is shown; None: where somebody watches.
 
@@ -1281,6 +1284,7 @@ class Lab:
             agent=agent,
             trusted=trusted,
             sync=sync,
+            yes=yes,
             dry_run=dry_run,
             progress=progress,
         )
