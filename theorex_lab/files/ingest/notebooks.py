@@ -73,10 +73,11 @@ def check_readable(cells: Sequence[NotebookCell]) -> None:
     """Raise InvalidInput where no cell of a notebook can be read, though it has some."""
     is_lost = all(cell.problem and not cell.source for cell in cells)
     if cells and is_lost:
-        raise InvalidInput(
-            f"none of its {len(cells):,} cells can be read (of the first: "
-            f"{cells[0].problem})"
+        which = (
+            f"none of its {len(cells):,} cells" if len(cells) > 1 else "its only cell"
         )
+        verb = "can be read" if len(cells) > 1 else "cannot be read"
+        raise InvalidInput(f"{which} {verb} (cell 1: {cells[0].problem})")
 
 
 def _cells_of(notebook: Any) -> list[Any]:

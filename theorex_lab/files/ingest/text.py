@@ -350,8 +350,8 @@ def _html(content: bytes) -> ParsedDocument:
     source = document.decode(content, declared or "")
     document.count_texts_alone()
     soup = BeautifulSoup(source, "html.parser")
-    _take_title(soup, document)
     _take_unseen(soup, document)
+    _take_title(soup, document)
     texts = list[str]()
     heading = None
     last = None
@@ -375,7 +375,7 @@ def _take_title(soup: Any, document: ParsedDocument) -> None:
     about = list[str]()
     for title in soup.find_all("title"):
         if title.find_parent("svg") is None:
-            about.append(title.get_text())
+            about.append("".join(title.find_all(string=True)))
             title.decompose()
     for meta in soup.find_all("meta", attrs={"name": "description", "content": True}):
         about.append(meta["content"])
