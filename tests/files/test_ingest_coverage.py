@@ -212,7 +212,7 @@ def test_all_of_a_text_is_in_its_parts(lines: list[str], end: str, suffix: str) 
     text = end.join(lines)
     parts = read(f"a{suffix}", text)
     account = account_of(f"a{suffix}", text)
-    assert set(account.left_out) <= {"marks of headings", "characters that nobody sees"}
+    assert set(account.left_out) <= {"marks of headings", "signs that nobody sees"}
     shown = sum(n_characters(part.text) for part in parts)
     assert shown <= account.characters
     titles = "\n".join(names(parts))

@@ -1264,9 +1264,9 @@ class Lab:
             trusted: Whether they count as the user's own words; without it they are
                 untrusted.
             sync: Whether what was taken in from these folders, and is there no more, is
-                hidden. That is held back as a whole where it is all that was taken in
-                from them, or more than 10 files and more than a tenth.
-            yes: Whether nothing is held back.
+                hidden. Where that is all that was taken in from them, or more than 10
+                files and more than a tenth, none of it is hidden without `yes`.
+            yes: Whether it is hidden however much it is.
             dry_run: Whether nothing is written.
             progress: Whether a bar is shown; None: where somebody watches.
 

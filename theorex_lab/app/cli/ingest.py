@@ -124,7 +124,7 @@ def _take_in(
 def _show_report(report: Ingested, *, dry_run: bool) -> None:
     """Show what came in and what did not.
 
-    The exit code is 1 where nothing came in, and where removals are held back.
+    The exit code is 1 where nothing came in, and where removals wait for --yes.
     """
     count_texts = _count_texts(report)
     result = asdict(report)
@@ -169,7 +169,7 @@ def _check_something_came(report: Ingested, left_out: Sequence[str]) -> None:
 
 
 def _held_back_text(report: Ingested) -> str:
-    """Return which removals are held back, and what to do."""
+    """Return which removals wait for --yes, and what to do."""
     count = len(report.held_back)
     noun = "file" if count == 1 else "files"
     examples = _examples(report.held_back, count)
@@ -247,14 +247,13 @@ def _character_lines(report: Ingested) -> list[str]:
     """
     from theorex_lab.files.ingest.text import HEADING_MARKS
 
-    texts = []
-    for what, count in report.characters_left_out.items():
-        if what != HEADING_MARKS:
-            texts.append(f"{count:,} of {what}")
-    if not texts:
+    counts = Counter(report.characters_left_out)
+    del counts[HEADING_MARKS]
+    if not counts:
         return []
-    total = f"{report.characters:,} characters in the documents read"
-    return [f"{total}; in no part are {', '.join(texts)}"]
+    texts = [f"{count:,} in {what}" for what, count in counts.most_common()]
+    total = f"{counts.total():,} of {report.characters:,} characters"
+    return [f"{total} were left out: {', '.join(texts)}"]
 
 
 def _examples(paths: Sequence[str], count: int) -> str:
@@ -333,8 +332,8 @@ def ingest(
     given. The exit code is 1 where nothing could be read.
 
     --sync hides what is gone from the folders. Where that is all that was read from
-    them, or more than 10 files and more than a tenth, it is held back and the exit code
-    is 1: the folder may be unmounted or half copied. --yes hides it.
+    them, or more than 10 files and more than a tenth, nothing is hidden and the exit
+    code is 1: the folder may be unmounted or half copied. --yes hides it.
 
     document: Markdown (.md, .markdown, .mdown, .mkd, .mdx), plain text (.txt, .text),
     reStructuredText (.rst, .rest), AsciiDoc (.adoc, .asciidoc), Org (.org), HTML (.html,

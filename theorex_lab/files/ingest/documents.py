@@ -207,10 +207,10 @@ def ingest(
         agent: Whose they are.
         trusted: They are the user's own words; otherwise the source is `import`,
             which is untrusted.
-        sync: What was taken in from these folders and is there no more is hidden. That
-            is held back as a whole where it is all that was taken in from them, or more
-            than 10 files and more than a tenth.
-        yes: Nothing is held back.
+        sync: What was taken in from these folders and is there no more is hidden. Where
+            that is all that was taken in from them, or more than 10 files and more than
+            a tenth, none of it is hidden without `yes`.
+        yes: It is hidden however much it is.
         dry_run: Nothing is written.
         progress: Show a bar; None where somebody watches.
 

@@ -21,6 +21,7 @@ _KINDS = (
     "rst",
 )
 _DEEPEST_LEVEL = 6
+_SHOWN_CHARACTERS = 40
 _NO_NOTEBOOK = "it is no notebook"
 
 
@@ -72,12 +73,12 @@ def notebook_cells(text: str) -> Iterator[NotebookCell]:
 def check_readable(cells: Sequence[NotebookCell]) -> None:
     """Raise InvalidInput where no cell of a notebook can be read, though it has some."""
     is_lost = all(cell.problem and not cell.source for cell in cells)
-    if cells and is_lost:
-        which = (
-            f"none of its {len(cells):,} cells" if len(cells) > 1 else "its only cell"
-        )
-        verb = "can be read" if len(cells) > 1 else "cannot be read"
-        raise InvalidInput(f"{which} {verb} (cell 1: {cells[0].problem})")
+    if not cells or not is_lost:
+        return
+    first = f"cell 1: {cells[0].problem}"
+    if len(cells) == 1:
+        raise InvalidInput(f"its only cell cannot be read ({first})")
+    raise InvalidInput(f"none of its {len(cells):,} cells can be read ({first})")
 
 
 def _cells_of(notebook: Any) -> list[Any]:
@@ -127,8 +128,9 @@ def _read_cell(number: int, cell: Any) -> NotebookCell:
         return sized._replace(problem=problem)
     kind = cell.get("cell_type")
     if kind not in _KINDS:
-        stated = json.dumps(kind, ensure_ascii=False)[:40]
-        problem = f"its type is {stated}, and it was read as plain text"
+        stated_kind = json.dumps(kind, ensure_ascii=False)
+        shown_kind = stated_kind[:_SHOWN_CHARACTERS]
+        problem = f"its type is {shown_kind}, and it was read as plain text"
         return sized._replace(source=source, problem=problem)
     level = _level_of(cell) if kind == "heading" else 0
     return sized._replace(kind=str(kind), source=source, level=level)
@@ -159,7 +161,8 @@ def _n_characters(value: Any) -> int:
     while waiting:
         part = waiting.pop()
         if isinstance(part, str):
-            n_characters += len("".join(part.split()))
+            words = part.split()
+            n_characters += sum(map(len, words))
         elif isinstance(part, Mapping):
             waiting += part.values()
         elif isinstance(part, list):

@@ -100,15 +100,15 @@ _UNSEEN = {
     "template": "templates",
     "noscript": "texts for browsers without scripts",
 }
-_MARKUP = {
-    "Comment": "comments",
-    "Declaration": "declarations",
-    "Doctype": "declarations",
-    "ProcessingInstruction": "declarations",
-    "XMLProcessingInstruction": "declarations",
-}
+# Strings of a page that are marks, no texts.
+_MARKUP = (
+    "Declaration",
+    "Doctype",
+    "ProcessingInstruction",
+    "XMLProcessingInstruction",
+)
 HEADING_MARKS = "marks of headings"
-_UNSEEN_CHARACTERS = "characters that nobody sees"
+_UNSEEN_CHARACTERS = "signs that nobody sees"
 
 
 class TextBlock(NamedTuple):
@@ -178,7 +178,7 @@ class ParsedDocument:
         self._count(HEADING_MARKS, n_marks)
 
     def add_text(self, text: str, line: int, *, level: int = 0, added: int = 0) -> None:
-        """Add a block, of which some characters are not the document's own."""
+        """Add a block; `added` of its characters are not the document's own."""
         self.blocks.append(TextBlock(level, text, line))
         self.added += added
 
@@ -394,9 +394,10 @@ def _take_unseen(soup: Any, document: ParsedDocument) -> None:
             )
             unseen.decompose()
     for string in soup.find_all(string=True):
-        what = _MARKUP.get(type(string).__name__, "")
-        if what:
-            document.leave_out(what, n_characters(string))
+        string_type = type(string).__name__
+        if string_type == "Comment":
+            document.leave_out("comments", n_characters(string))
+        if string_type == "Comment" or string_type in _MARKUP:
             string.extract()
 
 
