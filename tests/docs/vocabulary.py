@@ -161,7 +161,15 @@ BANNED = (
     ),
     # How a measurement is reported.
     Banned(r"\bnam(?:es?|ed)\s+(?:only\s+)?\.\d+\s+of\b|\bshare\s+named\b", "recall"),
-    Banned(r"\b(?:held|kept)[-\s]+(?:back|aside)\b", "held-out"),
+    Banned(
+        r"\b(?:held|kept)[-\s]+(?:back|aside)\b",
+        "held-out",
+        # Removals that wait for a second word are held back; nothing is measured there.
+        allowed_in=(
+            "theorex_lab/app/cli/ingest.py",
+            "theorex_lab/files/ingest/documents.py",
+        ),
+    ),
     Banned(r"\bfore(?:tell\w*|told)\b", "predict"),
     Banned(
         r"\b(?:set|earns|worth|measured|scored|better|worse)\s+beside\b"

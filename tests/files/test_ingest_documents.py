@@ -47,6 +47,7 @@ def test_markdown_is_cut_by_its_headings_alone() -> None:
         ("One", "first\n```sh\n# no heading\n```", 7),
         ("One › Two *words*", "second\n\n> # quoted", 14),
         ("One › Two *words* › Deep", "third", 19),
+        ("Last", "Last", 20),
     ]
 
 
@@ -124,7 +125,7 @@ def test_separators_within_lines_do_not_shift_the_headings() -> None:
 
 def test_html_shows_what_a_reader_sees() -> None:
     text = (
-        "<html><head><title>unseen</title><style>unseen</style></head><body><!-- unseen"
+        "<html><head><title>Wine</title><style>unseen</style></head><body><!-- unseen"
         " --><p>Before.</p>"
         "<h1>The <em>whole <b>cel</b>lar</em></h1>\n  <p>Use <b>the <i>old</i></b>"
         " key<br>twice.</p><p><b>Never</b> "
@@ -133,7 +134,8 @@ def test_html_shows_what_a_reader_sees() -> None:
         "<table><tr><td>left</td><td>right</td></tr></table><noscript>unseen</noscript></body></html>"
     )
     assert [(part.name, part.text) for part in read("a.html", text)] == [
-        ("a.html", "Before."),
+        ("a.html", "Wine"),
+        ("a.html (2)", "Before."),
         ("The whole cellar", "Use the old key\ntwice.\nNever alone."),
         ("The whole cellar › Rows", "one\ntwo & three\nleft\nright"),
     ]
@@ -161,12 +163,13 @@ def test_a_notebook_comes_in_without_its_outputs() -> None:
         ("code", "x\n" * 900),
     ]
     parts = read("a.ipynb", notebook(*cells))
-    assert told(parts)[:2] == [
+    assert told(parts)[:3] == [
         ("Cellar", "Dark.", 1),
         ("Cellar (2)", "```\nopen('door')\n```", 2),
+        ("Cellar (3)", "rawword", 3),
     ]
-    assert [part.line for part in parts[2:]] == [4, 4], "a line is the number of a cell"
-    assert all("word" not in part.text for part in parts)
+    assert [part.line for part in parts[3:]] == [4, 4], "a line is the number of a cell"
+    assert all("outputword" not in part.text for part in parts)
 
 
 def test_links_are_resolved_from_the_folder_of_the_file() -> None:
@@ -286,7 +289,7 @@ def test_sync_hides_what_is_there_no_more(lab: Lab, tmp_path: Path) -> None:
         path.unlink()
     assert counts(lab, given) == {}
     assert len(found(lab, "lamp door bread")) == 3
-    assert counts(lab, given, sync=True) == {"gone": 2}
+    assert counts(lab, given, sync=True, yes=True) == {"gone": 2}
     assert found(lab, "lamp door") == set()
     assert len(found(lab, "bread")) == 1, "another folder is not this run's business"
     folder(given, {"a.md": "lamp"})

@@ -32,7 +32,7 @@ from theorex_lab.core import processes
 from theorex_lab.files.ingest.code import CODE, read_symbols
 from theorex_lab.files.ingest.text import DOCUMENTS, read_document
 from theorex_lab.files.isolated import process as process_module
-from theorex_lab.files.isolated.limits import LeftOut, ReadLimits
+from theorex_lab.files.isolated.limits import FileNotRead, ReadLimits
 from theorex_lab.files.isolated.process import ReaderProcess
 from theorex_lab.files.isolated.table import READERS
 
@@ -203,7 +203,7 @@ LEFT_OUT: list[tuple[Callable[..., Any], str]] = [
 def test_one_that_takes_too_much_is_left_out_and_the_next_is_read() -> None:
     with ReaderProcess(LIMITS) as process:
         for function, says in LEFT_OUT:
-            with pytest.raises(LeftOut, match=says):
+            with pytest.raises(FileNotRead, match=says):
                 process.call(function, content=b"x")
             assert process.call(hostile.echo, content=b"next") == "next"
         with pytest.raises(InvalidInput, match="it is broken: no such page"):
@@ -220,7 +220,7 @@ def test_what_comes_before_an_error_or_a_hang_is_given() -> None:
             next(values)
         values = process.each(hostile.hang_late, "c", "d")
         assert [next(values)[0], next(values)[0]] == ["c", "d"]
-        with pytest.raises(LeftOut, match="took more than"):
+        with pytest.raises(FileNotRead, match="took more than"):
             next(values)
         # One that is left before its end has no part in the next.
         assert next(process.each(hostile.echo_each, "e", "f")) == "e"

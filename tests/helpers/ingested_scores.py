@@ -22,7 +22,7 @@ from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.metrics.retrieval import kept_embedder, remembering
 from theorex_lab.files.ingest.code import CODE, read_code
-from theorex_lab.files.ingest.documents import files_below
+from theorex_lab.files.ingest.folders import FolderWalk
 from theorex_lab.files.ingest.text import TextBlock, sections
 from theorex_lab.memory.briefing.token_budget import count_tokens
 from theorex_lab.memory.documents import Part, document_body
@@ -56,7 +56,7 @@ def score_code(folder: str, *, n: int = 200, seed: int = 0) -> dict[str, Any]:
     root = Path(folder or ".").resolve()
     files = {
         posixpath.relpath(str(path), root): path.read_bytes()
-        for path in files_below(root, root, (".py",), [])
+        for path in FolderWalk((".py",)).files(root, root)
     }
     known = [
         function

@@ -78,6 +78,9 @@ _SPLITTERS = (
     re.compile(r"_+"),
     re.compile(_CAPITALS),
 )
+# A word that goes on in the next line.
+_BROKEN_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+(?:[-\u2010]\n[ \t]*[^\W\d_]+)+")
+_LINE_END_HYPHEN = re.compile(r"[-\u2010]\n[ \t]*")
 _SCRIPT_RUNS = re.compile(rf"([{_UNSPACED}]+)")
 
 
@@ -105,11 +108,12 @@ class _Segment(NamedTuple):
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the stems of a text's words, in order, without English stop words.
+    r"""Return the stems of a text's words, in order, without English stop words.
 
     Words are Unicode's, normalised (NFKC) and case-folded. An identifier gives itself
     and its parts, at underscores, dots, slashes and capitals. Scripts without spaces
-    give pairs of neighbouring characters.
+    give pairs of neighbouring characters. A word with a hyphen at the end of a line
+    gives its halves and, behind the other words, itself.
 
     >>> tokenize("Running tests of parse_config")
     ['run', 'test', 'parse_config', 'pars', 'config']
@@ -117,11 +121,25 @@ def tokenize(text: str) -> list[str]:
     ['src/httpclient.pi', 'src', 'httpclient', 'http', 'client', 'py']
     >>> tokenize("東京都")
     ['東京', '京都']
+    >>> tokenize("noctur-\\nnal")
+    ['noctur', 'nal', 'nocturn']
     """
     normal = text if text.isascii() else unicodedata.normalize("NFKC", text)
     tokens: list[str] = []
     for chunk in _CHUNK.findall(normal):
         tokens += _chunk_tokens(chunk)
+    tokens += _joined_tokens(normal)
+    return tokens
+
+
+def _joined_tokens(text: str) -> list[str]:
+    """Return the tokens of words that go on behind a hyphen in the next line."""
+    tokens: list[str] = []
+    if "-\n" not in text and "\u2010\n" not in text:
+        return tokens
+    for broken_word in _BROKEN_WORD.findall(text):
+        word = _LINE_END_HYPHEN.sub("", broken_word)
+        tokens += _chunk_tokens(word)
     return tokens
 
 

@@ -1272,6 +1272,7 @@ class Lab:
         agent: str = "main",
         trusted: bool = False,
         sync: bool = False,
+        yes: bool = False,
         dry_run: bool = False,
         progress: bool | None = None,
     ) -> Ingested:
@@ -1287,7 +1288,9 @@ class Lab:
             trusted: Whether they count as the user's own words; without it they are
                 untrusted.
             sync: Whether what was taken in from these folders, and is there no more, is
-                hidden.
+                hidden. Where that is all that was taken in from them, or more than 10
+                files and more than a tenth, none of it is hidden without `yes`.
+            yes: Whether it is hidden however much it is.
             dry_run: Whether nothing is written.
             progress: Whether a bar is shown; None: where somebody watches.
 
@@ -1305,6 +1308,7 @@ class Lab:
             agent=agent,
             trusted=trusted,
             sync=sync,
+            yes=yes,
             dry_run=dry_run,
             progress=progress,
         )

@@ -159,7 +159,10 @@ def _files(folder: Path) -> Iterator[Found]:
 
 # By what can be taken in: the packages that it needs, and the extra that brings them.
 _FORMS = {
-    "documents": ("markdown_it docutils bs4 pypdf pathspec", "ingest"),
+    "documents": (
+        "markdown_it docutils bs4 pypdf pathspec charset_normalizer",
+        "ingest",
+    ),
     "source code": (
         (
             "tree_sitter tree_sitter_python tree_sitter_javascript"

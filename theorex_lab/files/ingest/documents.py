@@ -21,7 +21,8 @@ from theorex_lab.core.ids import check_agent
 from theorex_lab.core.progress import bar
 from theorex_lab.core.project import checkout_root, project_at, repository_of
 from theorex_lab.core.readable import Report
-from theorex_lab.files.ingest.file_reader import FileReader
+from theorex_lab.files.ingest.file_reader import Account, FileReader
+from theorex_lab.files.ingest.folders import UNREAD, FolderWalk, is_dead_link
 from theorex_lab.files.isolated.limits import ReadLimits
 from theorex_lab.files.isolated.process import ReaderProcess
 from theorex_lab.journal.event import Body, new_event
@@ -35,13 +36,34 @@ from theorex_lab.text.redact.redaction_scope import door, kept_text, kept_value
 _MOST_PROBLEMS = 10_000
 # How names of files outside of the home's project begin.
 _OUTSIDE = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{8}/")
-# A folder, and the rules of its .gitignore.
-_IgnoreRules = tuple[str, Any]
+# Removals that `sync` makes without being asked for a second time: at most so many
+# files, or this share of those that were read from the folders, and never all of them.
+_FEW_REMOVALS = 10
+_SMALL_SHARE = 0.1
+
+
+@dataclass
+class LeftOut:
+    """What was left out for one reason.
+
+    Attributes:
+        reason: The reason.
+        count: How many files and folders these are.
+        paths: Their paths. A folder ends with "/", and stands for all that is in it.
+    """
+
+    reason: str
+    count: int = 0
+    paths: list[str] = field(default_factory=list)
 
 
 @dataclass(repr=False)
 class Ingested(Report):
-    """What came in, or would by a dry run.
+    """What came in, or would by a dry run, and all that did not.
+
+    Each file that lies below the paths is new, changed, moved or unchanged, or stands
+    in `left_out`. Each character of a document that was read is in a part, or counted
+    in `characters_left_out`.
 
     Attributes:
         files: How many were looked at.
@@ -53,7 +75,11 @@ class Ingested(Report):
         parts: How many sections or symbols were written.
         links: How many links they hold.
         masked: How many secrets were taken out.
-        problems: What was not read, and why.
+        problems: What was not read or was guessed, and why.
+        left_out: The files and folders that were not read, by the reason.
+        held_back: The files that are gone and were not hidden, since they are many.
+        characters: How many characters, blanks aside, the documents have that were read.
+        characters_left_out: How many of them are in no part, by what they are.
     """
 
     files: int = 0
@@ -66,11 +92,52 @@ class Ingested(Report):
     links: int = 0
     masked: int = 0
     problems: list[str] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    held_back: list[str] = field(default_factory=list)
+    characters: int = 0
+    characters_left_out: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, reason: str, path: str) -> None:
+        """Note a file or folder that is not read."""
+        for group in self.left_out:
+            if group.reason == reason:
+                break
+        else:
+            group = LeftOut(reason)
+            self.left_out.append(group)
+        group.count += 1
+        group.paths.append(_printable_path(path))
+
+    def add_account(self, account: Account) -> None:
+        """Count the characters of a document that was read."""
+        self.characters += account.characters
+        for what, count in account.left_out.items():
+            count_before = self.characters_left_out.get(what, 0)
+            self.characters_left_out[what] = count_before + count
 
     def _facts(self) -> tuple[str, ...]:
         problems = f"{len(self.problems)} problems" if self.problems else ""
+        n_left_out = sum(group.count for group in self.left_out)
+        left_out = f"{n_left_out} left out" if n_left_out else ""
+        held_back = f"{len(self.held_back)} held back" if self.held_back else ""
         changes = f"{self.new} new, {self.changed} changed"
-        return (f"{self.files} files", changes, f"{self.parts} parts", problems)
+        return (
+            f"{self.files} files",
+            changes,
+            f"{self.parts} parts",
+            problems,
+            left_out,
+            held_back,
+        )
+
+
+def _printable_path(path: str) -> str:
+    """Return a path as it can be printed, whatever bytes its name has."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return ascii(path)
+    return one_line(path, len(path) + 1)
 
 
 class _Source(NamedTuple):
@@ -96,6 +163,7 @@ def ingest(
     agent: str = "main",
     trusted: bool = False,
     sync: bool = False,
+    yes: bool = False,
     dry_run: bool = False,
     progress: bool | None = None,
 ) -> Ingested:
@@ -113,7 +181,10 @@ def ingest(
         agent: Whose they are.
         trusted: They are the user's own words; otherwise the source is `import`,
             which is untrusted.
-        sync: What was taken in from these folders and is there no more is hidden.
+        sync: What was taken in from these folders and is there no more is hidden. Where
+            that is all that was taken in from them, or more than 10 files and more than
+            a tenth, none of it is hidden without `yes`.
+        yes: It is hidden however much it is.
         dry_run: Nothing is written.
         progress: Show a bar; None where somebody watches.
 
@@ -146,10 +217,18 @@ def ingest(
             f'{problem_text}; install it: pip install "theorex-lab[{reader.extra}]"'
         ) from error
     if sync:
-        run.hide(paths, names)
-    problems = run.report.problems[:_MOST_PROBLEMS]
-    run.report.problems = [one_line(problem) for problem in problems]
+        run.hide(paths, names, is_confirmed=yes)
+    run.report.problems = _shown_problems(run.report.problems)
     return run.report
+
+
+def _shown_problems(problems: list[str]) -> list[str]:
+    """Return problems on a line each, and how many there are beyond the most."""
+    lines = [one_line(problem) for problem in problems[:_MOST_PROBLEMS]]
+    n_more = len(problems) - len(lines)
+    if n_more:
+        lines.append(f"there are {n_more:,} more problems")
+    return lines
 
 
 class _IngestRun:
@@ -168,12 +247,13 @@ class _IngestRun:
         self._agent = agent
         self._source = source
         self._dry_run = dry_run
-        self._suffixes = tuple(reader.suffixes())
+        self._walk = FolderWalk(tuple(reader.suffixes()))
         self._known = self._state()
         self._by_digest = {
             document.digest: name for name, document in self._known.items()
         }
         self._roots: dict[str, Path] = {}  # by the beginning of names
+        self._former_names = set[str]()  # of files that were moved
         self.report = Ingested()
 
     def _state(self) -> dict[str, KnownFile]:
@@ -186,6 +266,10 @@ class _IngestRun:
         for path in paths:
             for source in self._sources(path):
                 sources[source.name] = source
+        for why, left_out_path in self._walk.left_out:
+            self.report.leave_out(why, left_out_path)
+        for problem_path, why in self._walk.problems:
+            self._problem(_printable_path(problem_path), why)
         progress_bar = bar(len(sources), unit="file", what="ingest", progress=progress)
         limits = ReadLimits.of(self._home.settings)
         with closing(progress_bar), ReaderProcess(limits) as process:
@@ -219,7 +303,7 @@ class _IngestRun:
     def _sources(self, path: Path) -> Iterator[_Source]:
         """Yield the file, or the files of the reader's form below a folder.
 
-        Hidden ones are left out, and those that .gitignore leaves out.
+        What is left out is noted by the walk.
         """
         folder = path if path.is_dir() else path.parent
         root = Path(checkout_root(str(folder)))
@@ -227,7 +311,7 @@ class _IngestRun:
         self._roots[before] = root
         files: Iterable[Path] = [path]
         if not path.is_file():
-            files = files_below(path, root, self._suffixes, self.report.problems)
+            files = self._walk.files(path, root)
         for file in files:
             try:
                 real_path = Path(os.path.realpath(file.parent), file.name)
@@ -235,7 +319,10 @@ class _IngestRun:
                 name = os.path.normpath(f"{before}{relative}")
                 name.encode()
             except UnicodeEncodeError:
-                self._problem(ascii(str(file)), "its name is no text; rename it")
+                self.report.files += 1
+                self._leave_unread(
+                    file, ascii(str(file)), "its name is no text; rename it"
+                )
                 continue
             yield _Source(file, kept_text(name))
 
@@ -299,16 +386,24 @@ class _IngestRun:
         try:
             parts, problems = self._reader.finish(source.path, value)
             for problem in problems:
-                self._problem(source.name, problem)
+                if isinstance(problem, Account):
+                    self.report.add_account(problem)
+                else:
+                    self._problem(source.name, problem)
             former_name = self._moved(unread.digest)
             self._write(source.name, unread.digest, parts, former_name)
         except (OSError, InvalidInput) as error:
             self._note(source, error)
 
     def _note(self, source: _Source, error: OSError | InvalidInput) -> None:
-        """Note what is wrong with a file."""
+        """Note a file that could not be read, and why."""
         why = getattr(error, "strerror", None) or str(error)
-        self._problem(source.name, why)
+        self._leave_unread(source.path, source.name, why)
+
+    def _leave_unread(self, path: Path, name: str, why: str) -> None:
+        """Note a file that could not be read, and why."""
+        self.report.leave_out(UNREAD, str(path))
+        self._problem(name, why)
 
     def _content(self, path: Path) -> tuple[bytes, str]:
         """Return the content of a file, and a hash of it and of who reads it.
@@ -332,18 +427,51 @@ class _IngestRun:
         hashed.update(content)
         return content, hashed.hexdigest()[:32]
 
-    def hide(self, paths: Sequence[Path], present_names: Iterable[str]) -> None:
-        """Hide what was taken in from these folders and is there no more."""
+    def hide(
+        self, paths: Sequence[Path], present_names: Iterable[str], *, is_confirmed: bool
+    ) -> None:
+        """Hide what was taken in from these folders and is there no more.
+
+        Nothing of it is hidden where it is much and nobody confirmed it.
+        """
         folders = tuple(
             os.path.realpath(path) + os.sep for path in paths if path.is_dir()
         )
-        former_names = self._state().keys() - set(present_names)
-        for name in sorted(former_names):
+        if not folders:
+            return
+        known_names = self._names_below(folders, self._known)
+        former_names = self._names_below(folders, self._state())
+        candidates = set(former_names) - set(present_names) - self._former_names
+        gone = [name for name in sorted(candidates) if self._is_gone(name)]
+        if _is_much(len(gone), len(known_names)) and not is_confirmed:
+            self.report.held_back = gone
+            return
+        for name in gone:
+            self._write(name, "", [], "")
+
+    def _names_below(self, folders: tuple[str, ...], names: Iterable[str]) -> list[str]:
+        """Return those of the names whose files lay below these folders."""
+        names_below = []
+        for name in names:
             file = self._file_of(name)
-            if file is None or not str(file).startswith(folders):
-                continue
-            if not file.exists():
-                self._write(name, "", [], "")
+            if file is not None and str(file).startswith(folders):
+                names_below.append(name)
+        return names_below
+
+    def _is_gone(self, name: str) -> bool:
+        """Return whether the file of a name is there no more.
+
+        One that cannot be looked at now, as behind a broken link or in a folder that
+        may not be read, may be there.
+        """
+        file = self._file_of(name)
+        if file is None:
+            return False
+        if str(file).startswith(
+            tuple(f"{path}/" for path in self._walk.unread_folders)
+        ):
+            return False
+        return _is_missing(file)
 
     def _file_of(self, name: str) -> Path | None:
         """Return where the file of a name lay, of those that this run looks at."""
@@ -360,7 +488,7 @@ class _IngestRun:
         """
         name = self._by_digest.get(digest, "")
         path = self._file_of(name) if name else None
-        if path is None or path.exists():
+        if path is None or not _is_missing(path):
             return ""
         return name
 
@@ -386,6 +514,7 @@ class _IngestRun:
                 moved_from = ""
             elif moved_from:
                 before = view.state(self._agent, project, moved_from)
+                self._former_names.add(moved_from)
             if not self._dry_run:
                 n_moves = view.moves(self._agent, project, name)
                 body = document_body(
@@ -434,6 +563,28 @@ class _IngestRun:
         self.report.problems.append(f"{name}: {why}")
 
 
+def _is_much(n_gone: int, n_known: int) -> bool:
+    """Return whether so many removals look like a folder that is not there by mistake.
+
+    >>> [_is_much(n_gone, 200) for n_gone in (0, 10, 20, 21, 200)]
+    [False, False, False, True, True]
+    """
+    if n_gone and n_gone >= n_known:
+        return True
+    return n_gone > max(_FEW_REMOVALS, _SMALL_SHARE * n_known)
+
+
+def _is_missing(file: Path) -> bool:
+    """Return whether a file is not there, rather than out of reach."""
+    try:
+        os.lstat(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return not any(is_dead_link(parent) for parent in file.parents)
+    except OSError:
+        return False
+    return False
+
+
 def _opened(file: Path) -> BinaryIO:
     """Return a regular file, opened.
 
@@ -447,113 +598,3 @@ def _opened(file: Path) -> BinaryIO:
         raw.close()
         raise InvalidInput("it is no regular file")
     return raw
-
-
-def files_below(
-    folder: Path,
-    root: Path,
-    suffixes: tuple[str, ...],
-    problems: list[str],
-) -> Iterator[Path]:
-    """Yield the files with these endings below a folder, in order.
-
-    Hidden ones are left out, and those that a .gitignore from `root` on leaves out.
-    Links are not followed.
-
-    Args:
-        folder: The folder.
-        root: Where the checkout begins that the folder lies in.
-        suffixes: The endings, in lower case.
-        problems: Is added to: folders that cannot be read, and links that lead out of
-            the folder.
-    """
-    top = os.path.realpath(folder)
-    waiting = [(top, _rules_above(top, root))]
-    while waiting:
-        path, rules = waiting.pop()
-        rules_here = _spec_of(path)
-        if rules_here is not None:
-            rules = [*rules, rules_here]
-        folders = []
-        for entry in _entries_of(path, problems):
-            if _leads_out(entry, top):
-                problems.append(
-                    f"{entry.path}: a link that leads out of the folder; name what it"
-                    " leads to"
-                )
-            elif _is_folder(entry, rules):
-                folders.append(entry.path)
-            elif _is_file(entry, suffixes, rules):
-                yield Path(entry.path)
-        waiting += [(below, rules) for below in reversed(folders)]
-
-
-def _entries_of(folder: str, problems: list[str]) -> list[os.DirEntry[str]]:
-    """Return what is in a folder, in order, without what is hidden."""
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        problems.append(f"{folder}: {error.strerror}")
-        return []
-    return [entry for entry in entries if not entry.name.startswith(".")]
-
-
-def _is_folder(entry: os.DirEntry[str], rules: list[_IgnoreRules]) -> bool:
-    """Return whether an entry is a folder that no rule leaves out."""
-    if not entry.is_dir(follow_symlinks=False):
-        return False
-    return not _is_ignored(f"{entry.path}/", rules)
-
-
-def _is_file(
-    entry: os.DirEntry[str],
-    suffixes: tuple[str, ...],
-    rules: list[_IgnoreRules],
-) -> bool:
-    """Return whether an entry is a file of these endings that no rule leaves out."""
-    if not entry.is_file(follow_symlinks=False):
-        return False
-    if not entry.name.lower().endswith(suffixes):
-        return False
-    return not _is_ignored(entry.path, rules)
-
-
-def _rules_above(top: str, root: Path) -> list[_IgnoreRules]:
-    """Return the rules of the folders from `root` down to above `top`."""
-    rules = []
-    for parent in reversed(Path(top).parents):
-        if parent == root or root in parent.parents:
-            spec = _spec_of(str(parent))
-            if spec is not None:
-                rules.append(spec)
-    return rules
-
-
-def _leads_out(entry: os.DirEntry[str], top: str) -> bool:
-    """Return whether an entry is a link that leads out of the folder `top`."""
-    if not entry.is_symlink():
-        return False
-    target = f"{os.path.realpath(entry.path)}{os.sep}"
-    return not target.startswith(top + os.sep)
-
-
-def _spec_of(folder: str) -> _IgnoreRules | None:
-    """Return a folder, and the rules of its .gitignore; None where it has none."""
-    file = Path(folder, ".gitignore")
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:  # it has none, or none that may be read
-        return None
-    from pathspec import GitIgnoreSpec
-
-    return folder, GitIgnoreSpec.from_lines(text.splitlines())
-
-
-def _is_ignored(path: str, rules: list[_IgnoreRules]) -> bool:
-    """Return whether the nearest rule that says something of a path leaves it out."""
-    for folder, spec in reversed(rules):
-        relative = path[len(folder) + 1 :]
-        verdict = spec.check_file(relative).include
-        if verdict is not None:
-            return bool(verdict)
-    return False

@@ -1,57 +1,113 @@
 """Documents, cut by their headings, then by size.
 
-They are Markdown, plain text, reStructuredText, HTML, PDF and notebooks.
+They are Markdown, plain text, reStructuredText, AsciiDoc, Org, HTML, PDF and notebooks.
+Every character of a document is in a part, or is counted among what was left out.
 """
 
 from __future__ import annotations
 
 import io
-import json
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.files.ingest.file_reader import FileReader
+from theorex_lab.files.ingest.decoding import cleaned_text, decode
+from theorex_lab.files.ingest.file_reader import Account, FileReader, Problem
+from theorex_lab.files.ingest.notebooks import (
+    NotebookCell,
+    check_readable,
+    notebook_cells,
+)
 from theorex_lab.memory.document_part import Part
-from theorex_lab.text.line import folded
+from theorex_lab.text.line import folded, one_line
 
 # A text of some 300 tokens, about what the sentence model reads.
 _SECTION_CHARACTERS = 1_200
 _MOST_PAGES = 5_000
-_FRONT = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
+# A longer heading is a paragraph above a line; it is shown as one, and named shorter.
+_LONGEST_TITLE = 200
+# The heads of files in YAML, in TOML and after a first one.
+_YAML_HEAD = re.compile(
+    r"\A\s*---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_TOML_HEAD = re.compile(
+    r"\A\s*\+\+\+[ \t]*\n.*?^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_MOST_HEADS = 3
+_YAML_KEY = re.compile(r"[\w$\"'.@/-][^\n:]*:(?:\s|\Z)")
+_YAML_LINE = re.compile(r"\s|#|- |[}\]]|\Z")
+_ASCIIDOC_HEADING = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)")
+_ORG_HEADING = re.compile(r"(\*{1,20})[ \t]+(\S.*)")
 _LINK = re.compile(
     r"\]\(<?([^()\s<>]{1,300})>?[^()]{0,100}\)|`[^`<>]{1,200}<([^<>\s]{1,300})>`__?|\[\[([^\[\]|]{1,200})"
 )
 _HEADINGS = [f"h{level}" for level in range(1, 7)]
-# Endings of files whose sections begin at a line of the file.
-_LINED = (
-    ".md",
-    ".markdown",
-    ".txt",
-    ".text",
-    ".rst",
+# Endings of files whose sections do not begin at a line of the file.
+_WITHOUT_LINES = (
+    ".htm",
+    ".html",
+    ".ipynb",
+    ".pdf",
+    ".xhtml",
 )
 _INLINE = (
     "a",
     "abbr",
     "b",
+    "bdi",
+    "bdo",
+    "big",
+    "cite",
     "code",
+    "data",
+    "del",
+    "dfn",
     "em",
+    "font",
     "i",
+    "ins",
     "kbd",
+    "label",
+    "mark",
     "q",
+    "rb",
+    "rp",
+    "rt",
+    "ruby",
     "s",
+    "samp",
     "small",
     "span",
     "strong",
     "sub",
     "sup",
+    "time",
+    "tt",
     "u",
+    "var",
+    "wbr",
 )
-_UNSEEN = ("script", "style", "template", "noscript", "head")
+# What no reader of a page sees, and how a report names it.
+_UNSEEN = {
+    "script": "scripts",
+    "style": "styles",
+    "template": "templates",
+    "noscript": "texts for browsers without scripts",
+}
+# Strings of a page that are marks, no texts.
+_MARKUP = (
+    "Declaration",
+    "Doctype",
+    "ProcessingInstruction",
+    "XMLProcessingInstruction",
+)
+HEADING_MARKS = "marks of headings"
+_UNSEEN_CHARACTERS = "signs that nobody sees"
 
 
 class TextBlock(NamedTuple):
@@ -71,6 +127,78 @@ class TextBlock(NamedTuple):
 Blocks = Iterable[TextBlock | Sequence[object]]
 
 
+@dataclass
+class ParsedDocument:
+    """What a document holds, and what of it is in no block.
+
+    Attributes:
+        blocks: The headings and texts, in order.
+        characters: How many characters it has that are no blanks.
+        added: How many of those of the blocks are not the document's own.
+        left_out: How many of its characters are in no block, by what they are.
+        notes: What was guessed of it, and what could not be read, in words.
+    """
+
+    blocks: list[TextBlock] = field(default_factory=list)
+    characters: int = 0
+    added: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def decode(self, content: bytes, declared: str = "") -> str:
+        """Return the text of a file, and count it; see `decoding.decode`."""
+        text, notes, n_unseen = decode(content, declared)
+        self.notes += notes
+        self.characters += n_characters(text)
+        self.leave_out(_UNSEEN_CHARACTERS, n_unseen)
+        return text
+
+    def count_texts_alone(self) -> None:
+        """Count none of what was decoded: the texts in it are counted one by one."""
+        self.characters = sum(self.left_out.values())
+
+    def clean(self, text: str) -> str:
+        """Return a text of the document as it can be kept, and count it."""
+        text, notes, n_unseen = cleaned_text(text)
+        self.notes += notes
+        self.characters += n_characters(text)
+        self.leave_out(_UNSEEN_CHARACTERS, n_unseen)
+        return text
+
+    def leave_out(self, what: str, count: int) -> None:
+        """Count characters of the document that were not counted, and are in no block."""
+        self.characters += count
+        self._count(what, count)
+
+    def add_lines(self, text: str, headings: Iterable[_Heading]) -> None:
+        """Add a text whose headings are known; their marks are left out."""
+        blocks, n_marks = _between(text, headings)
+        self.blocks += blocks
+        self._count(HEADING_MARKS, n_marks)
+
+    def add_text(self, text: str, line: int, *, level: int = 0, added: int = 0) -> None:
+        """Add a block; `added` of its characters are not the document's own."""
+        self.blocks.append(TextBlock(level, text, line))
+        self.added += added
+
+    def account(self) -> Account:
+        """Return how many characters the document has, and which are in no block."""
+        n_in_blocks = sum(n_characters(str(block[1])) for block in self.blocks)
+        n_left_out = sum(self.left_out.values())
+        n_others = self.characters - n_left_out - (n_in_blocks - self.added)
+        self._count("others", n_others)
+        return Account(self.characters, dict(self.left_out))
+
+    def _count(self, what: str, count: int) -> None:
+        if count > 0:
+            self.left_out[what] = self.left_out.get(what, 0) + count
+
+
+def n_characters(text: str) -> int:
+    """Return how many characters of a text are no blanks."""
+    return len("".join(text.split()))
+
+
 class _Heading(NamedTuple):
     """A heading: its first line from 0, the line after it, its level and title."""
 
@@ -80,7 +208,7 @@ class _Heading(NamedTuple):
     title: str
 
 
-def markdown_blocks(text: str) -> Iterator[TextBlock]:
+def markdown_blocks(text: str) -> list[TextBlock]:
     r"""Return the headings of a text in Markdown, and its source between them.
 
     Nothing of it is lost.
@@ -92,39 +220,83 @@ def markdown_blocks(text: str) -> Iterator[TextBlock]:
     ... ]
     ['One', 'two\n```\n# no heading\n```']
     """
+    blocks, _ = _between(text, _markdown_headings(text))
+    return blocks
+
+
+def _markdown_headings(text: str) -> Iterator[_Heading]:
     from markdown_it import MarkdownIt
 
-    front = _FRONT.match(text)
-    body = text[front.end() :] if front else text
-    shift = front[0].count("\n") if front else 0
+    head_end = _head_end(text)
+    shift = text.count("\n", 0, head_end)
     # What stands in a line is not parsed: nothing is made of it, and the time for it
     # would grow with the square of its length.
-    tokens = MarkdownIt("commonmark").disable("inline").parse(body)
-    headings = list[_Heading]()
+    parser = MarkdownIt("commonmark").disable("inline")
+    tokens = parser.parse(text[head_end:])
     for index, token in enumerate(tokens):
         if token.type != "heading_open" or token.level != 0:
             continue
         first, end = token.map or [0, 0]
         level = int(token.tag[1])
         title = tokens[index + 1].content
-        headings.append(_Heading(first + shift, end + shift, level, title))
-    return _between(text, headings)
+        yield _Heading(first + shift, end + shift, level, title)
 
 
-def _between(text: str, headings: Sequence[_Heading]) -> Iterator[TextBlock]:
-    """Yield the headings, and the source between them."""
+def _head_end(text: str) -> int:
+    """Return where the head of a file ends, its front matter: 0 where it has none.
+
+    A second head may follow the first one, as where a program put its own above it.
+    """
+    end = 0
+    for _ in range(_MOST_HEADS):
+        rest = text[end:]
+        match = _TOML_HEAD.match(rest) or _YAML_HEAD.match(rest)
+        if match is None or not _is_head(match):
+            break
+        end += match.end()
+    return end
+
+
+def _is_head(match: re.Match[str]) -> bool:
+    """Return whether what stands between two lines of marks is the head of a file."""
+    if not match.re.groups:
+        return True
+    lines = match[1].strip().split("\n")
+    if lines[0] and not _YAML_KEY.match(lines[0]):
+        return False
+    return all(_YAML_KEY.match(line) or _YAML_LINE.match(line) for line in lines)
+
+
+def _between(text: str, headings: Iterable[_Heading]) -> tuple[list[TextBlock], int]:
+    """Return the headings and the source between them, and count their marks."""
     lines = text.split("\n")
+    blocks = []
+    n_marks = 0
     start = 0
     for heading in headings:
+        if heading.first < start:  # a parser that names a line twice
+            continue
         above = "\n".join(lines[start : heading.first])
-        yield TextBlock(0, above, start + 1)
-        yield TextBlock(heading.level, heading.title, heading.first + 1)
+        blocks.append(TextBlock(0, above, start + 1))
+        blocks.append(TextBlock(heading.level, heading.title, heading.first + 1))
+        heading_source = "\n".join(lines[heading.first : heading.end])
+        n_marks += n_characters(heading_source) - n_characters(heading.title)
         start = heading.end
     rest = "\n".join(lines[start:])
-    yield TextBlock(0, rest, start + 1)
+    blocks.append(TextBlock(0, rest, start + 1))
+    return blocks, n_marks
 
 
-def _restructured(text: str) -> Iterator[TextBlock]:
+def _line_headings(text: str, pattern: re.Pattern[str]) -> Iterator[_Heading]:
+    """Yield the lines that are headings, which begin with a mark for each level."""
+    for number, line in enumerate(text.split("\n")):
+        match = pattern.fullmatch(line)
+        if match:
+            level = len(match[1])
+            yield _Heading(number, number + 1, level, match[2].strip())
+
+
+def _restructured_headings(text: str) -> Iterator[_Heading]:
     from docutils import nodes  # type: ignore[import-untyped]
     from docutils.core import publish_doctree  # type: ignore[import-untyped]
 
@@ -137,7 +309,6 @@ def _restructured(text: str) -> Iterator[TextBlock]:
         "halt_level": 6,
     }
     tree = publish_doctree(text, settings_overrides=settings)
-    headings = list[_Heading]()
     lines = text.split("\n")
     for title in tree.findall(nodes.title):
         level = 0
@@ -147,9 +318,11 @@ def _restructured(text: str) -> Iterator[TextBlock]:
             above = above.parent
         underline = _underline_near(lines, title.line or 1)
         if level and underline is not None:
-            heading = _Heading(underline - 1, underline + 1, level, title.astext())
-            headings.append(heading)
-    return _between(text, headings)
+            first = underline - 1
+            if first and lines[first - 1].rstrip() == lines[underline].rstrip():
+                first -= 1
+            written_title = lines[underline - 1].strip()
+            yield _Heading(first, underline + 1, level, written_title)
 
 
 def _underline_near(lines: Sequence[str], line: int) -> int | None:
@@ -164,42 +337,79 @@ def _is_rule(lines: Sequence[str], index: int) -> bool:
     """Return whether a line underlines the one before it."""
     if not 1 <= index < len(lines):
         return False
-    rule = r"([!-/:-@\[-`{-~])\1+\s*"
+    rule = r"([!-/:-@\[-`{-~])\1*\s*"
     if not re.fullmatch(rule, lines[index]):
         return False
     return bool(lines[index - 1].strip())
 
 
-def _html(content: bytes) -> Iterator[TextBlock]:
+def _html(content: bytes) -> ParsedDocument:
+    from bs4 import BeautifulSoup
+    from bs4.dammit import EncodingDetector
+
+    document = ParsedDocument()
+    declared = EncodingDetector.find_declared_encoding(content, is_html=True)
+    source = document.decode(content, declared or "")
+    document.count_texts_alone()
+    soup = BeautifulSoup(source, "html.parser")
+    _take_unseen(soup, document)
+    _take_title(soup, document)
     texts = list[str]()
     heading = None
     last = None
-    for string, block in _visible_strings(content):
+    for string, block in _visible_strings(soup):
+        document.characters += n_characters(string)
         if block is not last and not string.strip():
             continue
         heading_above = string.find_parent(_HEADINGS)
         if heading_above is not heading:
-            yield _text_block(heading, texts)
+            document.blocks.append(_text_block(heading, texts))
             texts = []
             heading = heading_above
         texts.append(str(string) if block is last else f"\n{string.lstrip()}")
         last = block
-    yield _text_block(heading, texts)
+    document.blocks.append(_text_block(heading, texts))
+    return document
 
 
-def _visible_strings(content: bytes) -> Iterator[tuple[Any, Any]]:
+def _take_title(soup: Any, document: ParsedDocument) -> None:
+    """Add what a page says of itself: its title and description."""
+    about = list[str]()
+    for title in soup.find_all("title"):
+        if title.find_parent("svg") is None:
+            about.append("".join(title.find_all(string=True)))
+            title.decompose()
+    for meta in soup.find_all("meta", attrs={"name": "description", "content": True}):
+        about.append(meta["content"])
+    text = "\n".join(about).strip()
+    if text:
+        document.characters += n_characters(text)
+        document.add_text(text, 1)
+
+
+def _take_unseen(soup: Any, document: ParsedDocument) -> None:
+    """Take out what no reader of a page sees, and count it."""
+    for name, what in _UNSEEN.items():
+        for unseen in soup.find_all(name):
+            document.leave_out(
+                what, n_characters("".join(unseen.find_all(string=True)))
+            )
+            unseen.decompose()
+    for string in soup.find_all(string=True):
+        string_type = type(string).__name__
+        if string_type == "Comment":
+            document.leave_out("comments", n_characters(string))
+        if string_type == "Comment" or string_type in _MARKUP:
+            string.extract()
+
+
+def _visible_strings(soup: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the texts of a page, each with the nearest element that makes a block."""
-    from bs4 import BeautifulSoup
-    from bs4.element import NavigableString
-
-    soup = BeautifulSoup(_checked(content), "html.parser")
-    for unseen in soup.find_all(_UNSEEN):
-        unseen.decompose()
     for end in soup.find_all("br"):
         end.replace_with("\n")
+    for image in soup.find_all("img", alt=True):
+        image.replace_with(f" {image['alt']} ")
     for string in soup.find_all(string=True):
-        if type(string) is not NavigableString:  # a comment, a declaration
-            continue
         block = next(above for above in string.parents if above.name not in _INLINE)
         yield string, block
 
@@ -210,10 +420,12 @@ def _text_block(heading: Any, texts: list[str]) -> TextBlock:
     return TextBlock(level, "".join(texts).strip())
 
 
-def _pdf(content: bytes) -> Iterator[TextBlock]:
+def _pdf(content: bytes) -> ParsedDocument:
     from pypdf import PdfReader
     from pypdf.errors import PyPdfError
 
+    document = ParsedDocument()
+    empty_pages = list[int]()
     try:
         reader = PdfReader(io.BytesIO(content))
         if reader.is_encrypted and not reader.decrypt(""):
@@ -228,96 +440,126 @@ def _pdf(content: bytes) -> Iterator[TextBlock]:
                 # raises where it unpacks to more than is allowed, which `extract_text`
                 # passes over
                 contents.get_data()
-            yield TextBlock(1, f"page {number}", number)
-            yield TextBlock(0, _clean(page.extract_text()), number)
+            text = document.clean(page.extract_text())
+            if not text.strip():
+                empty_pages.append(number)
+                continue
+            title = f"page {number}"
+            document.add_text(title, number, level=1, added=n_characters(title))
+            document.add_text(text, number)
     except PyPdfError as error:
         raise InvalidInput(f"it is no PDF that can be read: {error}") from error
+    if empty_pages and document.blocks:
+        listed = _listed(empty_pages)
+        document.notes.append(f"there is no text on {listed}; are they pictures?")
+    return document
 
 
-def _notebook(text: str) -> Iterator[TextBlock]:
-    """Yield the cells of a notebook, without their outputs.
+def _listed(numbers: Sequence[int]) -> str:
+    """Return the numbers of pages in words, in ranges.
+
+    >>> _listed([2, 4, 5, 6])
+    'pages 2, 4-6'
+    """
+    ranges = list[list[int]]()
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    texts = []
+    for first, last in ranges:
+        texts.append(str(first) if first == last else f"{first}-{last}")
+    noun = "page" if len(numbers) == 1 else "pages"
+    return f"{noun} {', '.join(texts)}"
+
+
+def _notebook(content: bytes) -> ParsedDocument:
+    """Return the cells of a notebook, without their outputs.
 
     A line is the number of a cell.
     """
-    try:
-        cells = json.loads(text)["cells"]
-        sources = [_cell_source(cell) for cell in cells]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise InvalidInput("it is no notebook of nbformat 4") from error
-    for number, (kind, source) in enumerate(sources, start=1):
-        if kind == "markdown":
-            for block in markdown_blocks(source):
-                yield block._replace(line=number)
-        elif kind == "code":
-            yield TextBlock(0, f"```\n{source}\n```", number)
+    document = ParsedDocument()
+    source = document.decode(content)
+    document.count_texts_alone()
+    cells = list(notebook_cells(source))
+    check_readable(cells)
+    for cell in cells:
+        document.leave_out("outputs of cells", cell.outputs)
+        document.leave_out("attachments of cells", cell.attachments)
+        if cell.problem:
+            is_lost = not cell.source
+            verb = " was left out" if is_lost else ""
+            document.notes.append(f"cell {cell.number}{verb}: {cell.problem}")
+        _add_cell(document, cell)
+    return document
 
 
-def _cell_source(cell: Any) -> tuple[str, str]:
-    """Return the kind of a cell, and its source."""
-    kind = str(cell["cell_type"])
-    source = "".join(cell["source"])
-    return kind, _clean(source)
+def _add_cell(document: ParsedDocument, cell: NotebookCell) -> None:
+    """Add the source of a cell."""
+    text = document.clean(cell.source)
+    if cell.kind == "markdown":
+        first_block = len(document.blocks)
+        document.add_lines(text, _markdown_headings(text))
+        for index in range(first_block, len(document.blocks)):
+            block = document.blocks[index]
+            document.blocks[index] = block._replace(line=cell.number)
+    elif cell.kind == "code" and text.strip():
+        fences = "```\n", "\n```"
+        n_added = n_characters("".join(fences))
+        document.add_text(text.join(fences), cell.number, added=n_added)
+    else:
+        document.add_text(text, cell.number, level=cell.level)
 
 
-def _checked(content: bytes) -> bytes:
-    if b"\0" in content:
-        raise InvalidInput(
-            "it holds bytes that no text has; is it another kind of file?"
-        )
-    return content
+def _restructured(content: bytes) -> ParsedDocument:
+    document = ParsedDocument()
+    text = document.decode(content)
+    document.add_lines(text, _restructured_headings(text))
+    return document
 
 
-def _clean(text: str) -> str:
-    """Return the text with one kind of line break.
-
-    Nothing that cannot be kept is in it.
-    """
-    text = re.sub("\r\n?", "\n", text)
-    text = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", text)
-    text = text.replace("\0", "\ufffd")
-    return text.encode("utf-8", "replace").decode()
+def _markdown(content: bytes) -> ParsedDocument:
+    document = ParsedDocument()
+    text = document.decode(content)
+    document.add_lines(text, _markdown_headings(text))
+    return document
 
 
-def _decoded(content: bytes) -> str:
-    """Return the text of a file.
+def _by_lines(pattern: re.Pattern[str]) -> Callable[[bytes], ParsedDocument]:
+    def parse(content: bytes) -> ParsedDocument:
+        document = ParsedDocument()
+        text = document.decode(content)
+        document.add_lines(text, _line_headings(text, pattern))
+        return document
 
-    Raises:
-        InvalidInput: Where it is none.
-    """
-    try:
-        return _clean(_checked(content).decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            f"it is no text in UTF-8 (byte {error.start:,}); convert it"
-        ) from error
+    return parse
 
 
-def _markdown_form(content: bytes) -> Blocks:
-    return markdown_blocks(_decoded(content))
+def _plain(content: bytes) -> ParsedDocument:
+    document = ParsedDocument()
+    document.add_text(document.decode(content), 1)
+    return document
 
 
-def _text_form(content: bytes) -> Blocks:
-    return [TextBlock(0, _decoded(content))]
-
-
-def _notebook_form(content: bytes) -> Blocks:
-    return _notebook(_decoded(content))
-
-
-def _restructured_form(content: bytes) -> Blocks:
-    return _restructured(_decoded(content))
-
-
-FORMS: dict[str, Callable[[bytes], Blocks]] = {
-    ".md": _markdown_form,
-    ".markdown": _markdown_form,
-    ".txt": _text_form,
-    ".text": _text_form,
-    ".ipynb": _notebook_form,
-    ".rst": _restructured_form,
+FORMS: dict[str, Callable[[bytes], ParsedDocument]] = {
+    ".md": _markdown,
+    ".markdown": _markdown,
+    ".mdown": _markdown,
+    ".mkd": _markdown,
+    ".mdx": _markdown,
+    ".txt": _plain,
+    ".text": _plain,
+    ".ipynb": _notebook,
+    ".rst": _restructured,
+    ".rest": _restructured,
+    ".adoc": _by_lines(_ASCIIDOC_HEADING),
+    ".asciidoc": _by_lines(_ASCIIDOC_HEADING),
+    ".org": _by_lines(_ORG_HEADING),
     ".pdf": _pdf,
     ".html": _html,
     ".htm": _html,
+    ".xhtml": _html,
 }
 
 
@@ -325,7 +567,7 @@ def read_document(
     path: Path | str,
     name: str,
     content: bytes,
-) -> tuple[list[Part], list[str]]:
+) -> tuple[list[Part], list[Problem]]:
     """Return the sections of a document; see `files.ingest.file_reader.FileReader`.
 
     Args:
@@ -334,7 +576,8 @@ def read_document(
         content: Its content.
 
     Returns:
-        The sections, and what could not be read.
+        The sections, and what could not be read or was guessed. The last of these is
+        the account of the document's characters.
 
     Raises:
         InvalidInput: For a broken file, or another form.
@@ -342,8 +585,12 @@ def read_document(
     form = FORMS.get(Path(path).suffix.lower())
     if form is None:
         raise InvalidInput(f"its kind is not known; allowed are {', '.join(FORMS)}")
-    parts = list(sections(form(content), name))
-    problems = [] if parts else ["there is no text in it"]
+    document = form(content)
+    parts = list(sections(document.blocks, name))
+    problems: list[Problem] = [*document.notes]
+    if not parts:
+        problems.append("there is no text in it")
+    problems.append(document.account())
     return parts, problems
 
 
@@ -370,30 +617,70 @@ def sections(blocks: Blocks, file: str) -> Iterator[Part]:
     ... ]
     ['Cache', 'Cache › Faults']
     """
-    has_lines = file.lower().endswith(_LINED)
-    headings: list[tuple[int, str]] = []
-    used: dict[str, int] = {}
+    names = _SectionNames(file)
+    has_lines = not file.lower().endswith(_WITHOUT_LINES)
+    # A heading below which nothing was met so far.
+    bare: TextBlock | None = None
     for block in blocks:
         level, text, line = TextBlock(*block)
         if level:
-            headings = [heading for heading in headings if heading[0] < level]
-            headings.append((level, folded(text)))
-            continue
+            if bare is not None:
+                yield from _parts_of(bare, names, has_lines=has_lines)
+            names.enter(level, text)
+            bare = TextBlock(0, text, line)
+            if len(text) > _LONGEST_TITLE:
+                yield from _parts_of(bare, names, has_lines=has_lines)
+                bare = None
+        elif text.strip():
+            bare = None
+            yield from _parts_of(TextBlock(0, text, line), names, has_lines=has_lines)
+    if bare is not None:
+        yield from _parts_of(bare, names, has_lines=has_lines)
+
+
+class _SectionNames:
+    """The names of sections: the headings above each, with a number where used."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._headings: list[tuple[int, str]] = []
+        self._used = Counter[str]()
+
+    def enter(self, level: int, title: str) -> None:
+        """Go on below a heading."""
+        above = [heading for heading in self._headings if heading[0] < level]
+        short_title = folded(title)
+        if len(title) > _LONGEST_TITLE:
+            short_title = one_line(title, _LONGEST_TITLE)
+        self._headings = [*above, (level, short_title)]
+
+    def next_name(self) -> str:
+        """Return the name of the next section here."""
+        titles = [title for _, title in self._headings if title]
         # What stands below no heading is named by its file.
-        titles = [title for _, title in headings]
-        name = " › ".join(titles) or posixpath.basename(file)
-        for piece, shift in _cut(text):
-            number = used.get(name, 0) + 1
-            used[name] = number
-            named = name if number == 1 else f"{name} ({number})"
-            first_line = line + shift if has_lines else line
-            yield Part(
-                "section",
-                named,
-                piece,
-                first_line,
-                _links(piece, file),
-            )
+        name = " › ".join(titles) or posixpath.basename(self._file)
+        self._used[name] += 1
+        number = self._used[name]
+        return name if number == 1 else f"{name} ({number})"
+
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+        return self._file
+
+
+def _parts_of(
+    block: TextBlock,
+    names: _SectionNames,
+    *,
+    has_lines: bool,
+) -> Iterator[Part]:
+    """Yield a text as parts of some size."""
+    for piece, shift in _cut(block.text):
+        name = names.next_name()
+        first_line = block.line + shift if has_lines else block.line
+        links = _links(piece, names.file)
+        yield Part("section", name, piece, first_line, links)
 
 
 def _cut(text: str) -> Iterator[tuple[str, int]]:
@@ -403,8 +690,8 @@ def _cut(text: str) -> Iterator[tuple[str, int]]:
     """
     start = 0
     size = len(text)
-    counted_to = 0
     n_lines = 0
+    counted = 0
     while start < size:
         end = min(start + _SECTION_CHARACTERS, size)
         if end < size:
@@ -412,8 +699,8 @@ def _cut(text: str) -> Iterator[tuple[str, int]]:
         piece = text[start:end].lstrip()
         if piece:
             first = end - len(piece)
-            n_lines += text.count("\n", counted_to, first)
-            counted_to = first
+            n_lines += text.count("\n", counted, first)
+            counted = first
             yield piece.rstrip(), n_lines
         start = end
 
@@ -427,6 +714,9 @@ def _break_before(
     least = start + _SECTION_CHARACTERS // 2
     for mark in ("\n\n", "\n", ". ", " "):
         index = text.rfind(mark, least, end)
+        while index > 0 and mark == "\n" and text[index - 1] == "-":
+            # A word goes on in the next line.
+            index = text.rfind(mark, least, index)
         if index >= 0:
             return index + 1
     return end
@@ -456,4 +746,4 @@ def _resolved(target: str, file: str) -> str:
     return cited_file + sign + heading
 
 
-DOCUMENTS = FileReader("text 2", lambda: FORMS, read_document, "ingest")
+DOCUMENTS = FileReader("text 3", lambda: FORMS, read_document, "ingest")

@@ -44,7 +44,7 @@ class ReadLimits(NamedTuple):
         )
 
 
-class LeftOut(InvalidInput):
+class FileNotRead(InvalidInput):
     """A file that is not read, since it would cost too much or ends its reader."""
 
 
@@ -75,7 +75,7 @@ def is_packed(file: io.BufferedReader) -> bool:
 def unpacked(file: BinaryIO) -> io.BufferedReader:
     """Return the content of a file that gzip packed.
 
-    Reading it raises `LeftOut` where it becomes larger than the limits allow.
+    Reading it raises `FileNotRead` where it becomes larger than the limits allow.
     """
     return io.BufferedReader(_UnpackedFile(file), 1 << 16)
 
@@ -95,7 +95,7 @@ class _UnpackedFile(io.RawIOBase):
         data = self._content.read1(len(memoryview(buffer)))
         self._left -= len(data)
         if self._left < 0:
-            raise LeftOut(
+            raise FileNotRead(
                 f"left out: unpacks to more than {in_mebibytes(self._most)} (setting"
                 " readUnpackedBytes)"
             )

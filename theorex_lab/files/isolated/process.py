@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import end_process, start_python
 from theorex_lab.files.isolated.frames import END, HEAD_BYTES, START, VALUE, size_in
-from theorex_lab.files.isolated.limits import LeftOut, ReadLimits
+from theorex_lab.files.isolated.limits import FileNotRead, ReadLimits
 from theorex_lab.files.isolated.table import patience_of
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class ReaderProcess:
             content: The file's content, where it is given that as its last argument.
 
         Raises:
-            LeftOut: It took too much, or ended the process.
+            FileNotRead: It took too much, or ended the process.
             InvalidInput: The file is broken.
             ImportError: A package is lacking.
         """
@@ -164,7 +164,7 @@ class ReaderProcess:
         if kind == "left out":
             # What it has left of its memory is not known.
             self.end()
-            raise LeftOut(says)
+            raise FileNotRead(says)
         if kind == "invalid":
             raise InvalidInput(says)
         raise InvalidInput(f"it is broken: {says}")
@@ -183,7 +183,7 @@ class ReaderProcess:
         """Return the next part of a reply: its sign and its content."""
         process = self._process
         if process is None:
-            raise LeftOut("left out: the run has ended")
+            raise FileNotRead("left out: the run has ended")
         stdout = process.stdout
         assert stdout is not None
         with self._waiting(process):
@@ -200,7 +200,7 @@ class ReaderProcess:
         """Wait for the process, and end it where its seconds are used up.
 
         Raises:
-            LeftOut: It was ended.
+            FileNotRead: It was ended.
         """
         start = time.monotonic()
         self._watch.begin(process, start + self._left)
@@ -214,7 +214,7 @@ class ReaderProcess:
             self._raise_late()
 
     def _raise_late(self) -> NoReturn:
-        raise LeftOut(
+        raise FileNotRead(
             f"left out: took more than {self._seconds:g} s (setting readSeconds)"
         )
 
@@ -231,7 +231,7 @@ class ReaderProcess:
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         if last_line:
             how = f"{how}: {last_line}"
-        raise LeftOut(f"left out: its reader crashed ({how})")
+        raise FileNotRead(f"left out: its reader crashed ({how})")
 
 
 class _Watch:

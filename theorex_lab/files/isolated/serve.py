@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.isolated.frames import END, ERROR, START, VALUE, frame_head
 from theorex_lab.files.isolated.limits import (
-    LeftOut,
+    FileNotRead,
     ReadLimits,
     in_mebibytes,
     set_limits,
@@ -127,7 +127,7 @@ class _Answer:
             says = (
                 f"left out: needed more than {most} of memory (setting readMemoryBytes)"
             )
-        elif isinstance(error, LeftOut):
+        elif isinstance(error, FileNotRead):
             kind = "left out"
         elif isinstance(error, InvalidInput):
             kind = "invalid"
@@ -159,7 +159,7 @@ class _Answer:
         encoded = json.dumps(value).encode()
         most = self._limits.output_bytes
         if len(encoded) > most:
-            raise LeftOut(
+            raise FileNotRead(
                 f"left out: gives more than {in_mebibytes(most)} (setting"
                 " readOutputBytes)"
             )

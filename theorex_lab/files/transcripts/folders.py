@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 from theorex_lab.core.clock import LATEST
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.files.isolated.limits import LeftOut, is_packed, unpacked
+from theorex_lab.files.isolated.limits import FileNotRead, is_packed, unpacked
 from theorex_lab.files.isolated.process import ReaderProcess
 from theorex_lab.files.transcripts.claude import Claude
 from theorex_lab.files.transcripts.codex import Codex
@@ -135,7 +135,7 @@ def _is_specstory(file: Path, problems: list[str], process: ReaderProcess) -> bo
     """Return whether a Markdown file begins as a transcript of SpecStory."""
     try:
         return bool(process.call(begins_as_specstory, file))
-    except LeftOut as error:
+    except FileNotRead as error:
         problems.append(f"{file.name}: {error}")
         return False
 
@@ -169,7 +169,7 @@ def in_time_order(
     for file in files:
         try:
             at, form, n_bytes = process.call(transcript_beginning, file)
-        except LeftOut as error:
+        except FileNotRead as error:
             problems.append(f"{file.name}: {error}")
         except InvalidInput:  # whoever reads it says what is wrong
             positions[file] = (LATEST, "", 0, str(file))
