@@ -340,7 +340,7 @@ _TEMPLATES = [
     "timeout after {}",
     "cannot reach {}: refused",
     "worker gave up ({}) while it wrote",
-    "error TS2304: no name 'x' [{}]",
+    "error TS2304: no name 'x' = {}",
 ]
 _HEXADECIMAL = st.text("0123456789abcdef", min_size=8, max_size=40).filter(
     lambda text: not text.isdigit() and not text.isalpha()
