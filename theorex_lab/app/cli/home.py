@@ -405,9 +405,9 @@ def import_(
 
     Next: `theorex briefing` shows what an agent would read now.
 
-    JSON: {files: [{file, imported, skipped, problems, unlinked}], imported, skipped};
-    with --transcripts {files, sessions, events, already, skipped, projects, problems,
-    trusted, lines, with_captures, left_out, …}, where there are any also replayed
+    JSON: {files: [{file, imported, skipped, problems, unlinked, left_out, changed}],
+    imported, skipped}; with --transcripts {files, sessions, events, already, skipped,
+    projects, problems, trusted, lines, with_captures, left_out, …}, where there are any also replayed
     (events of another session that this one repeats), retold (events that another form
     of the transcript tells), doubled (sessions that came in twice), unread (lines),
     substituted (lines), other_files and guessed, the number of times by how each was
@@ -489,13 +489,18 @@ def _report_lines(reports: Iterable[FileReport]) -> list[str]:
     n_known = Counter[str]()
     for report in reports:
         folder = report.file.rpartition("/")[0]
-        if folder and not report.imported and not report.unlinked:
+        is_plain = not (report.unlinked or report.left_out or report.changed)
+        if folder and not report.imported and is_plain:
             n_files[folder] += 1
             n_known[folder] += report.skipped
             continue
         line = _counts_line(report.imported, report.skipped, report.file)
         if report.unlinked:
             line += f" ({report.unlinked} references to what is not here were left out)"
+        if report.left_out:
+            line += f", {report.left_out} left out"
+        if report.changed:
+            line += f", {report.changed} changed"
         lines.append(line)
     for folder, count in n_files.items():
         lines.append(_counts_line(0, n_known[folder], f"{folder} ({count} files)"))
