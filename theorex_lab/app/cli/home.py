@@ -407,14 +407,14 @@ def import_(
 
     JSON: {files: [{file, imported, skipped, problems, unlinked, left_out, changed}],
     imported, skipped}; with --transcripts {files, sessions, events, already, skipped,
-    projects, problems, trusted, lines, with_captures, left_out, …}, where there are any also replayed
-    (events of another session that this one repeats), retold (events that another form
-    of the transcript tells), doubled (sessions that came in twice), unread (lines),
-    substituted (lines), other_files and guessed, the number of times by how each was
-    guessed: neighbour, file, future, number, leap_second, backwards; with --replay
-    {files, sessions, events, already, skipped, projects, problems, trusted, lines,
-    with_captures, left_out, replay: {ran, ok, days, evenings, events, results, failed,
-    steps: [{name, ok, seconds, detail}]}, …}
+    projects, problems, trusted, lines, with_captures, left_out, …}, where there are any
+    also replayed (events of another session that this one repeats), retold (events that
+    another form of the transcript tells), doubled (sessions that came in twice), unread
+    (lines), substituted (lines), other_files and guessed, the number of times by how
+    each was guessed: neighbour, file, future, number, leap_second, backwards; with
+    --replay {files, sessions, events, already, skipped, projects, problems, trusted,
+    lines, with_captures, left_out, replay: {ran, ok, days, evenings, events, results,
+    failed, steps: [{name, ok, seconds, detail}]}, …}
     """
     _check_replay(transcripts, replay=replay, dry_run=dry_run, no_vectors=no_vectors)
     if designs and not replay:
@@ -495,16 +495,22 @@ def _report_lines(reports: Iterable[FileReport]) -> list[str]:
             n_known[folder] += report.skipped
             continue
         line = _counts_line(report.imported, report.skipped, report.file)
-        if report.unlinked:
-            line += f" ({report.unlinked} references to what is not here were left out)"
-        if report.left_out:
-            line += f", {report.left_out} left out"
-        if report.changed:
-            line += f", {report.changed} changed"
-        lines.append(line)
+        lines.append(line + _remarks(report))
     for folder, count in n_files.items():
         lines.append(_counts_line(0, n_known[folder], f"{folder} ({count} files)"))
     return lines
+
+
+def _remarks(report: FileReport) -> str:
+    """Return what of a file did not come in as it stands there, '' where all did."""
+    remarks = ""
+    if report.unlinked:
+        remarks += f" ({report.unlinked} references to what is not here were left out)"
+    if report.left_out:
+        remarks += f", {report.left_out} left out"
+    if report.changed:
+        remarks += f", {report.changed} changed"
+    return remarks
 
 
 def _counts_line(n_new: int, n_known: int, name: str) -> str:

@@ -115,11 +115,15 @@ class FileReport(Report):
             problems: One for each record or line, from the place on.
             prefix: What stands before each.
         """
-        each = list(problems)
-        self.changed = sum(isinstance(problem, ImportRemark) for problem in each)
-        self.left_out = len(each) - self.changed
-        places = [f"{prefix}{problem}" for problem in each]
-        self.problems = merged(place.lstrip(": ") for place in places)
+        lines = []
+        for problem in problems:
+            if isinstance(problem, ImportRemark):
+                self.changed += 1
+            else:
+                self.left_out += 1
+            line = f"{prefix}{problem}"
+            lines.append(line.lstrip(": "))
+        self.problems = merged(lines)
 
     def _facts(self) -> tuple[str, ...]:
         problems = f"{len(self.problems)} problems" if self.problems else ""
