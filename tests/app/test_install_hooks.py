@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -243,6 +244,32 @@ def test_a_byte_order_mark_stays_in_front_of_the_settings() -> None:
     assert ours(after.removeprefix("\ufeff")) == {event: [HOOK] for event in EVENTS}
     assert install(after, HOOK) == after
     assert install(after, None) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n  // mine\n  "theme": "dark"\n}',
+        '{"theme": "dark", // mine\n "x": 1}',
+        '/* mine */ {"theme": "dark"}',
+    ],
+)
+def test_comments_in_settings_are_named_as_what_is_wrong(text: str) -> None:
+    with pytest.raises(InvalidInput, match="JSON has no comments: take them out first"):
+        install(text, HOOK)
+    with pytest.raises(InvalidInput, match="repair it first"):
+        install('{"url": "http://x", }', HOOK)
+
+
+def test_settings_in_utf_16_stay_as_they_are_and_that_is_said(
+    run: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text('{"theme": "dark"}', encoding="utf-16")
+    before = file.read_bytes()
+    refused = run("install-hooks", "--settings", str(file), "--yes")
+    assert (refused.code, file.read_bytes()) == (1, before)
+    assert "is in UTF-16; save it as UTF-8 first" in refused.err
 
 
 @pytest.mark.parametrize("value", ['"\\ud800"', "1e999", "NaN"])

@@ -593,6 +593,49 @@ def test_advice_at_the_command_line_takes_several_values(run: Run) -> None:
     assert (ended.code, "no attempt is open" in ended.err) == (1, True)
 
 
+def test_a_gene_that_was_only_tried_is_known_without_being_named(run: Run) -> None:
+    error = ("--signals", "log_error", "errsig:connection refused on port 5432")
+    for _ in range(2):
+        run("causal", "attempt", *error, "--gene", "start_db")
+        run("causal", "close", "--status", "success")
+    for chosen in ((), ("--genes", "start_db", "other")):
+        shown = run("causal", "advice", *error, *chosen)
+        assert shown.out.splitlines()[0] == "prefer: start_db"
+        told = run("causal", "advice", *error, *chosen, "--json").json
+        assert told["preferred_gene_id"] == "start_db"
+        assert told["scores"]["start_db"] == pytest.approx(0.84, abs=0.01)
+    assert "start_db: helped 2 of 2 times" in run("causal", "genes").out
+    other = run("causal", "advice", "--signals", "errsig:no such table").out
+    assert (
+        "nothing is known of such errors; after others this helped: start_db" in other
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        (
+            "2026-10-01T10:00:00Z ERROR pool full",
+            "2026-10-02T11:30:12Z ERROR pool full",
+        ),
+        (
+            "request 3f2a9c1e-7b1d-4a55-9b1e-1234567890ab failed",
+            "request 9f2a9c1e-7b1d-4a55-9b1e-1234567890ab failed",
+        ),
+        ("timeout after 30s", "timeout after 45s"),
+    ],
+)
+def test_an_error_that_comes_again_at_another_time_gets_the_same_advice(
+    lab: Lab, first: str, later: str
+) -> None:
+    tried(lab, "start_db", True, True, signals=["log_error", f"errsig:{first}"])
+    scores = []
+    for error in (first, later):
+        advice = lab.causal.get_advice(["log_error", f"errsig:{error}"], ["start_db"])
+        scores.append(advice.scores["start_db"])
+    assert scores == [pytest.approx(0.84, abs=0.01)] * 2
+
+
 def test_rows_of_keys_alike_come_with_all_their_options() -> None:
     table = EvidenceTable()
     for option in "xyz":

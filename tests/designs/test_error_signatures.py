@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from conftest import NOW
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from theorex_lab import Event, Lab
 from theorex_lab.designs.causal.experience import (
@@ -16,6 +21,7 @@ from theorex_lab.designs.causal.experience import (
     where_of,
 )
 from theorex_lab.designs.causal.filling import signals_of
+from theorex_lab.designs.causal.keys import normalize_error_signature
 from theorex_lab.designs.causal.remedies import EDIT_CODE, EDIT_NAMED
 from theorex_lab.designs.causal.signatures import error_kind_of, error_signature_of
 from theorex_lab.journal.event import new_event
@@ -325,3 +331,121 @@ def test_what_is_recorded_is_shown_without_a_hash(run: Run) -> None:
     for name in ("snapshot", "hypothesis", "attempt"):
         printed = run("causal", name, "--signals", "errsig:no such file").out
         assert printed.endswith(": no such file\n")
+
+
+# Errors with gaps, and what may fill a gap: values of one kind make one error.
+_TEMPLATES = [
+    "{} ERROR pool exhausted",
+    "request {} failed",
+    "timeout after {}",
+    "cannot reach {}: refused",
+    "worker gave up ({}) while it wrote",
+    "error TS2304: no name 'x' = {}",
+]
+_HEXADECIMAL = st.text("0123456789abcdef", min_size=8, max_size=40).filter(
+    lambda text: not text.isdigit() and not text.isalpha()
+)
+_TIMES = st.integers(10**9, 4 * 10**9).map(
+    lambda second: datetime.fromtimestamp(second, UTC).replace(tzinfo=None)
+)
+_COUNTS = st.integers(2, 9_999)
+_VOLATILE = {
+    "uuid": st.uuids().map(str) | st.uuids().map(lambda drawn: str(drawn).upper()),
+    "hash": _HEXADECIMAL | _HEXADECIMAL.map(str.upper),
+    "time": st.one_of(
+        _TIMES.map(lambda at: at.isoformat()),
+        _TIMES.map(lambda at: at.isoformat(" ", "milliseconds")),
+        _TIMES.map(lambda at: f"{at:%Y-%m-%dT%H:%M:%S}Z"),
+        _TIMES.map(lambda at: f"{at:%Y-%m-%d %H:%M:%S},042 +0200"),
+        _TIMES.map(lambda at: f"{at:%Y/%m/%d %H:%M:%S}"),
+        _TIMES.map(lambda at: f"{at:%Y%m%dT%H%M%S}Z"),
+        _TIMES.map(lambda at: f"{at:%d/%b/%Y:%H:%M:%S} +0000"),
+        _TIMES.map(lambda at: f"{at:%a %b %d %H:%M:%S %Y}"),
+    ),
+    "duration": st.one_of(
+        st.builds("{}{}".format, _COUNTS, st.sampled_from(["s", "ms", "µs", "h"])),
+        st.builds("{}.{} {}".format, _COUNTS, _COUNTS, st.just("seconds")),
+        st.builds("{}m{}s".format, _COUNTS, _COUNTS),
+        st.builds("{} hours {} min".format, _COUNTS, _COUNTS),
+    ),
+    "size": st.one_of(
+        st.builds("{}{}".format, _COUNTS, st.sampled_from(["MB", "KiB", "kb"])),
+        st.builds("{}.{} {}".format, _COUNTS, _COUNTS, st.just("GiB")),
+        st.builds("{} bytes".format, _COUNTS),
+    ),
+    "memory": st.integers(16, 2**64 - 1).map(hex),
+    "machine": st.one_of(
+        st.ip_addresses(v=4).map(str),
+        st.builds("{}:{}".format, st.ip_addresses(v=4), st.integers(1, 65_535)),
+        st.ip_addresses(v=6).filter(lambda ip: int(ip) > 2**64).map(str),
+        st.builds("[{}]:{}".format, st.ip_addresses(v=6), st.integers(1, 65_535)),
+    ),
+    "count": _COUNTS.map(str),
+    "path": st.from_regex(r"/tmp/[a-z]{1,8}-[0-9]{1,4}/[a-z]{1,5}", fullmatch=True),
+}
+_FORMS = [error_signature_of, normalize_error_signature]
+
+
+@pytest.mark.parametrize("form", _FORMS)
+@given(
+    template=st.sampled_from(_TEMPLATES),
+    kind=st.sampled_from(sorted(_VOLATILE)),
+    data=st.data(),
+)
+@settings(max_examples=50, deadline=None)
+def test_an_error_is_the_same_whatever_fills_its_gap(
+    form: Callable[[str], str | None], template: str, kind: str, data: st.DataObject
+) -> None:
+    first = template.format(data.draw(_VOLATILE[kind]))
+    second = template.format(data.draw(_VOLATILE[kind]))
+    assert form(first) == form(second), (first, second)
+
+
+# What tells errors apart: names, versions, codes in a name, and words.
+_TELLING = [
+    "TS2304", "TS2305", "E11000", "E0308", "ENOENT", "EACCES", "SQLSTATE42P01", "utf8",
+    "utf16", "sha256", "sha512", "python3.11", "python3.12", "v1.2.3", "v1.2.4", "x86",
+    "arm64", "int32", "int64", "TestTill2", "TestTill3", "feedback", "deadbeef", "cafe",
+    "defaced", "effaced", "a minute", "the minutes", "March", "port", "s3", "ec2", "h2",
+    "log4j2", "base64", "win32", "--timeout", "pool_a", "pool_b", "#12", "#13", "mp3",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", _FORMS)
+@pytest.mark.parametrize("template", _TEMPLATES)
+def test_errors_that_differ_in_a_name_stay_different(
+    form: Callable[[str], str | None], template: str
+) -> None:
+    if form is normalize_error_signature:
+        # The published rules take every whole number for one that changes.
+        words = [word for word in _TELLING if not re.search(r"\b\d+\b", word)]
+    else:
+        words = _TELLING
+    signatures = {form(template.format(word)) for word in words}
+    assert len(signatures) == len(words)
+
+
+@given(
+    st.sampled_from(_TEMPLATES),
+    st.sampled_from(_TEMPLATES),
+    st.sampled_from(sorted(_VOLATILE)),
+    st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_errors_of_different_words_stay_different(
+    first: str, second: str, kind: str, data: st.DataObject
+) -> None:
+    value = data.draw(_VOLATILE[kind])
+    for form in _FORMS:
+        is_same = form(first.format(value)) == form(second.format(value))
+        assert is_same == (first == second)
+
+
+@pytest.mark.parametrize(
+    "unit", ["1" * 200_000, "1:" * 100_000, "a1" * 100_000, "1h" * 50_000]
+)
+def test_a_long_error_takes_no_long_time(unit: str) -> None:
+    started = time.process_time()
+    for form in _FORMS:
+        form(unit[:200_000])
+    assert time.process_time() - started < 2

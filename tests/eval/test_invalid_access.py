@@ -174,6 +174,25 @@ def test_logs_too_short_to_fit() -> None:
             tune(log)
 
 
+@pytest.mark.parametrize("n_earlier", [0, 30])
+def test_held_out_events_of_one_time_are_refused_before_anything_is_fitted(
+    n_earlier: int, recwarn: pytest.WarningsRecorder
+) -> None:
+    times = [*range(n_earlier), *[n_earlier] * 200]
+    rows = [(at, f"f{row % 7}", f"e{row}", False) for row, at in enumerate(times)]
+    with pytest.raises(InvalidInput, match="events at different times"):
+        tune(AccessLog.of(rows))
+    assert not recwarn.list
+
+
+def test_a_log_of_a_few_seconds_is_fitted_without_warnings(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    rows = [(row * 10**6, f"f{row % 7}", f"e{row}", False) for row in range(40)]
+    assert not tune(AccessLog.of(rows)).advice["adopt"]
+    assert not recwarn.list
+
+
 def test_nothing_to_score() -> None:
     assert len(split(LONG)[1]) == 9
     empty = LogReplay(LONG).snapshots([])

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from conftest import NOW, Meanings, Run
 
+import theorex_lab
 from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.causal.capture import document_form
 from theorex_lab.designs.dreams.trajectories import Trajectory
@@ -928,3 +929,54 @@ def test_the_commands(tmp_path: Path, run: Run) -> None:
     )
     listed = run(*other, "--json", "facts", "list")
     assert "We decided to use uv" in listed.out
+
+
+# What may stand in a file of records, with the number of records that it counts for.
+DAMAGE = [
+    (b"{broken", 1),
+    (b"[1, 2]", 1),
+    (b"\0\0\0\0", 1),
+    (b'{"type": "hologram"}', 1),
+    (b'{"a": 1} {"b": 2}', 2),
+    (b"\xff\xfe", 1),
+    (b"  ", 0),
+]
+
+
+def test_each_record_of_a_file_is_imported_skipped_or_left_out(
+    design: str, tmp_path: Path
+) -> None:
+    with opened(tmp_path / "a") as lab:
+        DESIGNS[design][0](lab)
+        lab.export_files(tmp_path / "files")
+    file = tmp_path / "files" / f"{design}.jsonl"
+    lines = file.read_bytes().splitlines()
+    damaged = [line for line, _ in DAMAGE]
+    n_damaged = sum(count for _, count in DAMAGE)
+    file.write_bytes(b"\xef\xbb\xbf" + b"\r\n".join([*damaged, *lines, *damaged]))
+    with opened(tmp_path / "b") as lab:
+        first = by_file(lab.import_files(tmp_path / "files", trusted=True))
+        again = by_file(lab.import_files(tmp_path / "files", trusted=True))
+    report = first[file.name]
+    assert report.imported + report.skipped == len(lines)
+    assert report.left_out == 2 * n_damaged
+    assert again[file.name].skipped == len(lines)
+    for each in (*first.values(), *again.values()):
+        assert bool(each.problems) == bool(each.left_out + each.changed)
+
+
+def test_every_importer_counts_what_it_leaves_out() -> None:
+    importers = set()
+    package = Path(theorex_lab.__file__).parent
+    for path in package.rglob("*.py"):
+        code = path.read_text(encoding="utf-8")
+        if " FileReport(" in code and path.name != "reports.py":
+            importers.add(path.name)
+            assert code.count(" FileReport(") == code.count(".keep_problems(")
+        assert "problems = merged(" not in code or path.name in MERGED_ELSEWHERE
+    assert importers == {"bus_events.py", "sqlite_import.py"}, (
+        "an importer of its own ends with FileReport.keep_problems, and is named here"
+    )
+
+
+MERGED_ELSEWHERE = {"reports.py", "importing.py"}  # the second counts by itself

@@ -275,6 +275,15 @@ def test_a_dry_run_says_what_would_come_in_and_writes_nothing(
         "already": 8,
         "skipped": 0,
         "earlier": 0,
+        "lines": 34,
+        "with_captures": 20,
+        "left_out": {
+            "user: words of the program": 6,
+            "summary": 2,
+            "assistant: message within a turn": 2,
+            "user: what the agent asks a helper": 2,
+            "system: turn_duration": 2,
+        },
         "problems": [],
         "trusted": False,
         "projects": {

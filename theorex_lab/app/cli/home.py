@@ -405,14 +405,16 @@ def import_(
 
     Next: `theorex briefing` shows what an agent would read now.
 
-    JSON: {files: [{file, imported, skipped, problems, unlinked}], imported, skipped};
-    with --transcripts {files, sessions, events, already, skipped, projects, problems,
-    trusted, …}, where there are any also replayed (events of another session that this
-    one repeats), unread (lines) and guessed, the number of times by how each was
-    guessed: neighbour, file, future, number, leap_second, backwards; with --replay
-    {files, sessions, events, already, skipped, projects, problems, trusted, replay:
-    {ran, ok, days, evenings, events, results, failed, steps: [{name, ok, seconds,
-    detail}]}, …}
+    JSON: {files: [{file, imported, skipped, problems, unlinked, left_out, changed}],
+    imported, skipped}; with --transcripts {files, sessions, events, already, skipped,
+    projects, problems, trusted, lines, with_captures, left_out, …}, where there are any
+    also replayed (events of another session that this one repeats), retold (events that
+    another form of the transcript tells), doubled (sessions that came in twice), unread
+    (lines), substituted (lines), other_files and guessed, the number of times by how
+    each was guessed: neighbour, file, future, number, leap_second, backwards; with
+    --replay {files, sessions, events, already, skipped, projects, problems, trusted,
+    lines, with_captures, left_out, replay: {ran, ok, days, evenings, events, results,
+    failed, steps: [{name, ok, seconds, detail}]}, …}
     """
     _check_replay(transcripts, replay=replay, dry_run=dry_run, no_vectors=no_vectors)
     if designs and not replay:
@@ -487,17 +489,28 @@ def _report_lines(reports: Iterable[FileReport]) -> list[str]:
     n_known = Counter[str]()
     for report in reports:
         folder = report.file.rpartition("/")[0]
-        if folder and not report.imported and not report.unlinked:
+        is_plain = not (report.unlinked or report.left_out or report.changed)
+        if folder and not report.imported and is_plain:
             n_files[folder] += 1
             n_known[folder] += report.skipped
             continue
         line = _counts_line(report.imported, report.skipped, report.file)
-        if report.unlinked:
-            line += f" ({report.unlinked} references to what is not here were left out)"
-        lines.append(line)
+        lines.append(line + _remarks(report))
     for folder, count in n_files.items():
         lines.append(_counts_line(0, n_known[folder], f"{folder} ({count} files)"))
     return lines
+
+
+def _remarks(report: FileReport) -> str:
+    """Return what of a file did not come in as it stands there, '' where all did."""
+    remarks = ""
+    if report.unlinked:
+        remarks += f" ({report.unlinked} references to what is not here were left out)"
+    if report.left_out:
+        remarks += f", {report.left_out} left out"
+    if report.changed:
+        remarks += f", {report.changed} changed"
+    return remarks
 
 
 def _counts_line(n_new: int, n_known: int, name: str) -> str:
@@ -584,15 +597,60 @@ def _imported_lines(report: Imported) -> list[str]:
     )
     if report.replayed:
         totals += f", {report.replayed} repeated by another session"
+    if report.retold:
+        totals += f", {report.retold} told by another form of the same session"
     if report.skipped:
         totals += f", {report.skipped} recorded by the hook"
+    if report.earlier:
+        totals += f", {report.earlier} before the time of --since"
     lines = [totals]
     for name, counts in sorted(report.projects.items()):
         by_label = ", ".join(f"{count} {label}" for label, count in counts.items())
         lines.append(f"    {name}: {by_label}")
     for guess, count in sorted(report.guessed.items()):
         lines.append(f"    {count} times {_GUESSES[guess]}")
+    return [*lines, *_left_out_lines(report)]
+
+
+def _left_out_lines(report: Imported) -> list[str]:
+    """Return what became of the lines of transcripts, and what was left out."""
+    n_left_out = sum(report.left_out.values())
+    line = f"    {report.lines} lines: {report.with_captures} with captures"
+    if n_left_out:
+        line += f", {n_left_out} without ({_most_common(report.left_out)})"
+    if report.unread:
+        line += f", {report.unread} that could not be read"
+    lines = [line]
+    if report.substituted:
+        lines.append(
+            f"    {report.substituted} lines hold characters that no text has:"
+            " ? or \ufffd stands for them"
+        )
+    if report.other_files:
+        n_files = sum(report.other_files.values())
+        lines.append(
+            f"    {n_files} files are no transcripts by their name"
+            f" ({_most_common(report.other_files)})"
+        )
+    if report.doubled:
+        lines.append(
+            f"    {report.doubled} sessions came in from transcripts of two forms that"
+            " share no prompt: they may count twice"
+        )
     return lines
+
+
+def _most_common(counts: dict[str, int]) -> str:
+    """Return counts as words, the largest first; the smaller ones share one."""
+    words = [f"{count} {name}" for name, count in counts.items()]
+    others = list(counts.values())[_KINDS_SHOWN:]
+    if not others:
+        return ", ".join(words)
+    rest = f"{sum(others)} of {len(others)} other kinds"
+    return ", ".join([*words[:_KINDS_SHOWN], rest])
+
+
+_KINDS_SHOWN = 6
 
 
 @command("archive")

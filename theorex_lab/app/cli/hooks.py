@@ -5,6 +5,7 @@ out again. What stands in a file keeps its value and its order; the former bytes
 kept beside it.
 """
 
+import codecs
 import json
 import re
 import shlex
@@ -350,11 +351,16 @@ def _object(text: str | None) -> JsonObject:
     except ConfigError:
         raise
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(
-            f"the file is not JSON ({error}); repair it first, nothing was changed"
-        ) from error
+        advice = "repair it first, nothing was changed"
+        if _COMMENT.search(content):
+            advice = "JSON has no comments: take them out first, nothing was changed"
+        raise InvalidInput(f"the file is not JSON ({error}); {advice}") from error
     checked = _checked(document, dict, "the JSON of the file")
     return cast(JsonObject, checked)
+
+
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_COMMENT = re.compile(r"^\s*(?://|/\*)|[,{\[]\s*(?://|/\*)", re.MULTILINE)
 
 
 def _settings(text: str | None) -> JsonObject:
@@ -465,7 +471,12 @@ def _strip(settings: JsonObject, event: str) -> None:
 def _read(path: Path) -> str | None:
     """Return the file's text as it is, or None where there is none."""
     try:
-        return path.read_bytes().decode()
+        content = path.read_bytes()
+        if content.startswith(_UTF16_MARKS):
+            raise InvalidInput(
+                f"{path} is in UTF-16; save it as UTF-8 first, nothing was changed"
+            )
+        return content.decode()
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:

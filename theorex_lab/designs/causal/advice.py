@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.designs.causal import SIGNALS
 from theorex_lab.designs.causal.capture import checked_id, signal_member
+from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.keys import (
     NO_SIGNALS,
     compute_signal_key,
@@ -243,6 +244,37 @@ def records(
         numbers = here.get(table.option_number(gene), unknown)
         by_gene[gene] = GeneRecord(*numbers, *priors.get(gene, no_prior))
     return by_gene
+
+
+def known_gene_ids(home: Home) -> list[str]:
+    """Return the genes of the home's project or of none, and those that were tried only.
+
+    An attempt names a gene by its id, whether or not the gene itself was recorded.
+    """
+    recorded = [gene["id"] for gene in assets_of(home)]
+    everywhere = {gene["id"] for gene in assets_of(home.in_project(""))}
+    with home.views.reading(evidence_view(home)) as evidence:
+        cells = evidence.table.cells(_OPTION)
+        tried = [
+            gene
+            for key, gene in zip(cells.keys, cells.options, strict=True)
+            if key == _OPTION and gene not in everywhere
+        ]
+    return list(dict.fromkeys([*recorded, *tried]))
+
+
+def is_known_here(home: Home, signals: Sequence[str], gene: str) -> bool:
+    """Return whether a gene was tried for these signals or for similar ones."""
+    masked = signal_member(signals)["signals"]
+    with home.views.reading(evidence_view(home)) as evidence:
+        by_gene = records(
+            evidence.table,
+            masked,
+            [gene],
+            causal_settings(home),
+            now=home.clock.now(),
+        )
+    return by_gene[gene].best > 0
 
 
 def _priors(

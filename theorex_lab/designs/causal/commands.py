@@ -31,7 +31,6 @@ _SIGNALS = click.option(
     help="The signals, such as log_error or errsig:TEXT.",
 )
 # How an explanation says that a gene is preferred by its outcomes after other errors.
-_PRIOR = "gene_prior:"
 _GENE = click.option("--gene", metavar="ID", help="The id of the gene.")
 _CATEGORY = click.option(
     "--category",
@@ -352,13 +351,14 @@ def causal_advice(
 
     JSON: {signal_key, preferred_gene_id, banned_gene_ids, scores, explanation, words}
     """
+    from theorex_lab.designs.causal.advice import is_known_here, known_gene_ids
     from theorex_lab.designs.causal.experience import advice_in_words
     from theorex_lab.designs.causal.items import gene_text
 
     lab = open_lab()
     causal = lab.causal
     gene_by_id = {gene["id"]: gene for gene in causal.genes()}
-    candidates = genes or list(gene_by_id)
+    candidates = genes or known_gene_ids(lab.home)
     advice = causal.get_advice(signals, candidates, drift, cheapest=cheapest).to_dict()
 
     def in_words(gene_id: str) -> str:
@@ -370,7 +370,7 @@ def causal_advice(
     if preferred is None:
         lines.append("prefer none: nothing is known")
     elif signals:
-        is_of_others = any(why.startswith(_PRIOR) for why in advice["explanation"])
+        is_of_others = not is_known_here(lab.home, signals, preferred)
         lines += _preference(in_words(preferred), is_of_others, bool(words))
     lines += [f"do not: {in_words(gene)}" for gene in advice["banned_gene_ids"]]
     emit({**advice, "words": words}, "\n".join([*lines, *words]))

@@ -76,7 +76,8 @@ def causal_import(
 
     Next: `genes` and `advice` show what came in, and `export` writes it again.
 
-    JSON: {imported, skipped, problems, files: [{file, imported, skipped, problems}]}
+    JSON: {imported, skipped, problems, files: [{file, imported, skipped, problems,
+    left_out, changed}]}
     """
     from theorex_lab.designs.causal.graph_reading import import_graph
 
@@ -97,6 +98,8 @@ def causal_import(
                 "imported": report.imported,
                 "skipped": report.skipped,
                 "problems": report.problems,
+                "left_out": report.left_out,
+                "changed": report.changed,
             }
         )
         problems += report.problems

@@ -19,7 +19,12 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent
 from theorex_lab.designs.causal import FAILED, SIGNALS
-from theorex_lab.designs.causal.advice import get_advice, is_banned, records
+from theorex_lab.designs.causal.advice import (
+    get_advice,
+    is_banned,
+    known_gene_ids,
+    records,
+)
 from theorex_lab.designs.causal.capture import (
     CATEGORIES,
     asset_event,
@@ -657,7 +662,8 @@ def gene_rows(home: Home, signals: Sequence[str] = ()) -> list[dict[str, Any]]:
         id, category, strategy, n, successes, ci_low, ci_high and banned of each. ci_low, ci_high
         are the interval of its success rate (Wilson, 95 %).
     """
-    genes = {gene["id"]: gene for gene in assets_of(home)}
+    recorded = {gene["id"]: gene for gene in assets_of(home)}
+    genes = {gene: recorded.get(gene, {}) for gene in known_gene_ids(home)}
     settings = causal_settings(home)
     with home.views.reading(evidence_view(home)) as evidence:
         by_gene = records(

@@ -33,7 +33,12 @@ from theorex_lab.designs.causal.graph_members import (
     checked_object,
     event_members,
 )
-from theorex_lab.files.formats.flat_files import append_new, parse_object, read_lines
+from theorex_lab.files.formats.flat_files import (
+    ImportRemark,
+    append_new,
+    parse_object,
+    read_lines,
+)
 from theorex_lab.files.formats.foreign import read_file
 from theorex_lab.files.formats.reports import ImportOptions, Reports, each_file
 from theorex_lab.journal.event import Body, Event, check_event, encode, new_event
@@ -227,7 +232,8 @@ class _FileReading:
         line_id = checked_id("line", record.get("id"))
         at = to_microseconds(ts)
         if at > self.options.latest:
-            self._note(number, "the time is ahead of the clock; the clock's is taken")
+            remark = "the time is ahead of the clock; the clock's is taken"
+            self.problems.append(ImportRemark(f":{number}: {remark}"))
             at = self.options.now
         return _Line(number, line_id, LINE_KINDS[kind], at, masked)
 

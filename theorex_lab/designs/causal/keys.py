@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.designs.causal.volatile_parts import without_volatile_parts
 
 ERROR_SIGNAL = "errsig:"
 NORMALIZED = "errsig_norm:"
@@ -46,12 +47,13 @@ def normalize_error_signature(text: str) -> str | None:
     """Return an error without what changes from run to run; None without words.
 
     It is in lower case, paths, addresses and numbers are replaced, and it has up to 220
-    characters. A path is what follows a slash or a drive.
+    characters. A path is what follows a slash or a drive. Beyond the published rules,
+    marks stand for ids, hashes, times, durations, sizes and addresses of machines.
 
     >>> normalize_error_signature("TypeError: Cannot read /home/u/x.js:10 at 0xFF")
     'typeerror: cannot read <path> at <hex>'
     """
-    normal = trimmed(text).lower()
+    normal = without_volatile_parts(trimmed(text)).lower()
     for pattern, replacement in _REPLACED:
         normal = pattern.sub(replacement, normal)
     # Cut by code units, as its hash counts them.

@@ -6,38 +6,21 @@ number of a line or a temporary path are one signature.
 
 import re
 
+from theorex_lab.designs.causal.volatile_parts import without_volatile_parts
 from theorex_lab.text.line import one_line
 
 _SIGNATURE_CHARACTERS = 200
 _WORDS_CHARACTERS = 110
 _ESCAPES = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
+_TEMPORARY = re.compile(
+    r"(?:/private)?/(?:tmp|var/folders|var/tmp|dev/shm)/[^\s:'\"),]*"
+    r"|\btmp\.\w+|\b[a-z]:\\(?:[^\\\s]+\\){1,6}te?mp\\[^\s:'\"),]*",
+    re.I,
+)
 _REPLACED = (
-    (
-        re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.I),
-        "<id>",
-    ),
-    (
-        re.compile(
-            r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"
-        ),
-        "<time>",
-    ),
-    (re.compile(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b"), "<time>"),
-    (
-        re.compile(r"(?:/private)?/(?:tmp|var/folders)/[^\s:'\"),]*|\btmp\.\w+"),
-        "<path>",
-    ),
-    (re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b"), "<address>"),
     (re.compile(r"\b(localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}\b(?!:)"), r"\1:<port>"),
     (re.compile(r"\bport \d{2,5}\b", re.I), "port <port>"),
     (re.compile(r"\b0x[0-9a-f]+\b", re.I), "<address>"),
-    (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b"), "<hash>"),
-    (
-        re.compile(
-            r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|minutes?|mins?|m)\b"
-        ),
-        "<duration>",
-    ),
     (re.compile(r"(?<=\w):\d+(?::\d+)?(?=\D|$)"), ""),
     (re.compile(r"\((\d+),(\d+)\)"), ""),
     (re.compile(r"\b(line|column|col) \d+\b", re.I), r"\1 <n>"),
@@ -92,6 +75,8 @@ def error_signature_of(text: str) -> str:
     "src/a.ts - error TS2304: no name 'x'"
     """
     line = " ".join(_ESCAPES.sub("", text).split())
+    line = _TEMPORARY.sub("<path>", line)
+    line = without_volatile_parts(line)
     for pattern, replacement in _REPLACED:
         line = pattern.sub(replacement, line)
     line = _LAST_DURATION.sub("", line)

@@ -64,7 +64,7 @@ def dream_import(file: Path, agent: str | None, trusted: bool) -> None:
 
     Next: `strategies` lists what came in.
 
-    JSON: {file, imported, skipped, problems}
+    JSON: {file, imported, skipped, problems, left_out, changed}
     """
     from theorex_lab.designs.dreams.sqlite_import import import_sqlite
 
@@ -76,10 +76,14 @@ def dream_import(file: Path, agent: str | None, trusted: bool) -> None:
         "imported": report.imported,
         "skipped": report.skipped,
         "problems": report.problems,
+        "left_out": report.left_out,
+        "changed": report.changed,
     }
     if report.problems and not report.imported + report.skipped:
         fail(report.problems[0], **result)
     counts = f"{report.imported} new records, {report.skipped} were here already"
+    if report.left_out:
+        counts += f", {report.left_out} left out"
     emit(result, "\n".join([counts, *report.problems]))
 
 

@@ -38,7 +38,7 @@ from theorex_lab.designs.dreams.strategies import (
     new_strategy_id,
 )
 from theorex_lab.designs.dreams.trajectories import Trajectories
-from theorex_lab.files.formats.flat_files import append_new, each_noted, merged
+from theorex_lab.files.formats.flat_files import append_new, each_noted
 from theorex_lab.files.formats.reports import FileReport, ImportOptions
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.contract import Home
@@ -105,7 +105,7 @@ def import_sqlite(
     report = FileReport(path.name)
     report.imported, n_known = append_new(home.journal, reading.events())
     report.skipped = n_known + reading.n_known
-    report.problems = merged(problem.lstrip(": ") for problem in problems)
+    report.keep_problems(problems)
     return report
 
 

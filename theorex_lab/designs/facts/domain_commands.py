@@ -198,7 +198,7 @@ def _import(home: Home, folder: Path, *, trusted: bool, agent: str) -> _Output:
 
     A file that differs takes the place of what is here; nothing is deleted.
 
-    JSON: {files: [{file, imported, skipped, problems}]}
+    JSON: {files: [{file, imported, skipped, problems, left_out, changed}]}
     """
     from theorex_lab.designs.facts.folder_read import import_domains
 
@@ -211,6 +211,8 @@ def _import(home: Home, folder: Path, *, trusted: bool, agent: str) -> _Output:
                 "imported": report.imported,
                 "skipped": report.skipped,
                 "problems": report.problems,
+                "left_out": report.left_out,
+                "changed": report.changed,
             }
         )
         lines.append(f"{report.imported:8d} new  {report.file}")

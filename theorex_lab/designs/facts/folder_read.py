@@ -55,7 +55,12 @@ from theorex_lab.designs.facts.pairs import fact_hash, same_fact
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import zone_of
 from theorex_lab.designs.facts.writing import check_entity, check_line
-from theorex_lab.files.formats.flat_files import append_new, each_noted, without_nulls
+from theorex_lab.files.formats.flat_files import (
+    ImportRemark,
+    append_new,
+    each_noted,
+    without_nulls,
+)
 from theorex_lab.files.formats.reports import ImportOptions, Reports, each_file
 from theorex_lab.files.formats.schema import checked
 from theorex_lab.journal.event import Body, Event, new_event
@@ -423,7 +428,8 @@ class _FolderReading:
         successors = {record.id: record.superseded_by for _, record in records}
         broken = chain_problems(successors, taken)
         for fact_id, problem in broken.items():
-            problems.append(f": {fact_id}: {problem}; nothing stands in its place")
+            remark = f": {fact_id}: {problem}; nothing stands in its place"
+            problems.append(ImportRemark(remark))
         entries = self._settled(
             entity,
             records,
@@ -997,7 +1003,8 @@ class _FolderReading:
         try:
             return domains.check_domain(name, stated)
         except InvalidInput as error:
-            problems.append(f": registry.json: {error}; it is taken as a cron-task")
+            remark = f": registry.json: {error}; it is taken as a cron-task"
+            problems.append(ImportRemark(remark))
             return domains.check_domain(name, {})
 
     # The files themselves

@@ -563,7 +563,8 @@ def _import(home: Home, paths: tuple[Path, ...], trusted: bool, agent: str) -> O
     Importing twice imports once, and damaged files are listed. The exit code is 1 where
     nothing could be read.
 
-    JSON: {files: [{file, imported, skipped, problems, unlinked}], imported, skipped}
+    JSON: {files: [{file, imported, skipped, problems, unlinked, left_out, changed}],
+    imported, skipped}
     """
     from theorex_lab.designs.research.files import import_tiers
 

@@ -18,7 +18,6 @@ from theorex_lab.files.formats.flat_files import (
     FlatRecord,
     append_new,
     each_noted,
-    merged,
     read_lines,
     without_nulls,
 )
@@ -124,7 +123,7 @@ def emit_events(home: Home, file: Path, *, agent: str = "main") -> FileReport:
     noted = each_noted(report.problems, records, _trace_events, options)
     counted = _counted([events for _, events in noted])
     report.imported, report.skipped = append_new(home.journal, counted)
-    report.problems = merged(report.problems)
+    report.keep_problems(report.problems)
     return report
 
 

@@ -180,7 +180,7 @@ def trace_emit(file: Path, agent: str | None) -> None:
     the START gives. An END or a tool without trace_id belongs to its agent's oldest
     open call. An END without a START writes nothing.
 
-    JSON: {file, imported, skipped, problems}
+    JSON: {file, imported, skipped, problems, left_out, changed}
     """
     from theorex_lab.designs.theorex.bus_events import emit_events
 
@@ -190,6 +190,10 @@ def trace_emit(file: Path, agent: str | None) -> None:
         "imported": report.imported,
         "skipped": report.skipped,
         "problems": report.problems,
+        "left_out": report.left_out,
+        "changed": report.changed,
     }
     counts = f"{report.imported} new traces, {report.skipped} there already"
+    if report.left_out:
+        counts += f", {report.left_out} left out"
     emit(result, "\n".join(map(one_row, [*report.problems, counts])))

@@ -23,6 +23,7 @@ from theorex_lab.designs.theorex.axon import NODE_TYPE
 from theorex_lab.files.formats import records, schema
 from theorex_lab.files.formats.flat_files import (
     FlatRecord,
+    ImportRemark,
     Lines,
     each_noted,
     without_nulls,
@@ -169,7 +170,7 @@ def axon_events(
         concept_id = body["concepts"][0][0]
         problem = _node_problem(body, importing, is_repeated=concept_id in ids)
         if problem:
-            problems.append(f": {position}: {problem}")
+            problems.append(ImportRemark(f": {position}: {problem}"))
         ids.add(concept_id)
         id_of[key] = concept_id
         yield imported(importing, "imported", body, agent), 1

@@ -395,8 +395,10 @@ def tune(
         ci_high}.
 
     Raises:
-        InvalidInput: The log asks fewer than six questions.
+        InvalidInput: The log asks fewer than six questions, or its held-out events
+            have one time.
     """
+    _check_times(log)
     with working("fits the laws"):
         tuning = Tuning(fit(log, seed=seed, laws=laws))
     with working("fits the thresholds"):
@@ -422,6 +424,29 @@ def tune(
             "why": f"keep what you have: {shortage} days",
         }
     return Tuning(tuning.fit, thresholds, advice, comparison)
+
+
+def _check_times(log: AccessLog) -> None:
+    """Refuse a log in which no time passes while its held-out events happen.
+
+    Raises:
+        InvalidInput: They have one time.
+    """
+    if _held_out_from(log) < int(log.time[-1]):
+        return
+    n_times = len(np.unique(log.time))
+    times = "one time" if n_times == 1 else f"{n_times} times"
+    raise InvalidInput(
+        f"got a log of {len(log.starts)} events with {times}, and none between the"
+        " held-out events; allowed are events at different times, since a decay law"
+        " predicts from earlier uses what is used again"
+    )
+
+
+def _held_out_from(log: AccessLog) -> int:
+    """Return the time of the first event that a fit is scored on."""
+    first_scored = split(log)[1][0]
+    return int(log.time[np.searchsorted(log.event, first_scored)])
 
 
 def _advice_on_files(fitted: Fit) -> dict[str, Any]:
@@ -564,7 +589,7 @@ def held_back(
         "default": {},
         "fitted": dict(fitted),
     }
-    since = int(log.time[np.searchsorted(log.event, split(log)[1][0])])
+    since = _held_out_from(log)
     every_days = _every_days(log, int(log.time[-1])) / 3
     runs = replay_all(
         EventLog.of(log),

@@ -271,6 +271,15 @@ def each_noted(
             problems.append(f"{location} {error}")
 
 
+class ImportRemark(str):
+    """A problem of a record that came in all the same, such as a time that was put right.
+
+    Any other problem is of a record or line that was left out.
+    """
+
+    __slots__ = ()
+
+
 def merged(problems: Iterable[str]) -> list[str]:
     """Return one line a kind of problem.
 

@@ -15,6 +15,7 @@ from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import Settings
 from theorex_lab.files.formats.flat_files import (
     FlatRecord,
+    ImportRemark,
     Lines,
     append_new,
     merged,
@@ -88,7 +89,10 @@ class FileReport(Report):
         file: Its name.
         imported: How many records are new.
         skipped: How many were there already.
-        problems: What could not be read, by place.
+        problems: What could not be read, by place, those alike in one line.
+        left_out: How many records or lines could not be read.
+        changed: How many records came in otherwise than they stand in the file, such as
+            with another time.
         unlinked: How many references to what is neither here nor in the file were left
             out.
     """
@@ -98,6 +102,28 @@ class FileReport(Report):
     skipped: int = 0
     problems: list[str] = field(default_factory=list)
     unlinked: int = 0
+    left_out: int = 0
+    changed: int = 0
+
+    def keep_problems(self, problems: Iterable[str], prefix: str = "") -> None:
+        """Count what could not be read, and keep it with those alike in one line.
+
+        Each importer ends with this, so that every record is imported, skipped or left
+        out.
+
+        Args:
+            problems: One for each record or line, from the place on.
+            prefix: What stands before each.
+        """
+        lines = []
+        for problem in problems:
+            if isinstance(problem, ImportRemark):
+                self.changed += 1
+            else:
+                self.left_out += 1
+            line = f"{prefix}{problem}"
+            lines.append(line.lstrip(": "))
+        self.problems = merged(lines)
 
     def _facts(self) -> tuple[str, ...]:
         problems = f"{len(self.problems)} problems" if self.problems else ""
@@ -137,7 +163,7 @@ def each_file(
             report.imported, report.skipped = take(file, report.problems)
         except InvalidInput as error:
             report.problems.append(f": {error}")
-        report.problems = merged(report.file + problem for problem in report.problems)
+        report.keep_problems(report.problems, prefix=report.file)
         reports.append(report)
     return reports
 
@@ -164,7 +190,7 @@ def read_group(
     objects = _objects(files, path, folder, report.problems)
     events = reader(objects, report.problems)
     report.imported, report.skipped = append_new(journal, events)
-    report.problems = merged(problem.lstrip(": ") for problem in report.problems)
+    report.keep_problems(report.problems)
     return report
 
 
@@ -298,7 +324,6 @@ class ImportOptions:
             where: The number or name of its place.
         """
         if event.at > self.latest:
-            problems.append(
-                f":{where}: the time is ahead of the clock; the clock's is taken"
-            )
+            remark = f":{where}: the time is ahead of the clock; the clock's is taken"
+            problems.append(ImportRemark(remark))
         return event._replace(at=min(event.at, self.latest))

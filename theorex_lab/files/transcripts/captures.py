@@ -7,6 +7,7 @@ import hashlib
 import json
 import ntpath
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,8 +17,8 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id, session_of
 from theorex_lab.core.project import Repository
 from theorex_lab.files.transcripts.folders import SourceLine, Transcript, rows_of
+from theorex_lab.files.transcripts.line_counts import EMPTY, LineCounts
 from theorex_lab.files.transcripts.messages import (
-    Reader,
     Row,
     Utterance,
     read_time,
@@ -198,6 +199,7 @@ def timed_captures(
     is_over: Callable[[int], bool],
     problem: Problem,
     latest: int = LATEST,
+    counts: LineCounts | None = None,
 ) -> Iterator[TimedCapture]:
     """Yield what a transcript tells, in order.
 
@@ -209,15 +211,18 @@ def timed_captures(
         is_over: Returns whether a session is over whose last time (µs) this is.
         problem: Is called with the number of each line that cannot be read, and why.
         latest: A later time (µs UTC) is not believed.
+        counts: Gets what became of each line.
     """
     times = _Times(file_time, latest)
-    for line in _utterance_lines(transcript, problem, latest):
+    lines = _Lines(transcript, problem, latest, counts or LineCounts())
+    for line in lines.told():
         yield from times.of(line)
     yield from times.end()
     if is_over(times.last):
-        for utterance in transcript.reader.end():
-            yield from times.of(_Line(utterance))
+        for line in lines.told_at_end():
+            yield from times.of(line)
         yield from times.end()
+    lines.counts.end()
 
 
 class _Line(NamedTuple):
@@ -234,38 +239,106 @@ class _Line(NamedTuple):
     is_earlier: bool = False
 
 
-def _utterance_lines(
-    transcript: Transcript,
-    problem: Problem,
-    latest: int,
-) -> Iterator[_Line]:
-    # By who writes lines one after another, the last time that they state.
-    before: dict[str, int] = {}
-    for line in transcript.lines:
-        try:
-            yield from _lines_in(line, transcript.reader, before, latest)
-        except InvalidInput as error:
-            problem(line.number, str(error))
+class _Lines:
+    """What the lines of a transcript tell, with a count of what became of each."""
 
+    def __init__(
+        self,
+        transcript: Transcript,
+        problem: Problem,
+        latest: int,
+        counts: LineCounts,
+    ) -> None:
+        self.counts = counts
+        self._reader = transcript.reader
+        self._lines = transcript.lines
+        self._problem = problem
+        self._latest = latest
+        # By who writes lines one after another, the last time that they state.
+        self._before: dict[str, int] = {}
+        counts.substituted += transcript.n_damaged
 
-def _lines_in(
-    line: SourceLine,
-    reader: Reader,
-    before: dict[str, int],
-    latest: int,
-) -> Iterator[_Line]:
-    """Yield what the objects on one line of a file tell.
+    def told(self) -> Iterator[_Line]:
+        """Yield what the lines tell, and report those that cannot be read."""
+        for line in self._lines:
+            position = 0
+            try:
+                for position, row in enumerate(rows_of(line), start=1):
+                    yield from self._told_in_row(line, position, row)
+            except InvalidInput as error:
+                self._unread(line.number, error)
+            else:
+                if position == 0:
+                    self.counts.leave_out(EMPTY)
+            if line.content and _is_damaged(line.content):
+                self.counts.substituted += 1
 
-    Raises:
-        InvalidInput: For what cannot be read, after what stands before it.
-    """
-    size = len(line.content or b"")
-    for position, row in enumerate(rows_of(line), start=1):
+    def told_at_end(self) -> Iterator[_Line]:
+        """Yield what the end of the lines implies."""
+        for utterance in self._reader.end():
+            self._count(utterance)
+            yield _Line(utterance)
+
+    def _told_in_row(
+        self, line: SourceLine, position: int, row: Row
+    ) -> Iterator[_Line]:
+        """Yield what an object tells, the first of its line or a later one."""
+        size = len(line.content or b"")
         number = line.number if position == 1 else f"{line.number}.{position}"
-        is_earlier = _runs_backwards(row, before, latest)
-        for utterance in reader.feed(row, number, size):
-            is_own_time = utterance.at is stated_in(row)
-            yield _Line(utterance, size, is_earlier and is_own_time)
+        is_earlier = _runs_backwards(row, self._before, self._latest)
+        has_told = False
+        try:
+            for utterance in self._reader.feed(row, number, size):
+                has_told |= self._count(utterance, number)
+                is_own_time = utterance.at is stated_in(row)
+                yield _Line(utterance, size, is_earlier and is_own_time)
+        except InvalidInput as error:
+            self._unread(line.number, error)
+            self.counts.with_captures += has_told
+            return
+        if has_told:
+            self.counts.with_captures += 1
+        else:
+            self.counts.waits(number, self._reader.kind_of(row))
+
+    def _count(self, utterance: Utterance, current: int | str = 0) -> bool:
+        """Count the earlier lines that this stands for.
+
+        Returns:
+            Whether it stands for the current line as well.
+        """
+        if utterance.hook["hook_event_name"] not in BODIES:
+            return False
+        for row in utterance.rows:
+            self.counts.told_later(row)
+        return current in utterance.rows
+
+    def _unread(self, number: int, error: InvalidInput) -> None:
+        self.counts.unread += 1
+        self._problem(number, str(error))
+
+
+def _is_damaged(content: bytes) -> bool:
+    """Return whether a line holds what no text has.
+
+    It is bytes that are not UTF-8, or half of a pair of surrogates.
+    """
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    if not (b"\\ud" in content or b"\\uD" in content):
+        return False  # nearly always, and found quickly
+    without_pairs = _PAIR.sub(b"", content)
+    return _SURROGATE.search(without_pairs) is not None
+
+
+# An escape of JSON that stands for half of a pair, behind no backslash of its own.
+_BACKSLASH = rb"(?<!\\)(?:\\\\)*\\u"
+_SURROGATE = re.compile(_BACKSLASH + rb"[dD][89a-fA-F][0-9a-fA-F]{2}")
+_PAIR = re.compile(
+    _BACKSLASH + rb"[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
 
 
 def _runs_backwards(

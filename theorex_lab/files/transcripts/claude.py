@@ -21,6 +21,7 @@ from theorex_lab.files.transcripts.messages import (
     Row,
     Utterance,
     blocks_of,
+    kind_name,
     object_of,
     texts_of,
     time_of,
@@ -35,6 +36,7 @@ _KINDS = (
     "progress",
     "attachment",
     "queue-operation",
+    "file-history-snapshot",
 )
 _MARKS = frozenset({"message", "sessionId", "uuid", "leafUuid"})
 _ENDS = ("end_turn", "stop_sequence", "refusal")
@@ -80,6 +82,18 @@ class Claude:
         elif kind == "attachment":
             yield from self._queued(row, source)
 
+    def kind_of(self, row: Row) -> str:
+        """See `Reader`."""
+        kind = row.get("type")
+        if kind == "assistant":
+            return _kind_of_message(row)
+        if kind == "user":
+            return _kind_of_user(row)
+        if kind == "system":
+            return f"system: {kind_name(row.get('subtype'))}"
+        name = kind_name(kind)
+        return name if kind in _KINDS else f"unknown type: {name}"
+
     def end(self) -> Iterator[Utterance]:
         """See `Reader`."""
         yield from self._turns.all_ended()
@@ -104,6 +118,7 @@ class Claude:
             at,
             row.get("cwd"),
             is_unique,
+            (number,),
         )
 
     def _assistant(
@@ -121,7 +136,11 @@ class Claude:
             if block.get("type") == "tool_use":
                 self._turns.goes_on(helper)
                 call = block.get("id")
-                self._calls.begin(call, block.get("name"), block.get("input"), size)
+                tool = block.get("name")
+                row_number = source.rows[0]
+                self._calls.begin(
+                    call, tool, block.get("input"), size=size, row=row_number
+                )
         if message.get("stop_reason") in _ENDS:
             yield from self._turns.ended(helper)
 
@@ -178,6 +197,33 @@ def _helper(row: Row) -> str:
     if not row.get("isSidechain"):
         return ""
     return f"helper {row.get('agentId', '')}"
+
+
+def _kind_of_message(row: Row) -> str:
+    """Return what kind of line it is by which the agent told nothing."""
+    if row.get("isApiErrorMessage"):
+        return "assistant: error of the service"
+    content = object_of(row.get("message")).get("content")
+    kinds = [block.get("type") for block in blocks_of(content)]
+    if "tool_use" in kinds:
+        return "assistant: call without an answer"
+    if "text" in kinds:
+        return "assistant: message within a turn"
+    if "thinking" in kinds or "redacted_thinking" in kinds:
+        return "assistant: thinking"
+    return "assistant: no text and no call"
+
+
+def _kind_of_user(row: Row) -> str:
+    """Return what kind of line it is by which a person told nothing."""
+    if row.get("isSidechain"):
+        return "user: what the agent asks a helper"
+    if row.get("isMeta") or row.get("isCompactSummary"):
+        return "user: words of the program"
+    content = object_of(row.get("message")).get("content")
+    if texts_of(content):
+        return "user: words of the program"
+    return "user: no text"
 
 
 def _answer(block: Row, result: object) -> Row:

@@ -22,6 +22,7 @@ from theorex_lab.files.transcripts.messages import (
     OpenTurns,
     Row,
     Utterance,
+    kind_name,
     object_of,
     texts_of,
     time_of,
@@ -107,13 +108,27 @@ class Codex:
         if is_head:
             self._read_head(payload, at)
         elif not self._is_copy(payload, at):
-            source = MessageSource(self._session, number, at, self._cwd)
+            source = MessageSource(self._session, number, at, self._cwd, rows=(number,))
             yield from self._payload(kind, payload, source, size)
 
     def end(self) -> Iterator[Utterance]:
         """See `Reader`."""
         yield from self._prompts()
         yield from self._turns.all_ended()
+
+    def kind_of(self, row: Row) -> str:
+        """See `Reader`."""
+        if self._copied:
+            return "copy of the session that this one was forked from"
+        kind = row.get("type")
+        if kind not in _ENVELOPE:
+            return _kind_of_item(row)
+        payload = object_of(row.get("payload"))
+        if kind == "response_item":
+            return _kind_of_item(payload)
+        if kind == "event_msg":
+            return f"event_msg: {kind_name(payload.get('type'))}"
+        return kind_name(kind)
 
     def _payload(
         self,
@@ -190,7 +205,10 @@ class Codex:
             yield from self._prompts()
             self._turns.goes_on(self._helper)
             tool, tool_input = _call(item)
-            self._calls.begin(_call_id(item), tool, tool_input, size)
+            row_number = source.rows[0]
+            self._calls.begin(
+                _call_id(item), tool, tool_input, size=size, row=row_number
+            )
         elif kind in _OUTPUTS:
             answer = _answer(item.get("output"))
             yield self._calls.answered(source, _call_id(item), answer)
@@ -220,6 +238,21 @@ class Codex:
         if self._helper or not utterances:
             return []
         return [*self._turns.ended(), *utterances]
+
+
+def _kind_of_item(item: Row) -> str:
+    """Return what kind of item it is that told nothing."""
+    kind = item.get("type")
+    if kind is None:
+        return "session_meta"
+    role = item.get("role")
+    if kind == "message" and role == "assistant":
+        return "message: within a turn"
+    if kind == "message" and role == "user":
+        return "message: of the program, or told by the other log"
+    if kind in _CALLS:
+        return f"{kind_name(kind)}: without an answer"
+    return kind_name(kind)
 
 
 def _folder_in(texts: list[str]) -> str | None:

@@ -3,17 +3,19 @@
 Lines are streamed, each of bounded length. Unreadable ones are reported.
 """
 
+import codecs
 import io
 import json
 import os
 import re
 import stat
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from theorex_lab.core.clock import LATEST
 from theorex_lab.core.errors import InvalidInput
@@ -46,6 +48,9 @@ _MARKDOWN_SUFFIXES = (".md", ".md.gz")
 _MARKDOWN_START_BYTES = 4_096
 _NAME_CHARACTERS = 64
 _SIZE_BYTES = 4  # at the end of a packed file
+_PACKED = b"\x1f\x8b"  # how a packed file begins
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PIECE_BYTES = 1 << 16
 _BLANK = re.compile(r"[\s\0\ufeff]*")
 _DECODER = json.JSONDecoder()
 # What reading a damaged or vanished file raises.
@@ -76,14 +81,24 @@ class SourceLine(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    """A file whose form is known: who reads it, and its lines from the first on."""
+    """A file whose form is known.
+
+    Attributes:
+        reader: Reads it.
+        lines: Its lines from the first on.
+        n_damaged: How many lines of a Markdown file hold bytes that are not UTF-8.
+    """
 
     reader: Reader
     lines: Iterator[SourceLine]
+    n_damaged: int = 0
 
 
 def files_in(
-    path: Path, problems: list[str], process: ReaderProcess
+    path: Path,
+    problems: list[str],
+    process: ReaderProcess,
+    other_files: Counter[str] | None = None,
 ) -> dict[Path, int]:
     """Return the files at a path that may be transcripts, with their sizes in bytes.
 
@@ -94,6 +109,8 @@ def files_in(
         path: A file or folder.
         problems: Is added to: folders and files that cannot be read.
         process: Reads the files.
+        other_files: Is added to: how many files of a folder are not looked at, by
+            ending.
 
     Raises:
         InvalidInput: Where there is neither.
@@ -104,18 +121,28 @@ def files_in(
         raise InvalidInput(
             f"got {path}, which is no file or folder; allowed is a transcript, or a folder of them"
         )
+    others = Counter[str]() if other_files is None else other_files
     sizes: dict[Path, int] = {}
-    for file in sorted(_named_as_transcripts(path, problems, process)):
+    named_files = _named_as_transcripts(path, problems, process, others)
+    for file in sorted(named_files):
         status = _looked_at(file)
         if status and stat.S_ISREG(status.st_mode):
             sizes[file] = status.st_size
+        else:
+            others[_NO_FILE] += 1
     return sizes
 
 
 def _named_as_transcripts(
-    folder: Path, problems: list[str], process: ReaderProcess
+    folder: Path,
+    problems: list[str],
+    process: ReaderProcess,
+    others: Counter[str],
 ) -> Iterator[Path]:
-    """Yield what is below a folder and has the ending of a transcript."""
+    """Yield what is below a folder and has the ending of a transcript.
+
+    The others are counted by their ending.
+    """
 
     def note(error: OSError) -> None:
         problems.append(f"{error.filename}: {error.strerror}")
@@ -129,6 +156,21 @@ def _named_as_transcripts(
                 and (is_history or _is_specstory(file, problems, process))
             ):
                 yield file
+            else:
+                others[_ending_of(name)] += 1
+
+
+def _ending_of(name: str) -> str:
+    """Return the ending of a file's name, as a report shows it."""
+    ending = Path(name).suffix.lower()
+    if _PLAIN_ENDING.fullmatch(ending):
+        return ending
+    return _NO_ENDING
+
+
+_NO_ENDING = "without an ending"
+_NO_FILE = "a link, or no regular file"
+_PLAIN_ENDING = re.compile(r"\.[a-z0-9]{1,10}")
 
 
 def _is_specstory(file: Path, problems: list[str], process: ReaderProcess) -> bool:
@@ -157,24 +199,26 @@ def in_time_order(
 ) -> dict[Path, int]:
     """Return files by the first time that they state.
 
-    Among files of one form the shorter ones come first. So a session comes before one
-    that repeats its lines.
+    Markdown comes last: it tells with less detail what another file may tell too. Among
+    files of one form the shorter ones come first. So a session comes before one that
+    repeats its lines.
 
     Args:
         files: The files with their sizes in bytes.
         problems: Is added to: files that are left out, since they take too much.
         process: Reads the files.
     """
-    positions: dict[Path, tuple[int, str, int, str]] = {}
+    positions: dict[Path, tuple[bool, int, str, int, str]] = {}
     for file in files:
         try:
             at, form, n_bytes = process.call(transcript_beginning, file)
         except FileNotRead as error:
             problems.append(f"{file.name}: {error}")
         except InvalidInput:  # whoever reads it says what is wrong
-            positions[file] = (LATEST, "", 0, str(file))
+            positions[file] = (False, LATEST, "", 0, str(file))
         else:
-            positions[file] = (at, form, n_bytes, str(file))
+            is_markdown = form == SpecStory.name
+            positions[file] = (is_markdown, at, form, n_bytes, str(file))
     ordered = sorted(positions, key=lambda file: positions[file])
     return {file: files[file] for file in ordered}
 
@@ -218,9 +262,11 @@ def _first_time(line: SourceLine) -> int | None:
 
 def _unpacked_bytes(file: Path) -> int:
     """Return the size of a file's content; of a packed one as its last bytes state it."""
-    with suppress(*BROKEN, InvalidInput), opened(file) as (content, raw):
+    with suppress(*BROKEN, InvalidInput), opened(file) as (_, raw):
+        raw.seek(0)
+        is_packed = raw.read(len(_PACKED)) == _PACKED
         size = raw.seek(0, os.SEEK_END)
-        if content is raw or size < _SIZE_BYTES:
+        if not is_packed or size < _SIZE_BYTES:
             return size
         raw.seek(-_SIZE_BYTES, os.SEEK_END)
         return int.from_bytes(raw.read(_SIZE_BYTES), "little")
@@ -274,10 +320,44 @@ def opened(file: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     with os.fdopen(os.open(file, flags), "rb") as raw:
         if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
             raise InvalidInput(f"got {file}, which is no regular file")
-        if is_packed(raw):
-            yield unpacked(raw), raw
-        else:
-            yield raw, raw
+        content = unpacked(raw) if is_packed(raw) else raw
+        if content.peek(2)[:2] in _UTF16_MARKS:
+            content = io.BufferedReader(_FromUtf16(content))
+        yield content, raw
+
+
+class _FromUtf16(io.RawIOBase):
+    """The bytes in UTF-8 of a text that is in UTF-16, by the mark at its beginning.
+
+    Half of a pair of surrogates comes as bytes that are not UTF-8.
+    """
+
+    def __init__(self, content: io.BufferedReader) -> None:
+        self._content = content
+        self._decoder = codecs.getincrementaldecoder("utf-16")("surrogatepass")
+        self._pending = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._pending:
+            piece = self._content.read(_PIECE_BYTES)
+            self._pending = self._decoded(piece).encode("utf-8", "surrogatepass")
+            if not piece:
+                break
+        n_bytes = min(len(buffer), len(self._pending))
+        buffer[:n_bytes] = self._pending[:n_bytes]
+        self._pending = self._pending[n_bytes:]
+        return n_bytes
+
+    def _decoded(self, piece: bytes) -> str:
+        """Return the text of the next bytes; at the end \ufffd for half a character."""
+        try:
+            return self._decoder.decode(piece, not piece)
+        except UnicodeDecodeError:
+            self._decoder.reset()
+            return "\ufffd"
 
 
 def transcript(file: Path, content: BinaryIO) -> Transcript | None:
@@ -315,7 +395,18 @@ def _markdown_transcript(file: Path, content: BinaryIO) -> Transcript | None:
     if len(data) > LONGEST_LINE_BYTES:
         problem = f"the file is longer than {LONGEST_LINE_BYTES >> 20} MiB"
         return Transcript(reader, iter([SourceLine(1, b"", True, None, problem)]))
-    return Transcript(reader, _lines_of_parts(text, file))
+    n_damaged = 0
+    if "\ufffd" in text:
+        n_damaged = sum(map(_is_undecodable, data.split(b"\n")))
+    return Transcript(reader, _lines_of_parts(text, file), n_damaged)
+
+
+def _is_undecodable(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _lines_of_parts(text: str, file: Path) -> Iterator[SourceLine]:

@@ -3,7 +3,7 @@
 Some hundred captures make a transaction.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -34,11 +34,13 @@ from theorex_lab.files.transcripts.folders import (
     in_time_order,
     project_stem,
 )
+from theorex_lab.files.transcripts.line_counts import LineCounts
 from theorex_lab.files.transcripts.records import (
     ReadRequest,
     TranscriptReading,
     transcript_records,
 )
+from theorex_lab.files.transcripts.retold import RetoldTurns
 from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS, Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import project_in
@@ -53,7 +55,16 @@ FORMS = (
 _AT_ONCE = 500
 _BYTES_AT_ONCE = 64 << 20
 _MOST_PROBLEMS = 10_000
-_WHERE_ANY = ("replayed", "guessed", "unread", "suggestion")
+_WHERE_ANY = (
+    "replayed",
+    "retold",
+    "doubled",
+    "guessed",
+    "unread",
+    "substituted",
+    "other_files",
+    "suggestion",
+)
 _COUNTED = {
     "prompt": "prompts",
     "tool_used": "tools",
@@ -65,7 +76,8 @@ _COUNTED = {
 class Imported(Report):
     """What came in, or would by a dry run.
 
-    All that the transcripts tell is one of events, already, replayed, skipped, earlier.
+    All that the transcripts tell is one of events, already, replayed, retold, skipped,
+    earlier. Each of their lines is one of with_captures, left_out, unread.
 
     Attributes:
         files: How many transcripts.
@@ -74,12 +86,23 @@ class Imported(Report):
         already: How many captures were there.
         replayed: How many were there of another session, which this one resumed or was
             forked from.
+        retold: How many belong to turns that a transcript of another form has told, by
+            the same words at the same time in the same session.
+        doubled: How many sessions came in from transcripts of two forms that share no
+            prompt, so that they may count twice.
         skipped: How many the hook itself had recorded.
         earlier: How many were before `since`.
         guessed: How many events have a time that no line states plainly, by the way it
             was guessed (see `TimedCapture`).
         projects: By name, how many sessions, prompts, tools and messages.
+        lines: How many lines the transcripts have; an object of JSON or a part of a
+            Markdown file counts as one.
+        with_captures: How many lines told something that the hook captures.
+        left_out: How many lines told nothing of the kind, by what they are.
         unread: How many lines could not be read, wholly or from some place on.
+        substituted: How many lines hold characters that no text has; ? or \ufffd stands
+            for them.
+        other_files: How many files of a folder were not looked at, by their ending.
         problems: What could not be read, and where.
         trusted: Whether prompts came in as the user's own.
         suggestion: What to do about prompts that did not, '' for nothing.
@@ -90,11 +113,18 @@ class Imported(Report):
     events: int = 0
     already: int = 0
     replayed: int = 0
+    retold: int = 0
+    doubled: int = 0
     skipped: int = 0
     earlier: int = 0
     guessed: dict[str, int] = field(default_factory=dict)
     projects: dict[str, dict[str, int]] = field(default_factory=dict)
+    lines: int = 0
+    with_captures: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
     unread: int = 0
+    substituted: int = 0
+    other_files: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     trusted: bool = False
     suggestion: str = ""
@@ -107,7 +137,7 @@ class Imported(Report):
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it.
 
-        It has `replayed`, `guessed`, `unread` and `suggestion` where there are any.
+        What is rare stands in it only where there is any (see `_WHERE_ANY`).
         """
         fields = asdict(self)
         for name in _WHERE_ANY:
@@ -166,14 +196,16 @@ def import_transcripts(
             earliest,
             dry_run,
         )
-        all_files = files_in(path, report.problems, process)
+        other_files = Counter[str]()
+        all_files = files_in(path, report.problems, process, other_files)
+        report.other_files = dict(other_files.most_common())
         files = in_time_order(all_files, report.problems, process)
         n_bytes = sum(files.values())
         progress_bar = bar(n_bytes, unit="B", what="import", progress=progress)
         with closing(progress_bar):
             for file in files:
                 run.take(file, process, progress_bar)
-    run.write()
+    run.end()
     report.problems = merged(report.problems)
     if not report.files:
         reasons = "".join(f"; {problem}" for problem in report.problems)
@@ -249,6 +281,22 @@ def _by_path(repository: Repository) -> str:
     return project_by_path(repository.root)
 
 
+class _Waiting(NamedTuple):
+    """A capture that is not written yet, with who makes its event.
+
+    Attributes:
+        captures: Makes its event.
+        form: The form of its transcript.
+        capture: What is told.
+        is_retold: Whether another form has told its turn.
+    """
+
+    captures: Captures
+    form: str
+    capture: TimedCapture
+    is_retold: bool
+
+
 class _ImportRun:
     """One import: takes files one by one, and writes what is new of them."""
 
@@ -268,6 +316,8 @@ class _ImportRun:
         self._now = home.clock.now()
         self._dry_run = dry
         self._recorded = HookedCaptures(home.journal)
+        self._retold = RetoldTurns(home.journal)
+        self._counts = LineCounts()
         latest = self._now + FUTURE_TOLERANCE_MICROSECONDS
         keep = home.settings.keep_messages
         self._latest = latest
@@ -275,7 +325,7 @@ class _ImportRun:
         self._seen: dict[str, str] = {}  # by a dry run: the session of each id
         self._hooked: set[str] = set()  # the ids of what the hook has recorded
         self._sessions: dict[str, set[str]] = defaultdict(set)
-        self._batch = list[tuple[Captures, str, TimedCapture]]()
+        self._batch = list[_Waiting]()
         self._bytes = 0
 
     def take(
@@ -298,7 +348,19 @@ class _ImportRun:
         except InvalidInput as error:
             why = f"cannot be read further: {error}" if reading.form else str(error)
             self._problem(file, 0, why)
-        self._report.unread += reading.n_more_problems
+        self._counts.add(reading.counts)
+
+    def end(self) -> None:
+        """Write what waits, and count the lines."""
+        self.write()
+        counts = self._counts
+        report = self._report
+        report.lines = counts.total
+        report.with_captures = counts.with_captures
+        report.left_out = dict(counts.left_out.most_common())
+        report.unread = counts.unread
+        report.substituted = counts.substituted
+        report.doubled = len(self._retold.doubled_sessions())
 
     def write(self) -> None:
         """Write what waits, without what is there or was recorded by the hook.
@@ -307,19 +369,22 @@ class _ImportRun:
         """
         ids = list[str]()
         former_ids = list[str]()
-        for captures, form, capture in self._batch:
+        for captures, form, capture, _ in self._batch:
             ids.append(captures.id_of(form, capture))
             former_ids.append(captures.session_id_of(form, capture))
         sessions = self._known_sessions({*ids, *former_ids})
         new: dict[str, Event] = {}
         guesses: dict[str, str] = {}
-        for capture_id, former_id, (captures, form, capture) in zip(
+        for capture_id, former_id, (captures, form, capture, is_retold) in zip(
             ids, former_ids, self._batch, strict=True
         ):
             stored_session = sessions.get(capture_id, sessions.get(former_id))
             if stored_session is not None:
                 session = session_of(capture.said.session)
                 self._count_known(stored_session == session)
+                continue
+            if is_retold:
+                self._report.retold += 1
                 continue
             event = self._new_event(capture_id, captures, form, capture)
             if event is not None:
@@ -393,14 +458,17 @@ class _ImportRun:
         progress_bar: Any,
     ) -> None:
         captures = self._captures(self._project or project_stem(file))
-        unread = partial(self._unread, file)
-        for capture in reading.captures(unread, progress_bar.update):
+        form = reading.form
+        self._retold.begin_file()
+        problem = partial(self._problem, file)
+        for capture in reading.captures(problem, progress_bar.update):
             if capture.said.hook["hook_event_name"] not in BODIES:
                 continue
+            is_retold = self._retold.holds(form, capture, captures)
             if self._since is not None and capture.at < self._since:
                 self._report.earlier += 1
                 continue
-            self._batch.append((captures, reading.form, capture))
+            self._batch.append(_Waiting(captures, form, capture, is_retold))
             self._bytes += capture.size
             if len(self._batch) >= _AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
                 self.write()
@@ -418,15 +486,6 @@ class _ImportRun:
         count_name = _COUNTED.get(event.kind)
         if count_name is not None:
             counts[count_name] += 1
-
-    def _unread(
-        self,
-        file: Path,
-        number: int,
-        why: str,
-    ) -> None:
-        self._report.unread += 1
-        self._problem(file, number, why)
 
     def _problem(
         self,

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from theorex_lab.core.clock import LATEST, to_microseconds
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.ingest.words import own_words
+from theorex_lab.text.line import one_line
 
 Row = dict[str, Any]
 _PENDING_BYTES = 128 << 20  # of the inputs of calls whose answers have not come yet
@@ -33,6 +34,7 @@ class Utterance(NamedTuple):
         is_unique: Whether its id, with its time, is that of no other event in any
             session, so that a session which repeats it has the same event.
         written: The text that the hook's was cut from.
+        rows: The numbers of the lines that it stands for.
     """
 
     hook: Row
@@ -42,6 +44,7 @@ class Utterance(NamedTuple):
     cwd: object = None
     is_unique: bool = False
     written: str = ""
+    rows: tuple[int | str, ...] = ()
 
 
 class MessageSource(NamedTuple):
@@ -53,6 +56,7 @@ class MessageSource(NamedTuple):
         at: When, as the transcript states it.
         cwd: In which folder.
         is_unique: As of `Utterance`.
+        rows: The numbers of its line, and of those that belong to it.
     """
 
     session: str
@@ -60,6 +64,7 @@ class MessageSource(NamedTuple):
     at: object = None
     cwd: object = None
     is_unique: bool = False
+    rows: tuple[int | str, ...] = ()
 
     def says(
         self,
@@ -82,6 +87,7 @@ class MessageSource(NamedTuple):
             self.cwd,
             self.is_unique,
             text,
+            self.rows,
         )
 
     def prompt(self, blocks: list[str]) -> list[Utterance]:
@@ -132,6 +138,29 @@ class Reader(Protocol):
 
         It is asked only where the session is over.
         """
+
+    def kind_of(self, row: Row) -> str:
+        """Return what kind of line it is that told nothing, in words for a report.
+
+        It is asked after the line was fed.
+        """
+
+
+def kind_name(value: object) -> str:
+    r"""Return the name of a kind as a transcript states it, short and on one line.
+
+    >>> kind_name("progress"), kind_name(None), kind_name("a\nb")
+    ('progress', 'no type', 'a b')
+    """
+    if value is None:
+        return "no type"
+    if not isinstance(value, str):
+        return "a type that is no text"
+    name = one_line(value, _KIND_CHARACTERS)
+    return name or "an empty type"
+
+
+_KIND_CHARACTERS = 40
 
 
 class OpenTurns:
@@ -190,7 +219,7 @@ class OpenCalls:
     """
 
     def __init__(self) -> None:
-        self._calls: OrderedDict[str, tuple[str, object, int]] = OrderedDict()
+        self._calls: OrderedDict[str, _OpenCall] = OrderedDict()
         self._size = 0
 
     def begin(
@@ -198,7 +227,9 @@ class OpenCalls:
         call: object,
         tool: object,
         tool_input: object,
+        *,
         size: int,
+        row: int | str,
     ) -> None:
         """Note that a tool is called.
 
@@ -207,12 +238,16 @@ class OpenCalls:
             tool: The tool's name.
             tool_input: What it is given.
             size: The bytes of the line.
+            row: The number of the line.
         """
-        self._calls[str(call)] = str(tool), tool_input, size
+        replaced = self._calls.pop(str(call), None)
+        if replaced is not None:
+            self._size -= replaced.size
+        self._calls[str(call)] = _OpenCall(str(tool), tool_input, size, row)
         self._size += size
         while self._size > _PENDING_BYTES:
             _, oldest = self._calls.popitem(last=False)
-            self._size -= oldest[2]
+            self._size -= oldest.size
 
     def answered(
         self,
@@ -235,16 +270,25 @@ class OpenCalls:
             raise InvalidInput(
                 "a tool answers a call that is not in the transcript before it"
             )
-        tool, tool_input, size = call_record
-        self._size -= size
+        self._size -= call_record.size
         name = "PostToolUseFailure" if "error" in answer else "PostToolUse"
         event = {
             "hook_event_name": name,
-            "tool_name": tool,
-            "tool_input": tool_input,
+            "tool_name": call_record.tool,
+            "tool_input": call_record.tool_input,
             **answer,
         }
-        return source._replace(own=call).says(event, "tool")
+        rows = (call_record.row, *source.rows)
+        return source._replace(own=call, rows=rows).says(event, "tool")
+
+
+class _OpenCall(NamedTuple):
+    """A call whose answer has not come yet, with the size and number of its line."""
+
+    tool: str
+    tool_input: object
+    size: int
+    row: int | str
 
 
 def object_of(value: object) -> Row:
@@ -426,7 +470,7 @@ class HookForm:
     def feed(
         self,
         row: Row,
-        number: int | str,  # noqa: ARG002
+        number: int | str,
         size: int,  # noqa: ARG002
     ) -> Iterator[Utterance]:
         """See `Reader`."""
@@ -452,8 +496,16 @@ class HookForm:
             own_id,
             stated_in(row),
             cwd,
+            rows=(number,),
         )
 
     def end(self) -> Iterator[Utterance]:
         """See `Reader`; each line stands for itself."""
         yield from ()
+
+    def kind_of(self, row: Row) -> str:
+        """See `Reader`."""
+        name = row.get("hook_event_name")
+        if name == "UserPromptSubmit":
+            return "prompt without words of a person"
+        return f"hook event: {kind_name(name)}"

@@ -25,13 +25,14 @@ from theorex_lab.files.transcripts.folders import (
     opened,
     transcript,
 )
+from theorex_lab.files.transcripts.line_counts import LineCounts
 from theorex_lab.files.transcripts.messages import HookForm, Utterance
 
 # The kinds of records.
 _FORM = "form"
 _CAPTURE = "capture"
 _PROBLEM = "problem"
-_MORE = "more"
+_COUNTS = "counts"
 _OFFSET = "offset"
 _BROKEN = "broken"
 _CAPTURES_A_STEP = 256
@@ -62,9 +63,9 @@ def transcript_records(
 ) -> Iterator[list[object]]:
     """Yield what a transcript tells, in records; nothing for another form.
 
-    The first says the form. Behind it are captures, lines that cannot be read (where
-    there are very many, their number), how far the file was read, and what ends it
-    early.
+    The first says the form. Behind it are captures, lines that cannot be read (the
+    first of them), what became of the lines so far, how far the file was read, and what
+    ends it early.
 
     Args:
         path: The file.
@@ -77,6 +78,7 @@ def transcript_records(
 
 def _records(file: Path, how: ReadRequest) -> Iterator[list[object]]:
     problems = _Problems()
+    counts = LineCounts()
     try:
         file_time = 0 if how.log_name else file.stat().st_mtime_ns // 1_000
         with opened(file) as (content, raw):
@@ -90,39 +92,38 @@ def _records(file: Path, how: ReadRequest) -> Iterator[list[object]]:
                 is_over=lambda last: last < how.silent_before,
                 problem=problems.add,
                 latest=how.latest,
+                counts=counts,
             )
             for number, capture in enumerate(captures):
                 yield from problems.taken()
                 if number % _CAPTURES_A_STEP == 0:
+                    yield [_COUNTS, *counts.as_json()]
                     yield [_OFFSET, raw.tell()]
                 yield [_CAPTURE, *capture.said, *capture[1:]]
             yield from problems.taken()
+            yield [_COUNTS, *counts.as_json()]
             yield [_OFFSET, raw.tell()]
     except BROKEN as error:
+        counts.end()
         yield from problems.taken()
+        yield [_COUNTS, *counts.as_json()]
         yield [_BROKEN, str(error)]
 
 
 class _Problems:
-    """Lines that cannot be read: the first are told, and all are counted."""
+    """Lines that cannot be read: the first are told. `LineCounts` counts all."""
 
     def __init__(self) -> None:
         self._records = list[list[object]]()
-        self._n_more = 0
 
     def add(self, number: int, why: str) -> None:
         if len(self._records) < _MOST_PROBLEMS:
             self._records.append([_PROBLEM, number, why])
-        else:
-            self._n_more += 1
 
     def taken(self) -> list[list[object]]:
         """Return the records since the last time."""
         records = self._records
-        if self._n_more:
-            records.append([_MORE, self._n_more])
         self._records = []
-        self._n_more = 0
         return records
 
 
@@ -149,7 +150,7 @@ class TranscriptReading:
     Attributes:
         form: The name of its form, '' where none is known.
         offset: How many bytes of the file were read.
-        n_more_problems: How many lines cannot be read beside those that are told.
+        counts: What became of its lines so far.
 
     Args:
         process: The process.
@@ -160,7 +161,7 @@ class TranscriptReading:
     def __init__(self, process: ReaderProcess, file: Path, how: ReadRequest) -> None:
         self.form = ""
         self.offset = 0
-        self.n_more_problems = 0
+        self.counts = LineCounts()
         self._records = process.each(transcript_records, file, *how)
 
     def begin(self) -> bool:
@@ -197,8 +198,8 @@ class TranscriptReading:
                 yield _capture_of(fields)
             elif kind == _PROBLEM:
                 problem(*fields)
-            elif kind == _MORE:
-                self.n_more_problems += fields[0]
+            elif kind == _COUNTS:
+                self.counts = LineCounts.of_json(*fields)
             elif kind == _BROKEN:
                 raise EOFError(*fields)
             else:

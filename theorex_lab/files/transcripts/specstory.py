@@ -546,6 +546,7 @@ class SpecStory:
             own_id,
             at,
             cwd,
+            rows=(number,),
         )
         helper = row.get("helper", "")
         if kind == "session":
@@ -563,6 +564,12 @@ class SpecStory:
         """See `Reader`."""
         yield from self._turns.all_ended()
 
+    def kind_of(self, row: Row) -> str:
+        """See `Reader`."""
+        if row["kind"] == "prompt":
+            return "prompt without words of a person"
+        return _KINDS_OF_PARTS.get(row["kind"], "thinking, a recap or a title")
+
     def _prompt(self, text: str, source: MessageSource) -> Iterator[Utterance]:
         """Yield what a person asked, after the end of the turn before."""
         if _INTERRUPTED.match(text):
@@ -570,6 +577,12 @@ class SpecStory:
         prompts = source.prompt([text])
         if prompts:
             yield from [*self._turns.all_ended(), *prompts]
+
+
+_KINDS_OF_PARTS = {
+    "session": "beginning of a session",
+    "message": "message within a turn",
+}
 
 
 def _hook_event(row: Row) -> Row:
