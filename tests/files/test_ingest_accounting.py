@@ -98,12 +98,11 @@ def test_lines_that_tell_nothing_are_counted_by_kind(tmp_path: Path, run: Run) -
         "unknown type: no type": 1,
         "assistant: call without an answer": 1,
         "user: no text": 1,
-        "empty": 1,
     }
-    assert (done["lines"], done["with_captures"], done["unread"]) == (13, 4, 1)
+    assert (done["lines"], done["with_captures"], done["unread"]) == (12, 4, 1)
     shown = run("import", "--transcripts", str(file)).out
-    assert "13 lines: 4 with captures, 8 without (2 progress, 1 " in shown
-    assert "1 of 1 other kinds), 1 that could not be read" in shown
+    assert "12 lines: 4 with captures, 7 without (2 progress, 1 " in shown
+    assert "1 that could not be read" in shown
 
 
 def test_an_object_behind_one_that_cannot_be_used_is_read(

@@ -2,7 +2,7 @@
 
 Every line told something, told nothing (counted by kind), or could not be read. A line
 that holds several objects of JSON counts once for each, and of a Markdown file each part
-counts as a line.
+counts as a line. An empty line holds nothing and does not count.
 """
 
 from collections import Counter
