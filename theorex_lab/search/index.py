@@ -105,7 +105,7 @@ class ItemIndex(View):
     """
 
     name = "items"
-    code = 8
+    code = 9
     kinds: ClassVar[tuple[str, ...]] = ()
     items: ClassVar[tuple[ItemKind, ...]] = ()
     # By event kind, in the order of `items`.
