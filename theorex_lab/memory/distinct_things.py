@@ -493,13 +493,13 @@ def _are_reworded(
 ) -> bool:
     """Return whether two subjects may name one thing in different words.
 
-    What one names is spoken of in the rest of the other, one names a property where
+    What one names stands in the rest of the other, one names a property where
     the other names the thing, or one says "her" where the other says the name.
     """
-    if _is_spoken_of(
+    if _is_behind_verb(
         only_new,
         old,
-    ) or _is_spoken_of(
+    ) or _is_behind_verb(
         only_old,
         new,
     ):
@@ -536,7 +536,7 @@ def _are_aligned(
     )
 
 
-def _is_spoken_of(
+def _is_behind_verb(
     words: set[str],
     other: _Parts,
 ) -> bool:
