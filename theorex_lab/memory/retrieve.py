@@ -28,6 +28,7 @@ from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, fuse_reciproc
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import OWN_ITEMS, SYMBOL
 from theorex_lab.search.lexical import tokenize
+from theorex_lab.search.word_forms import other_forms
 from theorex_lab.text.line import one_line
 
 MAX_RESULTS = 1_000
@@ -56,6 +57,9 @@ _SIGNAL_NAMES = {
     "asked": "asked",
     "links": "links",
 }
+# Of the newest texts, that are read where none has a word of the query.
+_READ_FOR_FORMS = 2_000
+_SHOWN_FORMS = 5
 _SHOWN_CHARACTERS = 80  # of a text in a repr
 _WORD = re.compile(r"\w+")
 
@@ -424,10 +428,48 @@ class Searcher:
                     " `theorex embed` makes the others"
                 )
         ranked = self._ranked(index, request, vector, allowed)
+        if not len(ranked.documents) and not request.labels:
+            forms = self._other_forms(index, request, allowed)
+            if forms:
+                shown_forms = ", ".join(forms[:_SHOWN_FORMS])
+                notes.append(
+                    "No text has a word of the query; these texts have other forms of"
+                    f" one, or words that begin or end alike: {shown_forms}"
+                )
+                other_request = request._replace(query=" ".join(forms))
+                ranked = self._ranked(index, other_request, vector, allowed)
         if request.spread:
             ranked = self._spread(index, ranked, allowed, request.limit)
         rows = list(self._hits(index, ranked, request.limit))
         return _hits_of(request.query, rows, notes)
+
+    def _other_forms(
+        self, index: ItemIndex, request: _Request, allowed: Mask
+    ) -> list[str]:
+        """Return words of the newest texts that may be forms of a query's words."""
+        documents = np.flatnonzero(allowed)[-_READ_FOR_FORMS:].tolist()
+        event_seqs = index.documents["seq"][documents].tolist()
+        events = {event.seq: event for event in self.home.journal.read(seqs=event_seqs)}
+        texts: list[str] = []
+        pairs = zip(
+            documents,
+            event_seqs,
+            strict=True,
+        )
+        for document, event_seq in pairs:
+            event = events.get(event_seq)
+            if event is None:
+                continue
+            item = index.item_of(
+                document,
+                event,
+            )
+            if item is not None:
+                texts.append(item.text)
+        return other_forms(
+            request.query,
+            texts,
+        )
 
     def _ranked(
         self, index: ItemIndex, request: _Request, vector: Vector, allowed: Mask

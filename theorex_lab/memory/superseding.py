@@ -32,6 +32,7 @@ from theorex_lab.memory.claims import (
     is_bound,
     read_claim,
 )
+from theorex_lab.memory.distinct_things import hold_side_by_side
 from theorex_lab.text.wording import content_words, specifics
 
 # Words that two statements share, of all words of both, from which they say the same.
@@ -181,6 +182,8 @@ def gives_new_value(newer: str, older: str) -> bool:
     """
     new = _reading(DatedStatement(newer, 1))
     old = _reading(DatedStatement(older, 0))
+    if hold_side_by_side(newer, older):
+        return False
     if _has_new_value(new.claim, old.claim):
         return not _are_told_apart(new, old)
     return _has_new_known_value(new, old)
@@ -269,20 +272,12 @@ def _replaces(
     older: _Reading,
 ) -> bool:
     """Return whether a statement stands in the place of an older one."""
-    if _says_the_same(
-        newer,
-        older,
-    ):
-        return True
-    if _has_new_value(
-        newer.claim,
-        older.claim,
-    ):
-        return True
-    return _has_new_known_value(
-        newer,
-        older,
+    is_replaced = (
+        _says_the_same(newer, older)
+        or _has_new_value(newer.claim, older.claim)
+        or _has_new_known_value(newer, older)
     )
+    return is_replaced and not hold_side_by_side(newer.text, older.text)
 
 
 def _says_the_same(

@@ -58,7 +58,8 @@ _MARKS = (
     r"\u200c"
     r"\u200d"
 )
-# Scripts written without spaces: Thai, Lao, Tibetan, Burmese, Khmer, kana and Han.
+# Scripts written without spaces: Thai, Lao, Tibetan, Burmese, Khmer, kana and Han; and
+# Hangul, whose particles are written onto the noun.
 _UNSPACED = (
     r"\u0e00-\u0eff"
     r"\u0f00-\u109f"
@@ -67,6 +68,7 @@ _UNSPACED = (
     r"\u3041-\u30ff"
     r"\u3400-\u4dbf"
     r"\u4e00-\u9fff"
+    r"\uac00-\ud7a3"
     r"\U00020000-\U0003fffd"
 )
 _CHUNK = re.compile(rf"[\w{_MARKS}]+(?:[./\\]+[\w{_MARKS}]+)*")
@@ -82,6 +84,29 @@ _SPLITTERS = (
 _BROKEN_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+(?:[-\u2010]\n[ \t]*[^\W\d_]+)+")
 _LINE_END_HYPHEN = re.compile(r"[-\u2010]\n[ \t]*")
 _SCRIPT_RUNS = re.compile(rf"([{_UNSPACED}]+)")
+_JOINERS = re.compile(r"[\u200b-\u200d\u2060\u00ad]")
+# Points of Hebrew and Arabic, and the stroke that lengthens: set or left out at will.
+_POINTS = re.compile(r"[\u0591-\u05bd\u05bf\u05c1-\u05c7\u0640\u064b-\u065f\u0670]")
+# Accents on letters of Latin, Greek and Cyrillic, taken apart (NFKD).
+_ACCENTED = re.compile(r"([a-zα-ωе])[\u0300-\u036f]+")
+_PLAIN_LETTERS = str.maketrans(
+    {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي"}
+)
+# The article of Arabic, with what is written onto it.
+_ARABIC_ARTICLE = re.compile(r"^(?:[وفبك]?ال|لل)(?=\w{3})")
+# The stemmer of a script that one known language mostly uses, by its first letters.
+_LANGUAGE_OF_SCRIPT = (
+    (re.compile(r"[\u0400-\u04ff]+"), "russian"),
+    (re.compile(r"[\u0370-\u03ff]+"), "greek"),
+    (re.compile(r"[\u0600-\u06ff]+"), "arabic"),
+    (re.compile(r"[\u0530-\u058f]+"), "armenian"),
+    (re.compile(r"[\u0900-\u097f]+"), "hindi"),
+    (re.compile(r"[\u0b80-\u0bff]+"), "tamil"),
+)
+_HEBREW = re.compile(r"[\u05d0-\u05ea]{5,}")
+_HEBREW_PREFIX = re.compile(r"^[והבלמשכ]{1,2}(?=[\u05d0-\u05ea]{3})")
+# A particle on a Korean noun of one syllable.
+_ONE_SYLLABLE = re.compile(r"([\uac00-\ud7a3])[은는이가을를에도의와과로만]")
 
 
 _Hashes = npt.NDArray[np.uint64]
@@ -554,13 +579,54 @@ def _word_tokens(word: str, stem: Callable[[str], str]) -> list[str]:
     tokens: list[str] = []
     for index, run in enumerate(_SCRIPT_RUNS.split(word)):
         is_unspaced = index % 2 == 1  # a split by a captured group alternates
-        if not is_unspaced:
-            if run:
-                tokens.append(stem(run))
-        elif len(run) == 1:
-            tokens.append(run)
+        if is_unspaced:
+            tokens += _pairs_of(run)
+        elif run.isascii():
+            tokens += [stem(run)] if run else []
         else:
-            for start in range(len(run) - 1):
-                pair = run[start : start + 2]
-                tokens.append(pair)
+            tokens.append(_stem_of_script(run, stem))
     return tokens
+
+
+def _pairs_of(run: str) -> list[str]:
+    """Return the pairs of neighbours of a run, or its only character."""
+    if len(run) == 1:
+        return [run]
+    tokens: list[str] = []
+    for start in range(len(run) - 1):
+        pair = run[start : start + 2]
+        tokens.append(pair)
+    noun = _ONE_SYLLABLE.fullmatch(run)
+    if noun:
+        tokens.append(noun[1])
+    return tokens
+
+
+def _stem_of_script(word: str, stem: Callable[[str], str]) -> str:
+    """Return the stem of a word that is not of ASCII letters alone.
+
+    Accents, points and joiners are taken off. A script that several languages use has
+    the stemmer of one of them, which serves the others as well as it may.
+    """
+    pointless = _POINTS.sub("", word)
+    plain = _JOINERS.sub("", pointless)
+    apart = unicodedata.normalize(
+        "NFKD",
+        plain,
+    )
+    bare = _ACCENTED.sub(r"\1", apart)
+    plain = unicodedata.normalize(
+        "NFKC",
+        bare,
+    )
+    plain = plain.translate(_PLAIN_LETTERS)
+    if plain.isascii():
+        return stem(plain)
+    for script, language in _LANGUAGE_OF_SCRIPT:
+        if script.match(plain):
+            if language == "arabic":
+                plain = _ARABIC_ARTICLE.sub("", plain)
+            return str(Stemmer.Stemmer(language, 0).stemWord(plain))
+    if _HEBREW.fullmatch(plain):
+        return _HEBREW_PREFIX.sub("", plain)
+    return plain

@@ -359,6 +359,8 @@ def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
     for fact in facts:
         for other_id, jaccard, shared in earlier.near(fact.text, _NEAREST):
             other = by_id[other_id]
+            if writing.facts_side_by_side(fact.entity, fact.text, other.text):
+                continue
             if entity in (None, fact.entity, other.entity):
                 yield {
                     "facts": [other.id, fact.id],

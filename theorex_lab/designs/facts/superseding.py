@@ -20,6 +20,7 @@ from theorex_lab.memory.assertions import (
     relation_group,
     relation_names,
 )
+from theorex_lab.memory.distinct_things import hold_side_by_side
 
 # Statements that hold, by their ids, in the order in which they came.
 Held = dict[str, Assertion]
@@ -73,6 +74,7 @@ class Superseding:
 
     def __init__(self) -> None:
         self._held: Held = {}
+        self._texts: dict[str, str] = {}
         # By subject and relation.
         self._groups: dict[tuple[str, Relation], Held] = defaultdict(dict)
         # By subject and word of the relation.
@@ -109,6 +111,7 @@ class Superseding:
             for old_id in judged.replaced:
                 self.remove(old_id)
         if not self._is_spent(judged):
+            self._texts[id] = text
             for entry in self._entries(judged.statement):
                 entry[id] = judged.statement
         return judged
@@ -118,6 +121,7 @@ class Superseding:
         statement = self._held.get(id)
         if statement is None:
             return
+        self._texts.pop(id, None)
         for entry in list(self._entries(statement)):
             entry.pop(id, None)
 
@@ -129,9 +133,36 @@ class Superseding:
         if not new.value:
             return Judgement(new)
         if new.cue == "ends":
-            ended_ids = self._ended(new)
-            return Judgement(new, ends=tuple(ended_ids))
-        return self._compare(new)
+            ended_ids = self._of_same_thing(text, self._ended(new))
+            return Judgement(new, ends=ended_ids)
+        judged = self._compare(new)
+        superseded = self._of_same_thing(text, judged.supersedes)
+        duplicates = self._of_same_thing(text, judged.duplicates)
+        contradicts = self._of_same_thing(text, judged.contradicts)
+        compared_ids = [*judged.supersedes, *judged.duplicates]
+        beside = list(judged.adds_to)
+        for id in compared_ids:
+            if id not in superseded and id not in duplicates:
+                beside.append(id)
+        return judged._replace(
+            supersedes=superseded,
+            duplicates=duplicates,
+            contradicts=contradicts,
+            adds_to=tuple(beside),
+        )
+
+    def _of_same_thing(self, text: str, ids: Iterable[str]) -> tuple[str, ...]:
+        """Return the ids of the statements that do not hold beside a text anyway."""
+        same: list[str] = []
+        for id in ids:
+            other = self._texts[id]
+            if hold_side_by_side(
+                text,
+                other,
+            ):
+                continue
+            same.append(id)
+        return tuple(same)
 
     def _compare(self, new: Assertion) -> Judgement:
         """Return what a statement that ends nothing means for those of its relation."""

@@ -50,6 +50,7 @@ from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.assertions import as_statement
 from theorex_lab.memory.claims import read_claim
 from theorex_lab.memory.contract import DesignApi, Home
+from theorex_lab.memory.distinct_things import hold_side_by_side
 from theorex_lab.memory.observation import TRUST, check_tags, check_text
 from theorex_lab.memory.superseding import gives_new_value
 from theorex_lab.text.directives import directive_of, reverses
@@ -407,7 +408,7 @@ def _decide(
         return _replacement(view, replaced, body["source"])
     near: list[tuple[str, str]] = []
     if semantic:
-        near += view.near(scope, text)
+        near += _about_the_same(view.near(scope, text), text, entity)
     doubtful = _doubtful_ids(near, judged, body, is_loose=is_loose)
     if doubtful:
         return FactWriteResult("", "tension", doubtful)
@@ -415,6 +416,30 @@ def _decide(
     if near_duplicate is not None:
         return near_duplicate
     return FactWriteResult("", "written")
+
+
+def facts_side_by_side(entity: str, text: str, other: str) -> bool:
+    """Return whether two facts of an entity are of different things or events.
+
+    >>> facts_side_by_side("people/ann", "Met Captain Bo", "Met Captain Cy")
+    True
+    >>> facts_side_by_side("people/ann", "Lives in Bath", "Lives in York")
+    False
+    """
+    if hold_side_by_side(text, other):
+        return True
+    return hold_side_by_side(as_statement(entity, text), as_statement(entity, other))
+
+
+def _about_the_same(
+    near: Iterable[tuple[str, str]], text: str, entity: str
+) -> list[tuple[str, str]]:
+    """Return the ids and texts of the facts that do not hold beside one anyway."""
+    same: list[tuple[str, str]] = []
+    for fact_id, other in near:
+        if not facts_side_by_side(entity, text, other):
+            same.append((fact_id, other))
+    return same
 
 
 def _doubtful_ids(
@@ -461,23 +486,32 @@ def _outdated_ids(view: Facts, scope: Scope, body: Body) -> list[str]:
     is_read = _is_read(body)
     is_gone = is_read and GONE.fullmatch(text) is not None
     entity, _ = scope
-    parts = fact_parts(entity, text)
     ids: list[str] = []
     for row in view.active_in(scope).tolist()[-_COMPARED:]:
         older = view.texts[row]
-        if is_gone or _gives_value_anew(text, older):
+        if is_gone:
             ids.append(view.ids[row])
+        elif facts_side_by_side(entity, text, older):
             continue
-        older_parts = fact_parts(entity, older)
-        if gives_property_anew(parts, older_parts):
-            ids.append(view.ids[row])
-            continue
-        is_said_again = says_again(parts, older_parts) or _restates(text, older)
-        if is_read and is_said_again:
+        elif _is_outdated(entity, text, older, is_read=is_read):
             ids.append(view.ids[row])
     if is_read:
         ids += _taken_back_ids(view, scope, text)
     return ids
+
+
+def _is_outdated(entity: str, text: str, older: str, *, is_read: bool) -> bool:
+    """Return whether a fact gives an older one's attribute another value.
+
+    One that was read also takes the place of what says more or less of the attribute.
+    """
+    if _gives_value_anew(text, older):
+        return True
+    parts = fact_parts(entity, text)
+    older_parts = fact_parts(entity, older)
+    if gives_property_anew(parts, older_parts):
+        return True
+    return is_read and (says_again(parts, older_parts) or _restates(text, older))
 
 
 def _gives_value_anew(newer: str, older: str) -> bool:

@@ -1,0 +1,92 @@
+"""Find other forms of a word in texts: the last resort where no text has the word.
+
+Languages that hang chains of endings or prefixes on a word have no stemmer here that
+knows them all. Two words count as forms of one where one begins or ends with the other,
+or where most of their letters are the same from the beginning or from the end.
+"""
+
+import re
+from collections.abc import Iterable
+
+from theorex_lab.search.lexical import STOP_WORDS
+
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_FEWEST_LETTERS = 4  # that two forms have in common
+_SHARE = 0.8  # of the shorter form
+
+
+def other_forms(query: str, texts: Iterable[str]) -> list[str]:
+    """Return the words of texts that may be other forms of a query's words.
+
+    Args:
+        query: The query.
+        texts: The texts in which its words are not found as they are.
+
+    >>> other_forms("kitap", ["Kitaplarımızdan biri kayıp"])
+    ['kitaplarımızdan']
+    >>> other_forms("vitabu", ["Kitabu kipo mezani"])
+    ['kitabu']
+    """
+    wanted = _words_of(query)
+    forms: set[str] = set()
+    for text in texts:
+        words = _words_of(text)
+        forms |= _forms_among(
+            words,
+            wanted,
+        )
+    return sorted(forms)
+
+
+def _forms_among(
+    words: set[str],
+    wanted: set[str],
+) -> set[str]:
+    """Return the words that are forms of one of those that are wanted."""
+    forms: set[str] = set()
+    for word in words:
+        for other in wanted:
+            if _are_forms(
+                word,
+                other,
+            ):
+                forms.add(word)
+    return forms
+
+
+def _words_of(text: str) -> set[str]:
+    """Return the words of a text that are long enough to be compared."""
+    words = {word.casefold() for word in _WORD.findall(text)}
+    return words - STOP_WORDS
+
+
+def _are_forms(word: str, other: str) -> bool:
+    """Return whether two words have most of their letters in common at one end."""
+    shorter = min(len(word), len(other))
+    fewest = max(_FEWEST_LETTERS, _SHARE * shorter)
+    n_first = _n_common(
+        word,
+        other,
+    )
+    if n_first >= fewest:
+        return True
+    backwards = word[::-1]
+    other_backwards = other[::-1]
+    n_last = _n_common(
+        backwards,
+        other_backwards,
+    )
+    return n_last >= fewest
+
+
+def _n_common(
+    word: str,
+    other: str,
+) -> int:
+    """Return how many letters two words have in common at their beginning."""
+    n_common = 0
+    for letter, other_letter in zip(word, other, strict=False):
+        if letter != other_letter:
+            break
+        n_common += 1
+    return n_common
