@@ -10,8 +10,8 @@ from pydantic import Field
 from theorex_lab.app.server.scoped import (
     AgentId,
     ProjectName,
-    noted,
     lab_for_agent,
+    noted,
     scoped,
 )
 from theorex_lab.core.clock import to_iso
