@@ -146,7 +146,7 @@ def tokenize(text: str) -> list[str]:
     ['src/httpclient.pi', 'src', 'httpclient', 'http', 'client', 'py']
     >>> tokenize("東京都")
     ['東京', '京都']
-    >>> tokenize("noctur-\\nnal")
+    >>> tokenize("noctur-\nnal")
     ['noctur', 'nal', 'nocturn']
     """
     normal = text if text.isascii() else unicodedata.normalize("NFKC", text)
