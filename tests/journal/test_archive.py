@@ -322,7 +322,7 @@ archiving.archive(journal, NOW, consolidated=flushed_upto(journal), agent="theor
     [
         ("write_atomically", 0),
         ("write_atomically", 1),
-        ("checksum", 3),
+        ("row_checksum", 3),
         ("insert", 0),
         ("_remove_unused", 0),
         ("compact", 0),

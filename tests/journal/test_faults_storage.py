@@ -186,7 +186,13 @@ def test_a_journal_that_ends_before_its_snapshots_is_refused(tmp_path: Path) -> 
         lab.views.snapshot(lab.views.get(Axon))
     shutil.copy(tmp_path / "old.db", tmp_path / "home" / "theorex.db")
     with pytest.raises(
-        CorruptJournal, match="ends at event 30, yet there are snapshots up to event 35"
+        CorruptJournal,
+        match="ends at event 30, yet theorex.db-last goes up to event 35",
+    ):
+        documented(tmp_path / "home")
+    (tmp_path / "home" / "theorex.db-last").unlink()
+    with pytest.raises(
+        CorruptJournal, match="yet a snapshot in views goes up to event 35"
     ):
         documented(tmp_path / "home")
 
@@ -227,7 +233,12 @@ def _crashed(folder: Path, files: dict[str, bytes], **changed: bytes) -> Path:
 def test_a_crashed_home_opens_with_every_commit(
     crashed: dict[str, bytes], tmp_path: Path
 ) -> None:
-    assert crashed.keys() == {"theorex.db", "theorex.db-wal", "theorex.db-shm"}
+    assert crashed.keys() == {
+        "theorex.db",
+        "theorex.db-last",
+        "theorex.db-wal",
+        "theorex.db-shm",
+    }
     with closing(_journal(_crashed(tmp_path / "home", crashed))) as journal:
         assert journal.last_seq() == EVENTS + LATE
 
@@ -254,11 +265,15 @@ def test_a_flipped_bit_in_the_log_of_a_crashed_home_is_refused_again_and_again(
 def test_a_torn_commit_of_a_crash_is_left_out_in_silence(
     crashed: dict[str, bytes], tmp_path: Path
 ) -> None:
-    """It was never acknowledged. After a power cut there is no index of the log."""
+    """It was never acknowledged, so that nothing beside the journal knows of it. After
+    a power cut there is no index of the log.
+    """
     log = bytearray(crashed["theorex.db-wal"])
     log[-100] ^= 1
     files = {
-        name: content for name, content in crashed.items() if not name.endswith("-shm")
+        name: content
+        for name, content in crashed.items()
+        if not name.endswith(("-shm", "-last"))
     }
     with closing(
         _journal(_crashed(tmp_path / "home", files, wal=bytes(log)))
@@ -346,7 +361,7 @@ def test_salvage_takes_the_commits_before_the_damage_in_a_log(
     home = _crashed(tmp_path / "home", crashed, wal=bytes(log))
     kept, lost = _salvaged(home)
     assert EVENTS < kept < EVENTS + LATE
-    assert lost == 0, "how many commits followed nobody can tell"
+    assert kept + lost == EVENTS + LATE, "the file beside it tells how many followed"
     assert {"theorex.db", "theorex.db-wal", "theorex.db-shm"} <= {
         path.name for path in (home / "aside").iterdir()
     }
@@ -604,7 +619,10 @@ def test_two_processes_create_a_home_at_once(tmp_path: Path) -> None:
         assert together(live, live, live) == [0, 0, 0]
         with closing(_journal(home)) as journal:
             assert journal.last_seq() == 3
-        assert {path.name for path in home.iterdir()} == {"theorex.db"}
+        assert {path.name for path in home.iterdir()} == {
+            "theorex.db",
+            "theorex.db-last",
+        }
 
 
 def test_a_copy_in_another_mode_is_opened_by_many_at_once(tmp_path: Path) -> None:

@@ -17,7 +17,12 @@ from theorex_lab.journal.segments import (
     stub,
     write_segment,
 )
-from theorex_lab.journal.sqlite.connection import COLUMNS, checksum, damaged
+from theorex_lab.journal.sqlite.connection import (
+    COLUMNS,
+    damaged,
+    has_checksum,
+    row_checksum,
+)
 from theorex_lab.journal.sqlite.erase import compact
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
@@ -162,19 +167,18 @@ def _move(
     query = f"SELECT {COLUMNS}, crc FROM events WHERE seq = ?"
     rows = [connection.execute(query, [seq]).fetchone() for seq in seqs]
     events = []
-    for *columns, crc in rows:
-        seq, *fields = columns
-        if checksum(*fields) != crc:
-            problem = f"event {seq} does not have its checksum"
+    for row in rows:
+        if not has_checksum(row):
+            problem = f"event {row[0]} does not have its checksum"
             raise damaged(str(folder.parent), problem)
-        *plain, lineage, body = columns
+        *plain, lineage, body, _ = row
         parents = json.loads(lineage)
         content = json.loads(body)
         events.append(Event._make([*plain, parents, content]))
     write_segment(folder / name, events)
     for row, event in zip(rows, events, strict=True):
         body = encode(stub(event.body, name))
-        crc = checksum(*row[1:7], body)
+        crc = row_checksum(*row[:7], body)
         connection.execute(
             "UPDATE events SET body = ?, crc = ? WHERE seq = ?", [body, crc, event.seq]
         )

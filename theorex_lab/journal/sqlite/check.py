@@ -16,8 +16,8 @@ from theorex_lab.journal.segments import ARCHIVE_FOLDER, check_segment
 from theorex_lab.journal.sqlite.connection import (
     COLUMNS,
     WAYS_OUT,
-    checksum,
     connect_as_allowed,
+    has_checksum,
 )
 
 _MOST_PROBLEMS = 20
@@ -76,11 +76,12 @@ def checked_rows(
     expected = 1
     for row in connection.execute(f"SELECT {COLUMNS}, crc FROM events ORDER BY seq"):
         seq = row[0]
-        crc = row[-1]
         if len(problems) < _MOST_PROBLEMS:
-            if seq != expected:
+            if seq > expected:
                 problems.append(f"{path}: events {expected} to {seq - 1} are gone")
-            if checksum(*row[1:-1]) != crc:
+            if seq < expected:
+                problems.append(f"{path}: event {seq} stands behind {expected - 1}")
+            if not has_checksum(row):
                 problems.append(f"{path}: event {seq} does not have its checksum")
         expected = seq + 1
         yield row

@@ -16,7 +16,7 @@ from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 from theorex_lab.journal.sqlite import connection as connections
-from theorex_lab.journal.sqlite.connection import checksum
+from theorex_lab.journal.sqlite.connection import row_checksum
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
 _RETRY_SECONDS = 0.01
@@ -326,7 +326,7 @@ def _erase_one(
         return None
     digest = hmac.new(key, body.encode(), hashlib.sha256)
     rest = encode({"erased": 1, "hmac_sha256": digest.hexdigest()})
-    crc = checksum(event_id, at, agent, "", kind, lineage, rest)
+    crc = row_checksum(seq, event_id, at, agent, "", kind, lineage, rest)
     connection.execute(
         "UPDATE events SET session = '', body = ?, crc = ? WHERE id = ?",
         [rest, crc, event_id],

@@ -18,6 +18,7 @@ from theorex_lab.journal.sqlite.connection import (
     explained,
     log_size,
 )
+from theorex_lab.journal.sqlite.last_written import LastWritten, last_written
 
 DATABASE_FILE = "theorex.db"
 VIEWS_FOLDER = "views"
@@ -107,6 +108,19 @@ def _cut(path: str) -> str:
     return ""
 
 
+def newest_known(path: str) -> LastWritten:
+    """Return the newest event of which something beside a journal knows.
+
+    Its seq is 0 where nothing does.
+    """
+    folder = os.path.dirname(path)
+    newest = last_written(path)
+    snapshot = newest_snapshot(folder)
+    if snapshot > newest.seq:
+        return LastWritten(snapshot, "", f"a snapshot in {VIEWS_FOLDER}")
+    return newest
+
+
 def newest_snapshot(folder: str) -> int:
     """Return the seq of the newest snapshot in a home, 0 where there is none.
 
@@ -129,16 +143,19 @@ def create(path: str) -> None:
     It is in WAL mode, and never seen half made.
 
     Raises:
-        CorruptJournal: There are snapshots of a file that is gone, or a log beside it.
+        CorruptJournal: The file is gone, yet something beside it knows of its events.
         StorageError: The home cannot be written.
     """
     folder = os.path.dirname(path)
     # The file is looked for again: another process may have made it, and its log, since
     # it was missed.
-    has_traces = newest_snapshot(folder) or log_size(path)
+    known = newest_known(path)
+    has_traces = known.seq or log_size(path)
     if has_traces and not os.path.exists(path):
-        left = f"snapshots of it in {os.path.join(folder, VIEWS_FOLDER)} or its log"
-        raise CorruptJournal(f"{path} is gone, yet there are {left}; {WAYS_OUT}")
+        left = "its log is there"
+        if known.seq:
+            left = f"{known.source} goes up to event {known.seq}"
+        raise CorruptJournal(f"{path} is gone, yet {left}; {WAYS_OUT}")
     draft = f"{path}.new-{os.getpid()}-{get_ident()}"
     try:
         make_folder(folder)

@@ -23,6 +23,7 @@ from theorex_lab.core.files import (
     write_atomically,
 )
 from theorex_lab.journal.sqlite.connection import explained
+from theorex_lab.journal.sqlite.last_written import LAST_WRITTEN_FILE
 from theorex_lab.journal.sqlite.opening import (
     DATABASE_FILE,
     UNFINISHED_FILE,
@@ -38,6 +39,7 @@ _DEPENDENT = (
     DATABASE_FILE,
     f"{DATABASE_FILE}-wal",
     f"{DATABASE_FILE}-shm",
+    LAST_WRITTEN_FILE,
     "briefing.db",
     "briefing.db-wal",
     "briefing.db-shm",

@@ -6,7 +6,7 @@ What is sound is kept, what is lost is written down.
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +17,13 @@ from theorex_lab.core.files import FOLDER_MODE, write_atomically
 from theorex_lab.journal.event import RAW_KINDS, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hashes
 from theorex_lab.journal.sqlite.check import check_rows
-from theorex_lab.journal.sqlite.connection import COLUMNS, checksum, explained, log_size
-from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_snapshot
+from theorex_lab.journal.sqlite.connection import (
+    COLUMNS,
+    explained,
+    has_checksum,
+    log_size,
+)
+from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_known
 from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
@@ -82,7 +87,7 @@ def salvage(home: Path, *, aside: str, at: int) -> SalvageReport:
                 database,
                 _without_lost(sound_rows.rows(), home / ARCHIVE_FOLDER, archive),
             )
-        last = max(sound_rows.last_seq, newest_snapshot(str(home)))
+        last = max(sound_rows.last_seq, newest_known(str(home / DATABASE_FILE)).seq)
         n_events, lost = _note_losses(
             database, last, at, {"set_aside": aside, "problems": problems}
         )
@@ -94,7 +99,7 @@ def salvage(home: Path, *, aside: str, at: int) -> SalvageReport:
 def _problems(home: Path) -> tuple[list[str], int]:
     """Return what is wrong with a home's journal, and how many events it holds."""
     path = home / DATABASE_FILE
-    has_traces = newest_snapshot(str(home)) or log_size(path)
+    has_traces = newest_known(str(path)).seq or log_size(path)
     if not path.exists() and not has_traces:
         raise InvalidInput(
             f"{path} is not there, and nothing that belongs to it; there is nothing to"
@@ -158,18 +163,12 @@ def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
                 if at != seq + 1:
                     at = _seq_by_id(connection, fields[0], stored_seq)
                 seq = at if seq < at <= last else seq + 1
-                if _is_sound(at, last, fields, crc):
-                    yield (at, *fields, crc)
+                row = (at, *fields, crc)
+                if 0 < at <= last and has_checksum(row):
+                    yield row
             return
         except (sqlite3.DatabaseError, UnicodeDecodeError):
             seq += 1
-
-
-def _is_sound(seq: int, last: int, fields: Sequence[Any], crc: int) -> bool:
-    """Return whether a row has a seq from 1 to `last`, and its checksum."""
-    if not 0 < seq <= last:
-        return False
-    return checksum(*fields) == crc
 
 
 def _seq_by_id(connection: sqlite3.Connection, event_id: str, stored_seq: int) -> int:

@@ -26,4 +26,4 @@ WHEN NEW.seq IS NOT OLD.seq OR NEW.id IS NOT OLD.id OR NEW.at IS NOT OLD.at OR N
 BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
 -- As `store.py` names them.
 PRAGMA application_id = 8258787;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;

@@ -31,16 +31,18 @@ from theorex_lab.journal.event import (
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.connection import (
     COLUMNS,
-    checksum,
     damaged,
     explained,
+    has_checksum,
+    row_checksum,
     transaction,
 )
+from theorex_lab.journal.sqlite.last_written import id_sum, write_last
 from theorex_lab.journal.sqlite.opening import (
     DATABASE_FILE,
     check_file,
     create,
-    newest_snapshot,
+    newest_known,
     refuse_unfinished,
 )
 
@@ -53,14 +55,19 @@ if TYPE_CHECKING:
 
     from theorex_lab.journal.places import Places
     from theorex_lab.journal.segments import Segments
+    from theorex_lab.journal.sqlite.last_written import LastWritten
 
 # These two and the table are made by `schema.sql`.
 # marks the file as ours, so that a foreign database is never taken for an empty memory
 APPLICATION_ID = 0x7E0_4E3
-SCHEMA_VERSION = 1
+# From layout 2 on, the checksum of a new row covers its seq; a journal of layout 1 becomes
+# one of layout 2 when it is written to.
+SCHEMA_VERSION = 2
 _PAGE_ROWS = 5_000
 _KEYS_PER_QUERY = 500
 _PLACES_AFTER = 1_000  # events, after which what they say of projects is kept again
+
+_NEWEST = "SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1"
 
 INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -92,12 +99,13 @@ class SqliteJournal(Journal):
         Raises:
             StorageError: The folder cannot be written.
             CorruptJournal: The file is damaged or cut, is not a journal, is gone
-                although snapshots of it are there, or ends before them.
+                although something that was made from it is there, or ends before that.
         """
         self._file = os.path.abspath(path)
         self._folder = os.path.dirname(self._file)
         self.clock: Clock = clock or SystemClock()
         self.read_only = False
+        self._layout = SCHEMA_VERSION
         self._local = local()
         self._connections: list[sqlite3.Connection] = []
         self._pid = os.getpid()
@@ -131,7 +139,11 @@ class SqliteJournal(Journal):
         if not events:
             return []
         with self.writing(events[-1].id) as connection:
-            return [insert(connection, event) for event in events]
+            seq = next_seq(connection)
+            return [
+                insert(connection, event, number)
+                for number, event in enumerate(events, seq)
+            ]
 
     @contextmanager
     def exclusive(self) -> Iterator[Callable[[Event], int]]:
@@ -144,7 +156,8 @@ class SqliteJournal(Journal):
         """Keep one transaction open, for the journal's own package.
 
         By `last_id`, the id of its last event, it is known after a failure whether any
-        of it may have been kept.
+        of it may have been kept. What the newest event is by then is noted beside the
+        file, so that a file or log that lost it is refused.
 
         Raises:
             StorageError: The file at the path is another by now.
@@ -155,11 +168,24 @@ class SqliteJournal(Journal):
                 with transaction(
                     connection, lambda: connections.log_holds(self._file, last_id)
                 ):
+                    self._raise_layout(connection)
+                    n_changes = connection.total_changes
                     yield connection
                     self._refuse_replaced()
+                    newest = None
+                    if connection.total_changes != n_changes:
+                        newest = connection.execute(_NEWEST).fetchone()
+            if newest is not None:
+                write_last(self._file, *newest)
         except BaseException:
             self._places = None  # it may hold what was taken back
             raise
+
+    def _raise_layout(self, connection: sqlite3.Connection) -> None:
+        """Mark a file of an earlier layout, before a row of this one is written."""
+        if self._layout < SCHEMA_VERSION:
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            self._layout = SCHEMA_VERSION
 
     def read(
         self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False
@@ -214,11 +240,15 @@ class SqliteJournal(Journal):
         while after < last:
             page = self._select(where, [after, last, *parameters])
             for event in page:
+                if event.seq <= after:
+                    raise damaged(
+                        self._file, f"event {event.seq} stands behind event {after}"
+                    )
+                after = event.seq
                 if is_wanted(event, kinds, projects, erased=erased):
                     yield event
             if len(page) < _PAGE_ROWS:
                 return
-            after = page[-1].seq
 
     def _expect_all(self, after: int, last: int) -> None:
         """Refuse a file that does not hold each seq in between once.
@@ -260,9 +290,7 @@ class SqliteJournal(Journal):
 
         places = self._places or self._kept_places()
         n_scanned = 0
-        last, event_id = self._row(
-            "SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1"
-        ) or (0, "")
+        last, event_id = self._row(_NEWEST) or (0, "")
         if last > places.seq:
             n_scanned = last - places.seq
             where = "WHERE seq > ? AND seq <= ? AND kind IN (?, ?, ?) ORDER BY seq"
@@ -362,8 +390,8 @@ class SqliteJournal(Journal):
     def _as_written(
         self, row: tuple[int, str, int, str, str, str, str, str, int]
     ) -> Event:
-        seq, event_id, at, agent, session, kind, lineage, body, crc = row
-        if checksum(event_id, at, agent, session, kind, lineage, body) != crc:
+        seq, event_id, at, agent, session, kind, lineage, body, _ = row
+        if not has_checksum(row):
             raise damaged(self._file, f"event {seq} does not have its checksum")
         try:
             parents = () if lineage == "[]" else tuple(json.loads(lineage))
@@ -416,7 +444,7 @@ class SqliteJournal(Journal):
 
         This comes before anything takes it for an empty one.
         """
-        newest = newest_snapshot(self._folder)
+        known = newest_known(self._file)
         with _opening, self.explained():
             if not _open_here.get(self._identity):
                 check_file(self._file)
@@ -433,11 +461,28 @@ class SqliteJournal(Journal):
                 f" {SCHEMA_VERSION}"
             )
             raise StorageError(f"{has}; install a later release")
-        if (last := self.last_seq()) < newest:
+        self._layout = marks[1]
+        last, event_id = self._row(_NEWEST) or (0, "")
+        if last < known.seq:
             raise damaged(
                 self._file,
-                f"it ends at event {last}, yet there are snapshots up to event"
-                f" {newest}",
+                f"it ends at event {last}, yet {known.source} goes up to event"
+                f" {known.seq}",
+            )
+        self._refuse_other_event(known)
+        if last > known.seq and not self.read_only:
+            write_last(self._file, last, event_id)  # a home of an earlier release
+
+    def _refuse_other_event(self, known: LastWritten) -> None:
+        """Raise CorruptJournal where another event has the seq of one that was kept."""
+        if not known.id_sum:
+            return
+        event_id = self.event_id(known.seq)
+        if event_id is None or id_sum(event_id) != known.id_sum:
+            raise damaged(
+                self._file,
+                f"its event {known.seq} is not the one that was written here: the file"
+                " or its log was replaced",
             )
 
     def _refuse_replaced(self, *, log: bool = True) -> None:
@@ -568,7 +613,14 @@ def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None)
     """
     check_event(event)
     lineage = encode(list(event.lineage))
-    fields = (*event[1:6], lineage, encode(event.body))
-    crc = checksum(*fields)
-    cursor = connection.execute(INSERT, (seq, *fields, crc))
-    return int(cursor.lastrowid or 0)
+    if seq is None:
+        seq = next_seq(connection)
+    row = (seq, *event[1:6], lineage, encode(event.body))
+    connection.execute(INSERT, (*row, row_checksum(*row)))
+    return seq
+
+
+def next_seq(connection: sqlite3.Connection) -> int:
+    """Return the seq of the next event, inside the caller's transaction."""
+    last = connection.execute("SELECT max(seq) FROM events").fetchone()
+    return int(last[0] or 0) + 1
