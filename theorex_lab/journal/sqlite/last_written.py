@@ -17,7 +17,9 @@ _SLOTS = 64  # processes that commit at once write different ones
 _SLOT_BYTES = 64
 _FILE_BYTES = _SLOTS * _SLOT_BYTES
 _START_BYTES = 100
-_TO_WRITE = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0)
+# Else Windows writes two characters for the end of a line.
+_AS_IT_IS = getattr(os, "O_BINARY", 0)
+_TO_WRITE = os.O_WRONLY | os.O_CREAT | _AS_IT_IS
 
 
 class LastWritten:
@@ -47,14 +49,21 @@ def write_last(path: str, seq: int, event_id: str) -> None:
         seq: The seq of the event.
         event_id: Its id.
     """
-    text = f"{seq} {id_sum(event_id)}"
-    slot = f"{text} {_sum(text)}".ljust(_SLOT_BYTES - 1) + "\n"
-    offset = seq % _SLOTS * _SLOT_BYTES
+    event_sum = id_sum(event_id)
+    text = f"{seq} {event_sum}"
+    slot_sum = _sum(text)
+    line = f"{text} {slot_sum}"
+    padded = line.ljust(_SLOT_BYTES - 1)
+    slot = f"{padded}\n"
+    number = seq % _SLOTS
+    offset = number * _SLOT_BYTES
     with suppress(OSError):
-        file = os.open(_beside(path), _TO_WRITE, 0o600)
+        slots_path = _beside(path)
+        file = os.open(slots_path, _TO_WRITE, 0o600)
         try:
             os.lseek(file, offset, os.SEEK_SET)
-            os.write(file, slot.encode())
+            content = slot.encode()
+            os.write(file, content)
         finally:
             os.close(file)
 
@@ -67,11 +76,17 @@ def last_written(path: str) -> LastWritten:
     Args:
         path: The journal's file.
     """
-    newest = LastWritten(_seq_of_folders(path), "", _FOLDERS_FILE)
-    content = _start_of(_beside(path), _FILE_BYTES)
-    for start in range(0, len(content), _SLOT_BYTES):
-        slot = _slot_of(content[start : start + _SLOT_BYTES])
-        if slot.seq and slot.seq >= newest.seq:
+    folders_seq = _seq_of_folders(path)
+    newest = LastWritten(folders_seq, "", _FOLDERS_FILE)
+    slots_path = _beside(path)
+    content = _start_of(slots_path, _FILE_BYTES)
+    size = len(content)
+    for start in range(0, size, _SLOT_BYTES):
+        end = start + _SLOT_BYTES
+        slot = _slot_of(content[start:end])
+        if slot.seq == 0:
+            continue
+        if slot.seq >= newest.seq:
             newest = slot
     return newest
 
@@ -82,30 +97,43 @@ def id_sum(event_id: str) -> str:
 
 
 def _sum(text: str) -> str:
-    return f"{zlib.crc32(text.encode()):08x}"
+    content = text.encode()
+    crc = zlib.crc32(content)
+    return f"{crc:08x}"
 
 
 def _beside(path: str) -> str:
-    return os.path.join(os.path.dirname(path), LAST_WRITTEN_FILE)
+    folder = os.path.dirname(path)
+    return os.path.join(folder, LAST_WRITTEN_FILE)
 
 
 def _slot_of(content: bytes) -> LastWritten:
     """Return what a slot says; the seq 0 where it is empty, torn or damaged."""
-    words = content.decode("ascii", "replace").split()
-    if len(words) == 3:
-        seq, event_sum, slot_sum = words
-        if seq.isdecimal() and slot_sum == _sum(f"{seq} {event_sum}"):
-            return LastWritten(int(seq), event_sum, LAST_WRITTEN_FILE)
-    return LastWritten(0, "", "")
+    nothing = LastWritten(0, "", "")
+    text = content.decode("ascii", "replace")
+    words = text.split()
+    if len(words) != 3:
+        return nothing
+    seq, event_sum, slot_sum = words
+    expected_sum = _sum(f"{seq} {event_sum}")
+    if slot_sum != expected_sum:
+        return nothing
+    if not seq.isdecimal():
+        return nothing
+    number = int(seq)
+    return LastWritten(number, event_sum, LAST_WRITTEN_FILE)
 
 
 def _seq_of_folders(path: str) -> int:
     """Return the seq with which the home's file of folders begins; 0 without one."""
     folder = os.path.dirname(path)
-    start = _start_of(os.path.join(folder, _FOLDERS_FILE), _START_BYTES)
-    _, is_there, after = start.partition(b'"seq":')
-    digits = after.partition(b",")[0].strip()
-    return int(digits) if is_there and digits.isdigit() else 0
+    folders_path = os.path.join(folder, _FOLDERS_FILE)
+    start = _start_of(folders_path, _START_BYTES)
+    _, _, after = start.partition(b'"seq":')
+    digits, _, _ = after.partition(b",")
+    if not digits.isdigit():
+        return 0
+    return int(digits)
 
 
 def _start_of(path: str, size: int) -> bytes:

@@ -149,12 +149,12 @@ def create(path: str) -> None:
     folder = os.path.dirname(path)
     # The file is looked for again: another process may have made it, and its log, since
     # it was missed.
-    known = newest_known(path)
-    has_traces = known.seq or log_size(path)
+    newest = newest_known(path)
+    has_traces = newest.seq or log_size(path)
     if has_traces and not os.path.exists(path):
         left = "its log is there"
-        if known.seq:
-            left = f"{known.source} goes up to event {known.seq}"
+        if newest.seq:
+            left = f"{newest.source} goes up to event {newest.seq}"
         raise CorruptJournal(f"{path} is gone, yet {left}; {WAYS_OUT}")
     draft = f"{path}.new-{os.getpid()}-{get_ident()}"
     try:

@@ -164,11 +164,18 @@ def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
                     at = _seq_by_id(connection, fields[0], stored_seq)
                 seq = at if seq < at <= last else seq + 1
                 row = (at, *fields, crc)
-                if 0 < at <= last and has_checksum(row):
+                if _is_sound(row, last):
                     yield row
             return
         except (sqlite3.DatabaseError, UnicodeDecodeError):
             seq += 1
+
+
+def _is_sound(row: Row, last: int) -> bool:
+    """Return whether a row has a seq from 1 to `last`, and its checksum."""
+    if not 0 < row[0] <= last:
+        return False
+    return has_checksum(row)
 
 
 def _seq_by_id(connection: sqlite3.Connection, event_id: str, stored_seq: int) -> int:

@@ -240,15 +240,17 @@ class SqliteJournal(Journal):
         while after < last:
             page = self._select(where, [after, last, *parameters])
             for event in page:
-                if event.seq <= after:
-                    raise damaged(
-                        self._file, f"event {event.seq} stands behind event {after}"
-                    )
+                self._refuse_disorder(after, event.seq)
                 after = event.seq
                 if is_wanted(event, kinds, projects, erased=erased):
                     yield event
             if len(page) < _PAGE_ROWS:
                 return
+
+    def _refuse_disorder(self, before: int, seq: int) -> None:
+        """Raise CorruptJournal where an event comes out of the order of seqs."""
+        if seq <= before:
+            raise damaged(self._file, f"event {seq} stands behind event {before}")
 
     def _expect_all(self, after: int, last: int) -> None:
         """Refuse a file that does not hold each seq in between once.
@@ -444,7 +446,7 @@ class SqliteJournal(Journal):
 
         This comes before anything takes it for an empty one.
         """
-        known = newest_known(self._file)
+        newest = newest_known(self._file)
         with _opening, self.explained():
             if not _open_here.get(self._identity):
                 check_file(self._file)
@@ -463,25 +465,25 @@ class SqliteJournal(Journal):
             raise StorageError(f"{has}; install a later release")
         self._layout = marks[1]
         last, event_id = self._row(_NEWEST) or (0, "")
-        if last < known.seq:
+        if last < newest.seq:
             raise damaged(
                 self._file,
-                f"it ends at event {last}, yet {known.source} goes up to event"
-                f" {known.seq}",
+                f"it ends at event {last}, yet {newest.source} goes up to event"
+                f" {newest.seq}",
             )
-        self._refuse_other_event(known)
-        if last > known.seq and not self.read_only:
+        self._refuse_other_event(newest)
+        if last > newest.seq and not self.read_only:
             write_last(self._file, last, event_id)  # a home of an earlier release
 
-    def _refuse_other_event(self, known: LastWritten) -> None:
+    def _refuse_other_event(self, newest: LastWritten) -> None:
         """Raise CorruptJournal where another event has the seq of one that was kept."""
-        if not known.id_sum:
+        if not newest.id_sum:
             return
-        event_id = self.event_id(known.seq)
-        if event_id is None or id_sum(event_id) != known.id_sum:
+        event_id = self.event_id(newest.seq)
+        if event_id is None or id_sum(event_id) != newest.id_sum:
             raise damaged(
                 self._file,
-                f"its event {known.seq} is not the one that was written here: the file"
+                f"its event {newest.seq} is not the one that was written here: the file"
                 " or its log was replaced",
             )
 
