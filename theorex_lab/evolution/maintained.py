@@ -1,6 +1,6 @@
 """What maintenance has seen of a journal, and what waits for it.
 
-A maintenance has seen what was there when it ran. One of the past has seen what had
+A maintenance has seen what was there when it began. One of the past has seen what had
 happened until its evening, of what was captured when the replay began.
 """
 
@@ -25,7 +25,8 @@ class MaintainedPart:
     """What maintenance has seen, as its reports say.
 
     Attributes:
-        upto: The seq of the last report of a maintenance in its own time; 0 for none.
+        upto: The seq of the newest event when the last maintenance in its own time
+            began; 0 where none ran.
         upto_by_day: Of the past, by the UTC day since 1970 of an evening, the seq up to
             which its maintenance has seen what had happened by then.
     """
@@ -55,7 +56,8 @@ class MaintainedPart:
     def _read(self, report: Event) -> None:
         replayed = report.body.get("replayed")
         if replayed is None:
-            self.upto = report.seq
+            # Reports of earlier releases do not say where the maintenance began.
+            self.upto = report.body.get("upto", report.seq)
             return
         day = replayed["day"]
         earlier = self.upto_by_day.get(day, 0)

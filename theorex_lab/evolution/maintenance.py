@@ -24,8 +24,9 @@ from theorex_lab.evolution.briefing import refresh
 from theorex_lab.evolution.card_rewriting import rewrite_cards
 from theorex_lab.evolution.cases import TraceReviewRecord, judge_pending
 from theorex_lab.evolution.lease import Lease, LeaseHolder, leased
+from theorex_lab.evolution.maintained import MAINTENANCE_KIND
 from theorex_lab.evolution.outcomes import Outcomes
-from theorex_lab.journal.event import new_event
+from theorex_lab.journal.event import RAW_KINDS, new_event
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.embedded import EmbeddedTexts
 from theorex_lab.memory.retrieve import Searcher
@@ -162,6 +163,7 @@ class _Maintenance:
     def run(self, lease: Lease, progress: bool | None = None) -> MaintenanceReport:
         """Run every step, and append the report unless nothing has happened."""
         steps = self._steps()
+        upto = self.home.journal.last_seq()
         results = []
         progress_bar = bar(
             len(steps), unit="steps", what="maintenance", progress=progress
@@ -172,9 +174,10 @@ class _Maintenance:
                 results.append(run_step(self.home, lease, name, step))
                 progress_bar.update(1)
         report = MaintenanceReport(True, results)
-        if report.ok and self._last_kind() == "nightly":
-            return report  # nothing has happened since the last run
+        if report.ok and self._nothing_happened():
+            return report
         body = {
+            "upto": upto,
             "steps": report.to_dict()["steps"],
             "fixes": self.fixes,
             "gate": [result.to_dict() for result in self.gated],
@@ -197,14 +200,23 @@ class _Maintenance:
             **closing_steps(self.home),
         }
 
-    def _last_kind(self) -> str:
-        """Return the kind of the last event that is no lease, '' without one."""
+    def _nothing_happened(self) -> bool:
+        """Return whether nothing has happened since the last run began.
+
+        Its own report stands last then, beside leases, and it has seen all captures:
+        what was captured while it ran waits for the next.
+        """
         journal = self.home.journal
         for seq in range(journal.last_seq(), 0, -1):
-            kind = journal.read(seqs=[seq], erased=True)[0].kind
-            if kind != "lease":
-                return kind
-        return ""
+            (event,) = journal.read(seqs=[seq], erased=True)
+            if event.kind == "lease":
+                continue
+            if event.kind != MAINTENANCE_KIND or event.erased:
+                return False
+            upto = event.body.get("upto", seq)
+            captures = journal.tail(upto, kinds=RAW_KINDS, upto=seq)
+            return next(iter(captures), None) is None
+        return False
 
     def judge(self) -> str:
         """Let models judge the outcomes that wait for it."""

@@ -440,6 +440,8 @@ KINDS = {
             "steps": [{"name": str, "ok": bool, "seconds": AMOUNT, "detail": str}],
             "fixes": (COUNT, None),
             "gate": [{str: object}],
+            # The seq of the newest event when it began.
+            "upto?": COUNT,
             # Which evening of the past it was, the last seq that was captured by then,
             # and how many events were appended with it, right before it.
             "replayed?": {

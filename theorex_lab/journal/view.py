@@ -7,17 +7,18 @@ import gc
 import threading
 from abc import ABC
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive
+from theorex_lab.core.progress import bar
 from theorex_lab.core.readable import Report
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
@@ -540,6 +541,7 @@ class Verification(Report):
         problems: What is wrong.
         kinds: The number of events by kind.
         bad_events: The events that were set aside.
+        upto: The seq of the newest event when it began.
     """
 
     ok: bool
@@ -548,6 +550,7 @@ class Verification(Report):
     problems: list[str]
     kinds: dict[str, int]
     bad_events: list[BadEvent] = field(default_factory=list)
+    upto: int = 0
 
     def _facts(self) -> tuple[str, ...]:
         outcome = "ok" if self.ok else "damaged"
@@ -556,19 +559,42 @@ class Verification(Report):
         return (outcome, f"{self.events} events", f"{len(self.views)} views", problems)
 
 
-def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
+def verify(
+    views: Views, kinds: Sequence[type[View]], *, progress: bool | None = None
+) -> Verification:
     """Read the whole journal, and compare every view with a fold from nothing.
 
-    Never raises for damage: what is wrong is listed in `problems`.
+    Never raises for damage: what is wrong is listed in `problems`. It ends beside
+    processes that go on writing: the journal and each view are read up to an end that
+    is fixed when their turn comes.
+
+    Args:
+        views: The views in use.
+        kinds: Those that are compared.
+        progress: Whether a bar is shown; None: in a terminal or notebook.
     """
+    progress_bar = bar(1 + len(kinds), unit="part", what="verify", progress=progress)
+    with closing(progress_bar):
+        return _verified(views, kinds, progress_bar)
+
+
+def _verified(
+    views: Views, kinds: Sequence[type[View]], progress_bar: Any
+) -> Verification:
+    """Return what `verify` finds; the bar counts the journal and each view."""
+    upto = views.journal.last_seq()
+    progress_bar.set_postfix_str(f"journal, {upto:,} events")
     problems, counts = views.journal.check()
+    progress_bar.update(1)
     different: dict[str, list[str]] = {}
     if not problems:
         for kind in kinds:
+            progress_bar.set_postfix_str(f"view {kind.name}")
             try:
                 different[kind.name] = _compare(views, kind)
             except StorageError as error:
                 problems.append(str(error))
+            progress_bar.update(1)
         for name, columns in different.items():
             if columns:
                 problems.append(f"view {name}: {', '.join(columns)} differ")
@@ -583,6 +609,7 @@ def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
         problems=problems,
         kinds=counts,
         bad_events=bad,
+        upto=upto,
     )
 
 

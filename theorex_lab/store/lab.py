@@ -977,14 +977,17 @@ class Lab:
             progress=progress,
         )
 
-    def verify(self) -> Verification:
+    def verify(self, *, progress: bool | None = None) -> Verification:
         """Read the whole journal, fold every view from nothing and compare.
 
         In a project the events counted are its own.
+
+        Args:
+            progress: Whether a bar is shown; None: in a terminal or notebook.
         """
         from theorex_lab.journal.view import verify
 
-        verification = verify(self.views, self._views())
+        verification = verify(self.views, self._views(), progress=progress)
         if verification.problems:
             return verification
         if not self.home.project:

@@ -76,14 +76,15 @@ def verify(salvages: bool) -> None:
 
     The journal is the list of all events; a view is what the memory computes from it.
     The exit code is 1 where anything is wrong. An event whose body does not fit its
-    kind is set aside: nothing is read from it, and `theorex erase ID` erases it.
+    kind is set aside: nothing is read from it, and `theorex erase ID` erases it. Others
+    may write meanwhile: `upto` is the number of the newest event at the beginning.
 
     --salvage keeps the events that are sound, and lists the lost ones here and in the
     journal. It moves the damaged files, snapshots and vectors into a folder of the home
     and deletes nothing. Where the home is sound it changes nothing.
 
-    JSON: {ok, events, views, kinds, bad_events: [{seq, id, kind, why, do}], vectors};
-    with --salvage {events, lost, set_aside, problems, bad_events}
+    JSON: {ok, events, upto, views, kinds, bad_events: [{seq, id, kind, why, do}],
+    vectors}; with --salvage {events, lost, set_aside, problems, bad_events}
     """
     if salvages:
         _salvage()
@@ -100,6 +101,7 @@ def _verify() -> None:
     result: dict[str, Any] = {
         "ok": report.ok,
         "events": report.events,
+        "upto": report.upto,
         "views": views,
         "kinds": report.kinds,
     }
