@@ -51,6 +51,7 @@ def test_a_write_opens_no_view_and_imports_no_numpy(tmp_path: Path) -> None:
     assert not modules & set(HEAVY)
     assert {path.name for path in tmp_path.iterdir()} <= {
         "theorex.db",
+        "theorex.db-last",
         "theorex.db-wal",
         "theorex.db-shm",
     }

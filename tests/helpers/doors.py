@@ -247,7 +247,7 @@ STORING_METHODS: dict[str, MethodCall] = {
 # for which there is a list below, or they are one of the above by another name.
 OTHER_METHODS = {
     "Lab": """
-        agent agents archive backup bad_events briefing close design dismiss
+        agent agents archive as_read_by backup bad_events briefing close design dismiss
         end_session erase export_files import_files import_transcripts
         in_project ingest maintain matrix merge_projects pin projects replay
         review_failures reviewer route save_briefing search start_session status
@@ -339,13 +339,21 @@ _MARKUP = {
     "restructured": "Till\n====\n\n{text}\n",
 }
 DOCUMENTS = {
+    ".adoc": "= Till\n\n{text}\n",
+    ".asciidoc": "= Till\n\n{text}\n",
     ".htm": _MARKUP["html"],
     ".html": _MARKUP["html"],
     ".markdown": _MARKUP["markdown"],
     ".md": _MARKUP["markdown"],
+    ".mdown": _MARKUP["markdown"],
+    ".mdx": _MARKUP["markdown"],
+    ".mkd": _MARKUP["markdown"],
+    ".org": "* Till\n\n{text}\n",
+    ".rest": _MARKUP["restructured"],
     ".rst": _MARKUP["restructured"],
     ".text": _MARKUP["plain"],
     ".txt": _MARKUP["plain"],
+    ".xhtml": _MARKUP["html"],
 }
 SOURCES = {
     ".cjs": _MODULE["javascript"],
