@@ -29,6 +29,7 @@ from theorex_lab.memory.briefing.repository_history import (
     folder_of,
     read_history,
 )
+from theorex_lab.text.paths import quoted_path
 
 _YEAR = 365 * MICROSECONDS_PER_DAY
 _HALF_YEAR = 182 * MICROSECONDS_PER_DAY
@@ -139,7 +140,7 @@ class RepositoryFindings:
             first = day(touches[-1].at)
             last = day(touches[0].at)
             line = (
-                f"{area}/: {counted(n_commits, 'commit')} by"
+                f"{quoted_path(area + '/')}: {counted(n_commits, 'commit')} by"
                 f" {counted(n_people, 'person')}, {n_recent:,} of them in the last year;"
                 f" the last on {last}."
             )
@@ -170,7 +171,7 @@ class RepositoryFindings:
             n_people = _n_people(touches)
             last = day(touches[0].at)
             line = (
-                f"{path}: {counted(len(touches), 'commit')}, {n_fixes} to mend"
+                f"{quoted_path(path)}: {counted(len(touches), 'commit')}, {n_fixes} to mend"
                 f" something; {counted(n_people, 'person')}, the last on {last}."
             )
             content.add(path, len(touches), n_fixes, n_people, last, line=line)
@@ -195,7 +196,8 @@ class RepositoryFindings:
             n_both = len(pair.touches)
             last = day(pair.touches[0].at)
             line = (
-                f"{pair.path} and {pair.other}: together in {n_both} of the"
+                f"{quoted_path(pair.path)} and {quoted_path(pair.other)}: together in"
+                f" {n_both} of the"
                 f" {counted(n_commits, 'commit')} of the first, the last on {last}."
             )
             content.add(pair.path, pair.other, n_both, n_commits, last, line=line)
@@ -218,7 +220,8 @@ class RepositoryFindings:
         for text in self._texts_left():
             last = day(text.last_at)
             line = (
-                f"{text.path} last changed with {text.code} on {last}. Since then"
+                f"{quoted_path(text.path)} last changed with"
+                f" {quoted_path(text.code)} on {last}. Since then"
                 f" {text.code} changed in {counted(text.n_since, 'commit')} without it;"
                 f" {text.usual} used to be usual."
             )
@@ -255,7 +258,7 @@ class RepositoryFindings:
             gone = day(last_at[author])
             n_commits = len(touches)
             line = (
-                f"{path}: {n_own} of its {counted(n_commits, 'commit')} are by one"
+                f"{quoted_path(path)}: {n_own} of its {counted(n_commits, 'commit')} are by one"
                 f" person, whose last commit anywhere was on {gone}."
             )
             last = day(touches[0].at)

@@ -3,6 +3,7 @@
 It has a choice of sources, a line of status, and the picture under it.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -121,14 +122,19 @@ def paragraph(text: str) -> str:
 
 
 def to_png(figure: Figure, dpi: int = 80) -> bytes:
-    """Return the figure as a PNG file; it needs no window and leaves nothing open."""
+    """Return the figure as a PNG file; it needs no window and leaves nothing open.
+
+    A sign that the font lacks is drawn as a box; that is not worth a warning.
+    """
     file = BytesIO()
-    figure.savefig(
-        file,
-        format="png",
-        dpi=dpi,
-        pil_kwargs={"compress_level": 1},
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        figure.savefig(
+            file,
+            format="png",
+            dpi=dpi,
+            pil_kwargs={"compress_level": 1},
+        )
     return file.getvalue()
 
 
