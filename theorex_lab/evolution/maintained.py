@@ -57,7 +57,9 @@ class MaintainedPart:
         replayed = report.body.get("replayed")
         if replayed is None:
             # Reports of earlier releases do not say where the maintenance began.
-            self.upto = report.body.get("upto", report.seq)
+            self.upto = report.seq
+            if "upto" in report.body:
+                self.upto = report.body["upto"]
             return
         day = replayed["day"]
         earlier = self.upto_by_day.get(day, 0)

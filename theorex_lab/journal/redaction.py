@@ -12,7 +12,12 @@ from __future__ import annotations
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.journal.event import FIELDS, check_event, encode
 from theorex_lab.journal.kinds import PROJECT
-from theorex_lab.text.redact.masking import mask, masked_value, may_hold_secret
+from theorex_lab.text.redact.masking import (
+    mask,
+    masked_value,
+    may_hold_secret,
+    was_masked,
+)
 from theorex_lab.text.redact.redaction_scope import count_masked, current, kept_id
 from theorex_lab.text.visible import visible
 
@@ -42,7 +47,8 @@ def kept_event(event: Event) -> tuple[Event, str]:
     if current().keeps_secrets:
         return event, text
     names = [event.id, event.agent, event.session, *event.lineage]
-    if not may_hold_secret(visible(" ".join([*names, *_texts_in(event.body)]))):
+    texts = [one_text for one_text in _texts_in(event.body) if not was_masked(one_text)]
+    if not may_hold_secret(visible(" ".join([*names, *texts]))):
         return event, text
     try:
         body = _kept_body(event)
@@ -114,6 +120,8 @@ def _masked_text(text: str) -> str:
     What nobody sees in it goes where it splits a secret, and else stays: it may be a
     path, which is masked_event character by character.
     """
+    if was_masked(text):
+        return text
     shown = visible(text)
     masked = mask(shown)
     return text if masked == shown else masked

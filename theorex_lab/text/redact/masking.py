@@ -54,6 +54,26 @@ def mask(text: str) -> str:
     return _masked(text)
 
 
+# Long texts that were masked a short while ago, so that they need not be again.
+_MASKED_LATELY: set[str] = set()
+_MOST_MASKED_LATELY = 2_048
+_LONG_CHARACTERS = 100
+
+
+def note_masked(text: str) -> None:
+    """Note that a text was masked as a whole, before it was cut."""
+    if len(text) < _LONG_CHARACTERS:
+        return
+    if len(_MASKED_LATELY) >= _MOST_MASKED_LATELY:
+        _MASKED_LATELY.clear()
+    _MASKED_LATELY.add(text)
+
+
+def was_masked(text: str) -> bool:
+    """Return whether a text is one that `note_masked` got a short while ago."""
+    return text in _MASKED_LATELY
+
+
 def _masked(text: str) -> str:
     hints = _FIRST_LOOK.found_in(text)
     masked = text

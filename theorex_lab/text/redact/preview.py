@@ -36,8 +36,12 @@ def preview(value: object, limit: int) -> str:
         )
     if len(text) > limit:
         text = text[: limit - 1] + "…"
+    from theorex_lab.text.redact.masking import note_masked
+
     # A lone surrogate, which the journal refuses, becomes ?.
-    return text.encode("utf-8", "replace").decode()
+    kept_text = text.encode("utf-8", "replace").decode()
+    note_masked(kept_text)
+    return kept_text
 
 
 def _trimmed(value: object, budget: list[int], depth: int) -> object:
