@@ -125,7 +125,8 @@ def waiting_for_maintenance(home: Home, agent: str | None = None) -> Holding:
         if agent in (None, event.agent):
             n_waiting += 1
             oldest = min(oldest, event.at)
-    days = (now - oldest) / MICROSECONDS_PER_DAY
+    microseconds = now - oldest
+    days = microseconds / MICROSECONDS_PER_DAY
     is_past = days > _PAST_DAYS
     command = REPLAY if is_past else MAINTAIN
     return Holding("events that no maintenance has read", n_waiting, command)
