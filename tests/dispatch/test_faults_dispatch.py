@@ -317,7 +317,7 @@ def test_an_owner_that_names_no_lock_is_waited_for_and_names_no_file(
         assert {
             path
             for path in {*home.parent.rglob("*")} - {*before}
-            if "calls" not in path.parts
+            if "calls" not in path.parts and path.name != "theorex.db-last"
         } == set()
         assert [path for path in (home / "calls").rglob("*") if path.is_file()] == []
 

@@ -84,7 +84,7 @@ def _masked(text: str) -> str:
     if _may_be_escaped(masked, hints):
         from theorex_lab.text.redact.secret_encodings import mask_escaped
 
-        masked = mask_escaped(masked, _masked_plain)
+        masked = mask_escaped(masked, _masked_plain, may_hold_secret)
     if masked == text:
         return _mask_by(hints, text)
     return _masked_plain(masked)

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 
 from theorex_lab.text.redact.hints import MASK
-from theorex_lab.text.redact.masking import may_hold_secret
 
 Mask = Callable[[str], str]
+MayHold = Callable[[str], bool]
 
 _NAMED = {
     "quot": '"',
@@ -56,30 +56,41 @@ _TAIL = re.compile(
     r"(?P<margin>[ \t>|]{0,8})(?P<part>(?=\S{0,80}[0-9]|\S{0,80}[a-z][A-Z])"
     r"(?=\S{0,80}[A-Za-z])[A-Za-z0-9+/_.=~-]{6,})(?P<rest>[\"'`,;)\\]{0,3}\r?)"
 )
+_ESCAPED_QUOTE = re.compile(r"\\[\"']")
 _SHORTEST_WRAPPED_CHARACTERS = 32  # of a first line that no mark continues
 
 
-def mask_escaped(text: str, mask: Mask) -> str:
+def mask_escaped(text: str, mask: Mask, may_hold_secret: MayHold) -> str:
     """Mask secrets in lines that hold signs in another form.
 
     Args:
         text: The text.
         mask: Masks the secrets in a text in its plain form.
+        may_hold_secret: Returns whether there may be one in a text.
 
-    >>> from theorex_lab.text.redact.masking import mask
-    >>> mask_escaped("a?password%3Dhunter2%26page%3D1", mask)
+    >>> from theorex_lab.text.redact.masking import mask, may_hold_secret
+    >>> mask_escaped("a?password%3Dhunter2%26page%3D1", mask, may_hold_secret)
     'a?password%3D[masked]%26page%3D1'
     """
     if _ESCAPED.search(text) is None and not _is_form(text):
         return text
     lines = []
     for line in text.split("\n"):
-        masked_line = _mask_line(line, mask)
+        masked_line = _mask_line(line, mask, may_hold_secret)
+        if masked_line != line and _ESCAPED_QUOTE.search(line):
+            # The quote may belong to the secret, which then ends behind it.
+            masked_line = min(masked_line, mask(line), key=_n_left)
         lines.append(masked_line)
     return "\n".join(lines)
 
 
-def _mask_line(line: str, mask: Mask) -> str:
+def _n_left(line: str) -> int:
+    """Return how many characters of a masked line are left."""
+    left = line.replace(MASK, "")
+    return len(left)
+
+
+def _mask_line(line: str, mask: Mask, may_hold_secret: MayHold) -> str:
     """Return a line with all masked from its first secret to its last."""
     if not may_hold_secret(line) and _HIDING.search(line) is None:
         return line

@@ -61,7 +61,7 @@ OTHER_NAMES: tuple[Entry, ...] = (
         """,
     ),
     # Other keys, and names that announce a secret less surely: see "vague".
-    (("key",), r"(?<=[a-z0-9_-])key"),
+    (("key",), r"(?<=[a-z0-9_-])(?<!api[_-])(?<!access[_-])(?<!secret[_-])key"),
     (("auth",), r"(?<![a-z])o?auth(?=\\*[\"']?[ \t]{0,4}[:=])"),
     (("pat",), r"(?<=_)pat(?=\\*[\"']?[ \t]{0,4}[:=])"),
     (("jwt",), r"(?<![a-z])jwt"),
