@@ -77,9 +77,12 @@ def mask_escaped(text: str, mask: Mask, may_hold_secret: MayHold) -> str:
     lines = []
     for line in text.split("\n"):
         masked_line = _mask_line(line, mask, may_hold_secret)
-        if masked_line != line and _ESCAPED_QUOTE.search(line):
+        is_masked = masked_line != line
+        has_escaped_quote = _ESCAPED_QUOTE.search(line) is not None
+        if is_masked and has_escaped_quote:
             # The quote may belong to the secret, which then ends behind it.
-            masked_line = min(masked_line, mask(line), key=_n_left)
+            masked_plain = mask(line)
+            masked_line = min(masked_line, masked_plain, key=_n_left)
         lines.append(masked_line)
     return "\n".join(lines)
 
@@ -108,8 +111,10 @@ def _mask_line(line: str, mask: Mask, may_hold_secret: MayHold) -> str:
         end = max(end, end_of_form)
     if first >= end:
         return line
-    before = line[: starts[first]]
-    after = line[starts[end] :]
+    start_of_secret = starts[first]
+    end_of_secret = starts[end]
+    before = line[:start_of_secret]
+    after = line[end_of_secret:]
     return before + MASK + after
 
 
