@@ -78,8 +78,8 @@ def mask_escaped(text: str, mask: Mask, may_hold_secret: MayHold) -> str:
     for line in text.split("\n"):
         masked_line = _mask_line(line, mask, may_hold_secret)
         is_masked = masked_line != line
-        has_escaped_quote = _ESCAPED_QUOTE.search(line) is not None
-        if is_masked and has_escaped_quote:
+        escaped_quote = _ESCAPED_QUOTE.search(line)
+        if is_masked and escaped_quote:
             # The quote may belong to the secret, which then ends behind it.
             masked_plain = mask(line)
             masked_line = min(masked_line, masked_plain, key=_n_left)
@@ -106,7 +106,8 @@ def _mask_line(line: str, mask: Mask, may_hold_secret: MayHold) -> str:
     first, end = _masked_span(plain, mask)
     if is_form:
         with_blanks = plain.replace("+", " ")
-        first_of_form, end_of_form = _masked_span(with_blanks, mask)
+        span = _masked_span(with_blanks, mask)
+        first_of_form, end_of_form = span
         first = min(first, first_of_form)
         end = max(end, end_of_form)
     if first >= end:
