@@ -2,16 +2,19 @@
 
 Languages that hang chains of endings or prefixes on a word have no stemmer here that
 knows them all. Two words count as forms of one where one begins or ends with the other,
-or where most of their letters are the same from the beginning or from the end.
+or where most of their letters are the same from the beginning or from the end. English
+has a stemmer: what it did not find is another word, so a query in English gets none.
 """
 
 import re
 from collections.abc import Iterable
 
 from theorex_lab.search.lexical import STOP_WORDS
+from theorex_lab.text.lexicon import word_kinds
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _FEWEST_LETTERS = 4  # that two forms have in common
+_FEWEST_ENGLISH = 2
 _SHARE = 0.8  # of the shorter form
 
 
@@ -27,6 +30,8 @@ def other_forms(query: str, texts: Iterable[str]) -> list[str]:
     >>> other_forms("vitabu", ["Kitabu kipo mezani"])
     ['kitabu']
     """
+    if _is_english(query):
+        return []
     wanted = _words_of(query)
     forms: set[str] = set()
     for text in texts:
@@ -36,6 +41,17 @@ def other_forms(query: str, texts: Iterable[str]) -> list[str]:
             wanted,
         )
     return sorted(forms)
+
+
+def _is_english(query: str) -> bool:
+    """Return whether a query has two words that are known to be English.
+
+    One alone may be a word of another language too.
+    """
+    known_words = word_kinds()
+    words = {word.casefold() for word in _WORD.findall(query)}
+    english = [word for word in words if word in known_words or word in STOP_WORDS]
+    return len(english) >= _FEWEST_ENGLISH
 
 
 def _forms_among(
