@@ -154,16 +154,33 @@ def test_a_statement_in_another_one_is_its_own():
 def test_what_latex_does_not_read_is_not_read():
     hidden = statement("hidden")
     theorems = read(
-        "%" + hidden
-        + r"\begin{comment}" + hidden + r"\end{comment}"
-        + r"\iffalse \ifx a b \fi" + hidden + r"\else" + statement("shown") + r"\fi"
-        + r"\iftrue" + statement("also") + r"\else" + hidden + r"\fi"
-        + r"\begin{verbatim}" + hidden + r"\end{verbatim}"
-        + r"\begin{lstlisting}[language=TeX]" + hidden + r"\end{lstlisting}"
+        "%"
+        + hidden
+        + r"\begin{comment}"
+        + hidden
+        + r"\end{comment}"
+        + r"\iffalse \ifx a b \fi"
+        + hidden
+        + r"\else"
+        + statement("shown")
+        + r"\fi"
+        + r"\iftrue"
+        + statement("also")
+        + r"\else"
+        + hidden
+        + r"\fi"
+        + r"\begin{verbatim}"
+        + hidden
+        + r"\end{verbatim}"
+        + r"\begin{lstlisting}[language=TeX]"
+        + hidden
+        + r"\end{lstlisting}"
         + r"\verb|\begin{lemma}| \lstinline!\begin{lemma}!"
-        + r"50\% \begin{lemma}\label{last}100\% \\% no" + "\n"
-        + r"\uses{shown, % because \uses{hidden}" + "\n also}\\end{lemma}\\endinput x"
-    )  # fmt: skip
+        + r"50\% \begin{lemma}\label{last}100\% \\% no"
+        + "\n"
+        + r"\uses{shown, % because \uses{hidden}"
+        + "\n also}\\end{lemma}\\endinput x"
+    )
     assert names(theorems) == ["shown", "also", "last"]
     assert theorems.nodes[2][1] == r"100\% \\"
     assert links(theorems) == [("last", "shown"), ("last", "also")]

@@ -125,8 +125,16 @@ def test_what_a_grammar_does_not_parse_is_reported() -> None:
 @pytest.mark.parametrize(
     ("content", "name", "is_reported"),
     [
-        ("# -*- coding: latin-1 -*-\ndef grüße(): 'Grüß'".encode("latin-1"), "grüße", 0),
-        ("#!x\n# vim: set fileencoding=cp1251 :\ndef привет(): 1".encode("cp1251"), "привет", 0),
+        (
+            "# -*- coding: latin-1 -*-\ndef grüße(): 'Grüß'".encode("latin-1"),
+            "grüße",
+            0,
+        ),
+        (
+            "#!x\n# vim: set fileencoding=cp1251 :\ndef привет(): 1".encode("cp1251"),
+            "привет",
+            0,
+        ),
         (b"\xef\xbb\xbf" + "def grüße(): 1".encode(), "grüße", 0),
         (b"\xff\xfe" + "def grüße(): 1".encode("utf-16-le"), "grüße", 0),
         (b"\xfe\xff" + "def grüße(): 1".encode("utf-16-be"), "grüße", 0),
@@ -134,7 +142,7 @@ def test_what_a_grammar_does_not_parse_is_reported() -> None:
         ("# coding: nothing\ndef grüße(): 1".encode(), "grüße", 1),
         ("x = '😀'\ndef grüße(): 1".encode(), "grüße", 0),
     ],
-)  # fmt: skip
+)
 def test_a_name_has_its_letters_in_every_encoding(
     content: bytes, name: str, is_reported: int
 ) -> None:
