@@ -34,7 +34,7 @@ from theorex_lab.files.ingest.text import DOCUMENTS, read_document
 from theorex_lab.files.isolated import process as process_module
 from theorex_lab.files.isolated.limits import FileNotRead, ReadLimits
 from theorex_lab.files.isolated.process import ReaderProcess
-from theorex_lab.files.isolated.table import READERS
+from theorex_lab.files.isolated.readers import full_name_of, patience_of
 
 PACKAGE = Path(theorex_lab.__file__).parent
 HELPERS = str(Path(hostile.__file__).parent)
@@ -72,11 +72,6 @@ PARSED_HERE = {
     "eval/datasets/sources.py": "packaged data",
     "eval/widgets/explorer.py": "draws a picture and reads none",
 }
-READING = (
-    *{place.partition(":")[0] for place in READERS},
-    "theorex_lab.files.transcripts.captures",
-    "theorex_lab.files.transcripts.specstory",
-)
 # Functions by which transcripts are parsed, called by these modules alone.
 PARSE_TRANSCRIPTS = (
     "timed_captures",
@@ -117,6 +112,21 @@ def modules(words: Iterable[str]) -> Iterator[tuple[str, ast.Module]]:
             yield file.relative_to(PACKAGE).as_posix(), ast.parse(text)
 
 
+def marked() -> Iterator[str]:
+    """The modules and names of the functions that `reads_apart` marks."""
+    for name, tree in modules(["reads_apart"]):
+        module = f"theorex_lab.{name.removesuffix('.py').replace('/', '.')}"
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and any(
+                map(is_mark, node.decorator_list)
+            ):
+                yield f"{module}:{node.name}"
+
+
+def is_mark(decorator: ast.expr) -> bool:
+    return ast.unparse(decorator).startswith("reads_apart(")
+
+
 def imported(tree: ast.Module) -> set[str]:
     names = set[str]()
     for node in ast.walk(tree):
@@ -145,6 +155,14 @@ def called(tree: ast.Module) -> set[str]:
     return names
 
 
+READERS = {*marked()}
+READING = (
+    *{place.partition(":")[0] for place in READERS},
+    "theorex_lab.files.transcripts.captures",
+    "theorex_lab.files.transcripts.specstory",
+)
+
+
 def is_parser(module: str) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in PARSERS)
 
@@ -168,18 +186,20 @@ def test_a_reader_is_called_by_the_process_apart_alone() -> None:
     assert callers == TRANSCRIPTS_PARSED_IN
 
 
-def test_the_table_names_functions_and_others_of_the_package_are_refused() -> None:
+def test_readers_are_functions_and_others_of_the_package_are_refused() -> None:
     for place in READERS:
         module, _, name = place.partition(":")
-        assert callable(getattr(import_module(module), name))
+        function = getattr(import_module(module), name)
+        assert full_name_of(function) == place
+        assert patience_of(function) >= 1
     with (
         ReaderProcess() as process,
-        pytest.raises(ValueError, match=r"is not listed in READERS; list it there"),
+        pytest.raises(ValueError, match=r"is not marked; mark it with reads_apart"),
     ):
         process.call(processes.root_folder)
 
 
-def test_every_reader_of_files_names_a_function_of_the_table() -> None:
+def test_every_reader_of_files_names_a_marked_function() -> None:
     for reader in (DOCUMENTS, CODE):
         assert f"{reader.read.__module__}:{reader.read.__name__}" in READERS
 

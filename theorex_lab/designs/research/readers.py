@@ -29,6 +29,7 @@ from theorex_lab.designs.research.theorem_files import (
 )
 from theorex_lab.designs.research.theorems import UNCONDITIONAL, Closure, Ints, closed
 from theorex_lab.files.formats.foreign import check_inside
+from theorex_lab.files.isolated.readers import reads_apart
 
 _METAMATH_ENDINGS = (".mm", ".mm.gz")
 _ARCHIVE_ENDINGS = (".tar.gz", ".tgz", ".tar")
@@ -61,6 +62,7 @@ class ReadTheorems(NamedTuple):
     left_out: int
 
 
+@reads_apart()
 def read_theorems(path: Path | str) -> ReadTheorems:
     """Return the theorems of a file or a folder.
 

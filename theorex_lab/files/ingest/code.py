@@ -23,6 +23,7 @@ from theorex_lab.files.ingest.code_queries import (
     symbol_names,
 )
 from theorex_lab.files.ingest.file_reader import FileReader
+from theorex_lab.files.isolated.readers import reads_apart
 from theorex_lab.memory.document_part import Part
 from theorex_lab.text.encoding import decode_bytes
 from theorex_lab.text.line import folded
@@ -616,6 +617,7 @@ def _begins(node: Node, statement: Node) -> bool:
     return statement.start_point[0] == node.start_point[0]
 
 
+@reads_apart()
 def read_symbols(
     path: Path | str,
     name: str,

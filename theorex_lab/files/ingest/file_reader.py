@@ -57,8 +57,8 @@ class FileReader(NamedTuple):
             what JSON holds: the parts, and what could not be read or was guessed, in
             words; an `Account` among these counts the file's characters. It raises
             InvalidInput for a broken file. It is a function
-            of a module, called in a process apart, and is listed in
-            `files.isolated.table.READERS`.
+            of a module, called in a process apart, and is marked with
+            `files.isolated.readers.reads_apart`.
         extra: The extra of the package that it needs.
         whole: Whether it is given the content; else it reads the path itself, however
             large the file is.

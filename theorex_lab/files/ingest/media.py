@@ -18,6 +18,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import find_program
 from theorex_lab.dispatch.llm import ask
 from theorex_lab.files.ingest.file_reader import FileReader, PartsAndProblems
+from theorex_lab.files.isolated.readers import reads_apart
 from theorex_lab.memory.document_part import Part
 from theorex_lab.text.line import count_tokens, folded
 
@@ -64,6 +65,7 @@ _FILM_FORMATS = (
     ("mpegts", 188, b"G"),
 )
 _FILM_START_BYTES = 256
+_FILM_PATIENCE = 30
 _OCR_SECONDS = 60.0
 _MOST_FRAMES = 200
 _SIDE = 768
@@ -205,6 +207,7 @@ def _picture_text(
     return "\n".join(lines), notes
 
 
+@reads_apart()
 def look_at(_path: str, _name: str, content: bytes) -> dict[str, Any]:
     """Return a picture's metadata, words and a small copy; called in a process apart."""
     from PIL import Image
@@ -242,6 +245,7 @@ def _words_and_copy(picture: Image) -> dict[str, Any]:
     return {"words": words, "picture": base64.b64encode(small.getvalue()).decode()}
 
 
+@reads_apart(patience=_FILM_PATIENCE)
 def watch(path: str, _name: str, every: float) -> dict[str, Any]:
     """Return a film's metadata, and its frames at each cut and each interval.
 

@@ -23,6 +23,7 @@ from theorex_lab.files.ingest.notebooks import (
     check_readable,
     notebook_cells,
 )
+from theorex_lab.files.isolated.readers import reads_apart
 from theorex_lab.memory.document_part import Part
 from theorex_lab.text.line import folded, one_line
 
@@ -563,6 +564,7 @@ FORMS: dict[str, Callable[[bytes], ParsedDocument]] = {
 }
 
 
+@reads_apart()
 def read_document(
     path: Path | str,
     name: str,

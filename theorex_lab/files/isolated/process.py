@@ -16,7 +16,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import end_process, start_python
 from theorex_lab.files.isolated.frames import END, HEAD_BYTES, START, VALUE, size_in
 from theorex_lab.files.isolated.limits import FileNotRead, ReadLimits
-from theorex_lab.files.isolated.table import patience_of
+from theorex_lab.files.isolated.readers import full_name_of, patience_of
 
 if TYPE_CHECKING:
     from theorex_lab.core.processes import Process
@@ -81,7 +81,7 @@ class ReaderProcess:
         """Return what a function makes of a file, as JSON holds it.
 
         Args:
-            function: A function of a module, listed in `table.READERS`.
+            function: A function of a module, marked with `readers.reads_apart`.
             arguments: What it is given; JSON values and paths.
             content: The file's content, where it is given that as its last argument.
 
@@ -109,11 +109,10 @@ class ReaderProcess:
         content: bytes | None,
         verb: str,
     ) -> None:
-        name = f"{function.__module__}:{function.__name__}"
-        self._seconds = self._limits.seconds * patience_of(name)
+        self._seconds = self._limits.seconds * patience_of(function)
         self._left = max(self._seconds, _STARTING_SECONDS)
         request = {
-            verb: name,
+            verb: full_name_of(function),
             "arguments": [_plain(argument) for argument in arguments],
             "content": None if content is None else len(content),
             "limits": self._limits,

@@ -27,7 +27,7 @@ from theorex_lab.files.isolated.limits import (
     in_mebibytes,
     set_limits,
 )
-from theorex_lab.files.isolated.table import patience_of
+from theorex_lab.files.isolated.readers import patience_of
 
 _FRAME_BYTES = 1 << 17
 # Beyond what it is waited for; whoever waits says why it is ended.
@@ -81,13 +81,13 @@ def _prepare(place: str) -> None:
 def _answer(request: dict[str, Any], replies: BinaryIO) -> None:
     """Answer a request, by an error where it fails."""
     limits = ReadLimits(*request["limits"])
-    answer = _Answer(limits, request["function"], replies)
+    answer = _Answer(limits, replies)
     try:
         _bound_memory(limits.memory_bytes)
         set_limits(limits)
         module, _, name = request["function"].partition(":")
         function = getattr(import_module(module), name)
-        answer.begin()
+        answer.begin(patience_of(function))
         answer.give(function(*request["arguments"]))
     except BrokenPipeError:
         raise
@@ -98,16 +98,22 @@ def _answer(request: dict[str, Any], replies: BinaryIO) -> None:
 class _Answer:
     """The reply to one request."""
 
-    def __init__(self, limits: ReadLimits, place: str, replies: BinaryIO) -> None:
+    def __init__(self, limits: ReadLimits, replies: BinaryIO) -> None:
         self._limits = limits
         self._replies = replies
-        seconds = limits.seconds * patience_of(place)
+        self._cpu_seconds = 0.0
+        self._allow(1)
+
+    def begin(self, patience: int) -> None:
+        """Say that the reader begins, which may take so many times the seconds."""
+        self._allow(patience)
+        self._send(START, b"")
+
+    def _allow(self, patience: int) -> None:
+        """Set for how long this process may work on a file."""
+        seconds = self._limits.seconds * patience
         self._cpu_seconds = seconds * _CPU_FACTOR + _CPU_MORE_SECONDS
         self._bound_time()
-
-    def begin(self) -> None:
-        """Say that the reader begins."""
-        self._send(START, b"")
 
     def give(self, value: object) -> None:
         """Send a value, or what an iterator yields in lists of some size."""

@@ -21,6 +21,7 @@ from theorex_lab.core.clock import LATEST
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.isolated.limits import FileNotRead, is_packed, unpacked
 from theorex_lab.files.isolated.process import ReaderProcess
+from theorex_lab.files.isolated.readers import reads_apart
 from theorex_lab.files.transcripts.claude import Claude
 from theorex_lab.files.transcripts.codex import Codex
 from theorex_lab.files.transcripts.messages import (
@@ -182,6 +183,7 @@ def _is_specstory(file: Path, problems: list[str], process: ReaderProcess) -> bo
         return False
 
 
+@reads_apart()
 def begins_as_specstory(path: str) -> bool:
     """Return whether a Markdown file begins as a transcript of SpecStory.
 
@@ -223,6 +225,7 @@ def in_time_order(
     return {file: files[file] for file in ordered}
 
 
+@reads_apart()
 def transcript_beginning(path: str) -> tuple[int, str, int]:
     """Return the first time that a file states, its form and its size unpacked.
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.core.clock import LATEST
 from theorex_lab.files.isolated.process import ReaderProcess
+from theorex_lab.files.isolated.readers import reads_apart
 from theorex_lab.files.transcripts.captures import (
     Problem,
     TimedCapture,
@@ -57,6 +58,7 @@ class ReadRequest(NamedTuple):
     log_name: str = ""
 
 
+@reads_apart()
 def transcript_records(
     path: str,
     *request: Any,
