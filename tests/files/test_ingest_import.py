@@ -256,6 +256,18 @@ def test_trust_is_suggested_for_ones_own_folder_and_never_assumed(
     )
 
 
+def test_an_import_without_trust_says_what_does_not_come_of_it(
+    run: Run, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "x.jsonl", made.CLAUDE)
+    says = "no rule, command or pitfall comes of them"
+    arguments = ("import", "--transcripts", str(path))
+    assert says in run(*arguments, "--dry-run").out
+    assert says not in run(*arguments, "--trusted", "--dry-run").out
+    assert says in run(*arguments).out
+    assert says not in run(*arguments).out  # nothing came in the second time
+
+
 def test_a_dry_run_says_what_would_come_in_and_writes_nothing(
     run: Run, tmp_path: Path
 ) -> None:

@@ -611,6 +611,11 @@ def _imported_lines(report: Imported) -> list[str]:
         lines.append(f"    {name}: {by_label}")
     for guess, count in sorted(report.guessed.items()):
         lines.append(f"    {count} times {_GUESSES[guess]}")
+    if report.events and not report.trusted:
+        lines.append(
+            "    they count as another's: no rule, command or pitfall comes of them"
+            " (with --trusted they count as your own)"
+        )
     return [*lines, *_left_out_lines(report)]
 
 
