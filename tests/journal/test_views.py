@@ -5,15 +5,19 @@ in between.
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 from conftest import DAY, NOW, erase, observation
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from theorex_lab import Event, FixedClock, installed, new_event
+from theorex_lab import Event, FixedClock, Lab, installed, new_event
 from theorex_lab.core.ids import concept_id
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
@@ -23,7 +27,13 @@ from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.columns import Names, Parts, Strings, Table
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
+from theorex_lab.journal.view import (
+    View,
+    Views,
+    differing_columns,
+    fold_into,
+    verify,
+)
 from theorex_lab.memory.contract import item_view
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.evidence import EvidenceView
@@ -319,9 +329,16 @@ streams = st.lists(
     stream=streams,
     cuts=st.lists(st.integers(0, 40), max_size=5),
     erased=st.none() | st.integers(0, 39),
+    kept_views=st.sets(st.sampled_from(range(len(VIEWS)))),
+    together=st.booleans(),
 )
 def test_a_view_equals_the_fold_from_nothing(
-    tmp_path_factory, stream: list[Event], cuts: list[int], erased: int | None
+    tmp_path_factory,
+    stream: list[Event],
+    cuts: list[int],
+    erased: int | None,
+    kept_views: set[int],
+    together: bool,
 ) -> None:
     home = tmp_path_factory.mktemp("home")
     journal = SqliteJournal(home / "theorex.db", clock=FixedClock(NOW))
@@ -329,11 +346,13 @@ def test_a_view_equals_the_fold_from_nothing(
     views = Views(journal, home / "views")
     for start, end in pairwise(bounds):
         journal.append(stream[start:end])
-        for kind in VIEWS:
-            assert views.snapshot(views.get(kind))
+        for number in kept_views:
+            assert views.snapshot(views.get(VIEWS[number]))
         views = Views(journal, home / "views")
     if erased is not None and erased < len(stream):
         erase(journal, [stream[erased].id], agent="main", at=NOW)
+    if together:
+        views.open_together(VIEWS)
     for kind in VIEWS:
         fresh = kind()
         fold_into(fresh, journal, journal.last_seq())
@@ -353,6 +372,60 @@ def _filled(home: Path) -> Views:
     for kind in VIEWS:
         assert views.snapshot(views.get(kind))
     return Views(journal, home / "views")
+
+
+def test_views_that_are_opened_together_are_read_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever their snapshots hold, and also where one of them cannot take it in."""
+    views = _filled(tmp_path)
+    views.journal.append([observation("one more", labels=["late"])])
+    shutil.rmtree(tmp_path / "views" / Axon.name)
+    asked: list[int] = []
+    tail = SqliteJournal.tail
+
+    def counted(self: SqliteJournal, after: int, **others: Any) -> Any:
+        if "observation" in (others["kinds"] or ()):
+            asked.append(after)
+        return tail(self, after, **others)
+
+    def refuse(_view: Axon, _events: Sequence[Event]) -> None:
+        raise KeyError("no such column")
+
+    monkeypatch.setattr(SqliteJournal, "tail", counted)
+    views.open_together(VIEWS)
+    assert asked == [0]
+    assert {views.get(kind).seq for kind in VIEWS} == {31}
+    assert asked == [0], "all are current"
+    views = Views(views.journal, tmp_path / "others")
+    with monkeypatch.context() as patched:
+        patched.setattr(Axon, "apply", refuse)
+        views.open_together(VIEWS)
+    assert views.get(Traces).seq == 31
+    assert len(views.get(Axon).labels) == 32, "folded again, from nothing"
+
+
+def test_a_status_opens_the_views_that_it_reads_in_one_pass(tmp_path: Path) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        lab.agent("main").write("The till rounds half up")
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        folded: list[type[View]] = []
+        together: list[type[View]] = []
+        get = lab.views.get
+        open_together = lab.views.open_together
+
+        def noted_get(kind: type[View], **others: Any) -> View:
+            folded.append(kind)
+            return get(kind, **others)
+
+        def noted_open(kinds: Iterable[type[View]]) -> None:
+            together.extend(kinds)
+            open_together(together)
+
+        lab.views.get = noted_get  # type: ignore[method-assign, assignment]
+        lab.views.open_together = noted_open  # type: ignore[method-assign]
+        lab.status()
+    assert {*folded} == {*together}
 
 
 def test_a_snapshot_is_used_and_only_the_tail_is_folded(

@@ -78,6 +78,8 @@ class View(Parts, ABC):
     reads: ClassVar[tuple[str, ...]] = ()
     # Whether events come to it that were set aside or erased.
     takes_unreadable: ClassVar[bool] = False
+    # Whether `Lab.status` reads it, which opens such views together.
+    in_status: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.seq = 0
@@ -150,6 +152,35 @@ class Views:
         view = self.get(kind, upto=upto)
         with view.lock:
             yield view
+
+    def open_together(self, kinds: Iterable[type[View]]) -> None:
+        """Open views in one pass: each event is read once, however many take it in.
+
+        `get` then finds them current. What is open already is left to `get`, as is a
+        view whose fold raises, or that was erased from meanwhile.
+
+        Args:
+            kinds: The views' classes.
+        """
+        with self._lock:
+            unopened = [kind for kind in dict.fromkeys(kinds) if kind not in self._open]
+        views = [self._from_snapshot(kind) for kind in unopened]
+        last = self.journal.last_seq()
+        oldest = last
+        for view in views:
+            oldest = min(oldest, view.seq)
+        erasures = Erasures.after(self.journal, oldest, upto=last)
+        current: list[View] = []
+        for view in views:
+            is_reached = erasures.reach(view.kinds, view.seq)
+            if view.seq <= last and not is_reached:
+                current.append(view)
+        for view in fold_together(current, self.journal, last):
+            kind = type(view)
+            with self._lock:
+                opened = self._open.setdefault(kind, view)
+            with opened.lock:
+                self._write(opened, always=False)
 
     def snapshot(self, view: View) -> bool:
         """Write a snapshot unless another process is at it.
@@ -334,6 +365,59 @@ def fold_into(view: View, journal: Journal, upto: int) -> int:
     return upto - start
 
 
+def fold_together(views: Sequence[V], journal: Journal, upto: int) -> list[V]:
+    """Fold the events up to `upto` into several views, in one pass over the journal.
+
+    Args:
+        views: The views, each with its own seq; nobody else uses them yet.
+        journal: The journal.
+        upto: The seq up to which they are folded.
+
+    Returns:
+        Those that took in all of it. One whose fold raises is not among them, and is
+        not to be used: `fold_into` says why it raises.
+    """
+    sound = list(views)
+    oldest = upto
+    wanted = set[str]()
+    is_any_taken = False
+    for view in views:
+        wanted.update(view.kinds)
+        oldest = min(oldest, view.seq)
+        is_any_taken = is_any_taken or view.takes_unreadable
+    events = journal.tail(
+        oldest,
+        kinds=sorted(wanted),
+        upto=upto,
+        erased=is_any_taken,
+    )
+    with _collector_paused():
+        while batch := list(islice(events, _BATCH_EVENTS)):
+            sound = [view for view in sound if _takes_in(view, batch)]
+    for view in sound:
+        view.seq = upto
+    return sound
+
+
+def _takes_in(view: View, batch: Sequence[Event]) -> bool:
+    """Let a view take in its part of a batch; return whether it could."""
+    kinds = frozenset(view.kinds)
+    part = [
+        event
+        for event in batch
+        if event.kind in kinds
+        and event.seq > view.seq
+        and event.seq not in view.passed_over
+        and (view.takes_unreadable or not event.erased)
+    ]
+    try:
+        view.apply(part)
+    except BAD_BODY_ERRORS:
+        return False
+    view.seq = max(view.seq, batch[-1].seq)
+    return True
+
+
 def _fold_on(view: View, journal: Journal, upto: int) -> None:
     """Fold in batches, without what is passed over."""
     events = _events_of(view, journal, upto)
@@ -464,6 +548,7 @@ class SetAsideEvents(View):
     name = "set_aside"
     code = 1
     takes_unreadable = True
+    in_status = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -489,9 +574,13 @@ class SetAsideEvents(View):
             yield _bad_event(seq, event_id, kind, reason)
 
 
+def set_aside_view() -> type[SetAsideEvents]:
+    """Return the class for the kinds that there are, the same for the same kinds."""
+    return _set_aside_of(tuple(sorted(VERSIONS)))
+
+
 @cache
-def _set_aside_view(kinds: tuple[str, ...]) -> type[SetAsideEvents]:
-    """Return the same class for the same kinds, so that views are found by it."""
+def _set_aside_of(kinds: tuple[str, ...]) -> type[SetAsideEvents]:
     return type("SetAsideOfKinds", (SetAsideEvents,), {"kinds": kinds})
 
 
@@ -508,9 +597,8 @@ def bad_events(views: Views, kinds: Sequence[type[View]]) -> list[BadEvent]:
     Raises:
         StorageError: The journal cannot be read.
     """
-    all_kinds = tuple(sorted(VERSIONS))
     bad_by_seq: dict[int, BadEvent] = {}
-    with views.reading(_set_aside_view(all_kinds)) as view:
+    with views.reading(set_aside_view()) as view:
         for bad in view.told():
             bad_by_seq[bad.seq] = bad
     for kind in kinds:

@@ -50,6 +50,7 @@ class Projects(View):
 
     name = "projects"
     code = 2
+    in_status = True
     kinds = (
         *"observation document outcome trace_started task_submitted tool_used prompt"
         " turn_ended session_ended".split(),

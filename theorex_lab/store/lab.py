@@ -711,6 +711,7 @@ class Lab:
         """
         if agent is not None:
             check_agent(agent)
+        self._open_for_status()
         design_parts = [
             design.status(self.home, agent)
             for design in self.home.designs
@@ -735,6 +736,13 @@ class Lab:
             "reason": reason,
         }
         return status
+
+    def _open_for_status(self) -> None:
+        """Open the views that a status reads, in one pass over the journal."""
+        from theorex_lab.journal.view import set_aside_view
+
+        counted = [view for view in self._views() if view.in_status]
+        self.views.open_together([set_aside_view(), *counted])
 
     def _holdings(self, agent: str | None) -> dict[str, Any]:
         """Return what the home holds, and what waits in it, as the status has it."""

@@ -52,6 +52,7 @@ class Graph(View):
 
     name = "causal_graph"
     code = 3
+    in_status = True
     kinds = ("attempt", "attempt_closed", "asset")
 
     def __init__(self) -> None:

@@ -273,6 +273,7 @@ class Strategies(View):
 
     name = "strategies"
     code = 2
+    in_status = True
     kinds = (*STATED, "strategy_linked", "constraint", "dream", "recalled")
 
     def __init__(self) -> None:

@@ -158,6 +158,7 @@ class Trajectories(View):
 
     name = "trajectories"
     code = 4
+    in_status = True
     kinds = (
         "trajectory_started",
         "acted",

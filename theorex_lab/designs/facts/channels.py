@@ -24,6 +24,7 @@ class Channels(View):
 
     name = "channels"
     code = 1
+    in_status = True
     kinds = ("channel_added",)
 
     def __init__(self) -> None:

@@ -132,6 +132,7 @@ class Facts(View):
 
     name = "facts"
     code = 4
+    in_status = True
     kinds = (
         "fact",
         "fact_superseded",

@@ -76,6 +76,7 @@ class Notes(View):
 
     name = "notes"
     code = 1
+    in_status = True
     kinds = ("friction_noted", "tension_noted", "note_reviewed")
 
     def __init__(self) -> None:

@@ -113,6 +113,7 @@ class Insights(View):
 
     name = "research_insights"
     code = 1
+    in_status = True
     kinds = ("insight",)
 
     def __init__(self) -> None:

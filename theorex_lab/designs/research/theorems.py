@@ -100,6 +100,7 @@ class Theorems(View):
 
     name = "research_theorems"
     code = 1
+    in_status = True
     kinds = ("theorem", "theorem_link")
 
     def __init__(self) -> None:

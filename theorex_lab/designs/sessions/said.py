@@ -64,6 +64,7 @@ class SessionWords(View):
 
     name = "session_words"
     code = 1
+    in_status = True
     kinds = (*TEXT_OF, "tool_used", "digest")
 
     def __init__(self) -> None:

@@ -96,6 +96,7 @@ class Axon(View):
 
     name = "axon"
     code = 6
+    in_status = True
     kinds = ("observation", "graduated", "scan", "prune", "imported", "imported_links")
 
     def __init__(self) -> None:

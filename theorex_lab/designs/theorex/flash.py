@@ -12,8 +12,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Names, Table
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 MAX_EVENTS = 50
 MAX_TOKENS = 4_000
-_COLUMNS = ("seq", "agent", "session")  # of an event
+_COLUMNS = ("seq", "at", "agent", "session", "project")  # of an event
 _CHARACTERS_PER_TOKEN = 4
 _NEW_SHARE_WEIGHT = 0.5
 # Members of a tool's input in which an agent says what it does; the others may hold
@@ -42,18 +40,26 @@ class Flash(View):
     """The events of each session that were not flushed yet.
 
     Attributes:
-        events: The columns seq, agent and session.
+        events: The columns seq, at (µs UTC), agent, session and project.
     """
 
     name = "flash"
-    code = 1
+    code = 2
+    in_status = True
     kinds = ("tool_used", "prompt", "flushed")
 
     def __init__(self) -> None:
         super().__init__()
         self.agents = Names()
         self.sessions = Names()
-        self.events = Table(seq="i8", agent="i4", session="i4")
+        self.projects = Names()
+        self.events = Table(
+            seq="i8",
+            at="i8",
+            agent="i4",
+            session="i4",
+            project="i4",
+        )
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in tool events and prompts.
@@ -61,7 +67,7 @@ class Flash(View):
         A flush takes out those of its session up to its seq.
         """
         table = self.events
-        new = list[tuple[int, int, int]]()
+        new = list[tuple[int, ...]]()
         for event in events:
             agent = self.agents.number(event.agent)
             session = self.sessions.number(event.session)
@@ -74,7 +80,8 @@ class Flash(View):
                 is_flushed = is_agents & is_sessions & is_before
                 table.keep(~is_flushed)
             else:
-                new.append((event.seq, agent, session))
+                project = self.projects.number(event.body.get("project", ""))
+                new.append((event.seq, event.at, agent, session, project))
         table.extend(_COLUMNS, new)
 
     def pending(self, agent: str, session: str) -> list[int]:
@@ -93,22 +100,24 @@ class Flash(View):
         Returns:
             The name of each, and the time (µs) of its latest event.
         """
+        last_at = dict[int, int]()
+        shown = set[int]()
         with self.lock:
-            is_agents = self.events["agent"] == self.agents.find(agent)
-            numbers = np.unique(self.events["session"][is_agents])
-            names = [self.sessions[number] for number in numbers.tolist()]
-            pending = {name: self.pending(agent, name) for name in names}
-        sessions = []
-        for name, seqs in pending.items():
-            events = home.journal.read(seqs=seqs)
-            if not events:
-                continue
-            projects = {event.body.get("project") for event in events}
-            if home.project and home.project not in projects:
-                continue
-            last_at = max(event.at for event in events)
-            sessions.append((name, last_at))
-        return sessions
+            number = self.agents.find(agent)
+            of_project = self.projects.find(home.project)
+            is_agents = self.events["agent"] == number
+            sessions = self.events["session"][is_agents].tolist()
+            times = self.events["at"][is_agents].tolist()
+            projects = self.events["project"][is_agents].tolist()
+            for session, at, project in zip(sessions, times, projects, strict=True):
+                last_at[session] = max(at, last_at.get(session, at))
+                if not home.project or project == of_project:
+                    shown.add(session)
+            waiting = []
+            for session in sorted(shown):
+                name = self.sessions[session]
+                waiting.append((name, last_at[session]))
+        return waiting
 
 
 class ScoredEvent(NamedTuple):
