@@ -1,0 +1,462 @@
+"""Read plain statements of facts: two whole names, and the words between them.
+
+"The author of A Wizard of Earthsea is Ursula K. Le Guin" names two things. Words in
+lower case stand around them: before the first, between both, after the second. Where a
+name ends is often open ("The Lord of the Rings", "This Is Us", "association football"),
+so each statement has several readings. What other statements of the same collection
+say in the same words decides, with the form of the names.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from theorex_lab.core.sections import read_sections
+from theorex_lab.memory.relation_senses import (
+    RelationSense,
+    name_key,
+    plain_stem,
+    relation_stem,
+    sense_of,
+)
+from theorex_lab.text.lexicon import (
+    AUXILIARY,
+    MIDDLE_S,
+    MODAL,
+    PARTICIPLE,
+    STRONG_S,
+    VERB,
+    WEAK_S,
+    word_kinds,
+)
+
+_SECTIONS = read_sections(__file__, "fact_words.txt")
+_WORDS = {name: frozenset(text.split()) for name, text in _SECTIONS.items()}
+_COPULA = _WORDS["copula"]
+_ARTICLES = _WORDS["articles"]
+_PREPOSITIONS = _WORDS["prepositions"]
+_RELATIVES = _WORDS["relatives"]
+_CONNECTORS = _WORDS["connectors"]
+_ADVERBS = _WORDS["adverbs"]
+_VERBS = _WORDS["verbs"]
+_OWN_ROLES = _WORDS["own roles"]
+_NEGATIONS = _WORDS["negations"]
+_FUNCTION = _WORDS["function"]
+_AGENTIVE = frozenset(plain_stem(word) for word in _WORDS["agentive"])
+_ENDING_PHRASES = _WORDS["ending verbs"]
+_VERB_KINDS = (VERB, AUXILIARY, MODAL, PARTICIPLE, WEAK_S, MIDDLE_S, STRONG_S)
+_ROLE_COPULAS = _COPULA | {"as"}
+_LEADING = re.compile(
+    r"^(?:\d+[.):]\s+|(?:actually|correction|update|news|now|today|currently|also|in fact"
+    r"|as of [^,]{1,20}|since [^,]{1,20})[,:]\s*)+",
+    re.I,
+)
+_TRAILING = re.compile(
+    r",?\s+(?:now|today|these days|nowadays|instead|at present|at the moment|again"
+    r"|(?:since|as of|from) (?:\w+ )?\d{4}|in \d{4}|, not [^,]+)$"
+)
+_POSSESSIVE = re.compile(r"(?:['’]s|(?<=s)['’])$")
+_ACRONYM = re.compile(r"(?:CEO|CFO|CTO|HQ|PM|MP)['’]?s?")
+_QUOTES = "\"“”„«»`"
+_MOST_TOKENS = 40
+_FREQUENCY_WEIGHT = 0.8
+_SAYS_NOTHING = 3.0
+
+
+class FactStatement(NamedTuple):
+    """What a statement says.
+
+    Attributes:
+        subject: What it is about: a whole name, as it is written.
+        value: What it says of it.
+        stems: The stems of the words that name the relation; "@in" for a preposition
+            before the value.
+        sense: What they mean; None where that is not known.
+        has_ended: Whether it says that this no longer holds.
+    """
+
+    subject: str
+    value: str
+    stems: tuple[str, ...]
+    sense: RelationSense | None
+    has_ended: bool = False
+
+    @property
+    def relation(self) -> str:
+        """The relation in a form in which it is compared."""
+        if self.sense is not None:
+            return self.sense.name
+        return " ".join(sorted(set(self.stems)))
+
+
+class _Reading(NamedTuple):
+    """Two names in a statement, by the tokens at which they begin and end."""
+
+    tokens: tuple[str, ...]
+    start: int
+    end: int
+    value_start: int
+    value_end: int
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        return _lower(self.tokens[: self.start])
+
+    @property
+    def between(self) -> tuple[str, ...]:
+        return _lower(self.tokens[self.end : self.value_start])
+
+    @property
+    def after(self) -> tuple[str, ...]:
+        return _lower(self.tokens[self.value_end :])
+
+    @property
+    def form(self) -> tuple[tuple[str, ...], ...]:
+        return self.before, self.between, self.after
+
+
+def read_fact(text: str) -> FactStatement | None:
+    """Return what one statement says; None where two names are not found.
+
+    >>> read_fact("The author of A Wizard of Earthsea is Ursula K. Le Guin.")[:2]
+    ('A Wizard of Earthsea', 'Ursula K. Le Guin')
+    >>> fact = read_fact("Jan Novak is affiliated with the religion of Catholicism.")
+    >>> fact.subject, fact.relation, fact.value
+    ('Jan Novak', 'religion', 'Catholicism')
+    """
+    return read_facts([text])[0]
+
+
+def read_facts(texts: Sequence[str]) -> list[FactStatement | None]:
+    """Return what each of several statements says.
+
+    Words that stand around the names of many statements are taken for the words of a
+    relation, so that names are found whole.
+
+    Args:
+        texts: A sentence each.
+
+    Returns:
+        For each what it says; None where two names are not found in it.
+    """
+    readings = [list(_readings(text)) for text in texts]
+    frequency: Counter[tuple[tuple[str, ...], ...]] = Counter()
+    for choices in readings:
+        frequency.update({reading.form for reading in choices})
+    chosen = [_best(choices, frequency) for choices in readings]
+    agentive = _agentive_stems(chosen)
+    return [
+        None if reading is None else _fact_of(reading, agentive) for reading in chosen
+    ]
+
+
+def _lower(tokens: Iterable[str]) -> tuple[str, ...]:
+    return tuple(token.strip(",").lower() for token in tokens)
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    """Return the words of a statement, with the signs that belong to them."""
+    sentence = _LEADING.sub("", text.strip())
+    if sentence.endswith((".", "!", "。")):
+        sentence = sentence[:-1]
+    sentence = _TRAILING.sub("", sentence)
+    return tuple(sentence.split()[:_MOST_TOKENS])
+
+
+def _is_low(token: str) -> bool:
+    """Return whether a token is an ordinary word by its form."""
+    if _ACRONYM.fullmatch(token):
+        return True
+    return token[:1].islower() and not any(sign.isupper() for sign in token[1:])
+
+
+def _is_verb(word: str) -> bool:
+    """Return whether a word in lower case may be a verb that was inflected."""
+    if word in _COPULA or word in _VERBS:
+        return True
+    if word in _PREPOSITIONS or word in _ARTICLES or word in _CONNECTORS:
+        return False
+    if word.endswith("ed") and len(word) > 3:
+        return True
+    return word_kinds().get(word) in _VERB_KINDS
+
+
+def _readings(text: str) -> Iterator[_Reading]:
+    """Yield the ways in which a statement may be read."""
+    tokens = _tokens(text)
+    for start in _starts(tokens):
+        for end in range(start + 1, len(tokens) - 1):
+            if not _may_end(tokens, start, end):
+                continue
+            yield from _with_values(tokens, start, end)
+
+
+def _starts(tokens: Sequence[str]) -> list[int]:
+    """Return where the first name may begin: at the start, or behind words."""
+    starts = [0]
+    for index in range(1, len(tokens) - 2):
+        if index > 1 and not _is_low(tokens[index - 1]):
+            break
+        previous = tokens[index - 1].lower()
+        is_opened = previous in _PREPOSITIONS or previous in _RELATIVES
+        is_opened = is_opened or previous in _ARTICLES
+        if index > 1 and (is_opened or not _is_low(tokens[index])):
+            starts.append(index)
+        elif index == 1 and previous in _PREPOSITIONS:
+            starts.append(index)
+    return starts
+
+
+def _may_end(tokens: Sequence[str], start: int, end: int) -> bool:
+    """Return whether a first name may end before a token."""
+    token = tokens[end].lower()
+    if not _is_low(tokens[end]):
+        return False
+    last = tokens[end - 1]
+    if _POSSESSIVE.search(last) or last.endswith(","):
+        return True
+    if _is_verb(token) or token in _ADVERBS or token in _NEGATIONS:
+        return True
+    if token in _RELATIVES:
+        return True
+    return start > 0 and token not in _CONNECTORS and token not in _PREPOSITIONS
+
+
+def _with_values(tokens: tuple[str, ...], start: int, end: int) -> Iterator[_Reading]:
+    """Yield the readings of which the first name is settled."""
+    has_verb = False
+    for index in range(end, len(tokens) - 1):
+        if not _is_low(tokens[index]):
+            return
+        has_verb = has_verb or _is_verb(tokens[index].lower())
+        if not has_verb:
+            continue
+        for value_end in _value_ends(tokens, index + 1):
+            yield _Reading(tokens, start, end, index + 1, value_end)
+
+
+def _value_ends(tokens: Sequence[str], value_start: int) -> list[int]:
+    """Return where a value may end: at the end, or before "as its capital"."""
+    ends = [len(tokens)]
+    for index in range(value_start + 1, len(tokens) - 1):
+        is_last_of_name = not _is_low(tokens[index - 1])
+        behind = tokens[index:]
+        is_tail = behind[0] in ("as", "for") and all(map(_is_low, behind))
+        if is_last_of_name and is_tail:
+            ends.append(index)
+    return ends
+
+
+def _best(
+    readings: Sequence[_Reading],
+    frequency: Counter[tuple[tuple[str, ...], ...]],
+) -> _Reading | None:
+    """Return the likeliest reading of one statement."""
+    best: _Reading | None = None
+    best_score = -math.inf
+    for reading in readings:
+        score = _likelihood(reading)
+        if _says_something(reading):
+            score += _FREQUENCY_WEIGHT * math.log2(frequency[reading.form])
+        else:
+            score -= _SAYS_NOTHING
+        if score > best_score:
+            best = reading
+            best_score = score
+    return best
+
+
+def _says_something(reading: _Reading) -> bool:
+    """Return whether one of the words around the names tells of a relation."""
+    words = (*reading.before, *reading.between, *reading.after)
+    return any(word not in _FUNCTION for word in words)
+
+
+def _likelihood(reading: _Reading) -> float:
+    """Return how well the forms of the names and of the words fit, without a unit."""
+    first = reading.tokens[reading.start : reading.end]
+    second = reading.tokens[reading.value_start : reading.value_end]
+    score = _name_score(first, is_first=reading.start == 0)
+    score += _name_score(second, is_first=False)
+    score += _frame_score(reading)
+    score += _between_score(reading)
+    if reading.value_end < len(reading.tokens):
+        score += 1.0
+    return score
+
+
+def _name_score(tokens: Sequence[str], *, is_first: bool) -> float:
+    """Return how much a run of tokens looks like a name."""
+    score = 0.0
+    first = tokens[0]
+    if is_first:
+        score += 0.5
+    elif not _is_low(first):
+        score += 1.0
+    elif first in _ARTICLES:
+        score -= 0.5
+    elif first in _PREPOSITIONS or first in _COPULA:
+        score -= 2.0
+    last = tokens[-1].lower()
+    if not _is_low(tokens[-1]):
+        score += 0.5
+    elif last in _CONNECTORS or last in _PREPOSITIONS or last in _COPULA:
+        score -= 2.0
+    for token in tokens[1:-1]:
+        if not _is_low(token):
+            continue
+        if token in _COPULA or token in _RELATIVES:
+            score -= 1.0
+        elif token not in _CONNECTORS and token not in _ARTICLES:
+            score -= 0.4
+        elif _is_low(first) and token == "of":
+            score -= 1.2
+    return score
+
+
+def _frame_score(reading: _Reading) -> float:
+    """Return how well the words before the first name fit."""
+    before = reading.before
+    tokens = reading.tokens
+    if not before:
+        opens_role = tokens[0].lower() in _ARTICLES and _is_low(tokens[1])
+        return -1.5 if opens_role else 0.0
+    n_verbs = sum(map(_is_verb, reading.between))
+    if before[-1] in _RELATIVES:
+        return 1.0 if n_verbs > 1 else -2.0
+    score = 0.0
+    if before[0] in _ARTICLES or before[0] in _PREPOSITIONS or before[0] == "it":
+        score += 1.0
+    elif before[0] not in word_kinds():
+        score -= 1.0
+    if before[-1] in _ARTICLES:
+        score -= 0.3
+    return score
+
+
+def _between_score(reading: _Reading) -> float:
+    """Return how well the words between both names fit."""
+    between = reading.between
+    last = between[-1]
+    first = between[0]
+    score = 0.0
+    is_closed = last in _PREPOSITIONS or _is_verb(last) or last in _ARTICLES
+    score += 0.5 if is_closed or last in _ADVERBS else -0.8
+    previous = reading.tokens[reading.end - 1]
+    is_possessive = bool(_POSSESSIVE.search(previous))
+    starts_clause = _is_verb(first) or first in _ADVERBS or first in _RELATIVES
+    if is_possessive:
+        score += -1.0 if first in _COPULA else 1.0
+    elif not starts_clause:
+        score -= 0.5
+    if last in _ARTICLES and reading.value_end - reading.value_start > 0:
+        score -= 0.1
+    return score
+
+
+def _agentive_stems(readings: Iterable[_Reading | None]) -> frozenset[str]:
+    """Return the stems of verbs whose object is what a statement is about.
+
+    They are known ones, and those that other statements have with "by".
+    """
+    stems = set(_AGENTIVE)
+    for reading in readings:
+        if reading is None or "by" not in reading.between:
+            continue
+        index = reading.between.index("by")
+        if index:
+            stems.add(plain_stem(reading.between[index - 1]))
+    return frozenset(stems)
+
+
+def _fact_of(reading: _Reading, agentive: frozenset[str]) -> FactStatement:
+    """Return what a reading says."""
+    first = _name(reading.tokens[reading.start : reading.end])
+    second = _name(reading.tokens[reading.value_start : reading.value_end])
+    words = (*reading.before, *reading.between, *reading.after)
+    if _is_reversed(reading, agentive):
+        subject = second
+        value = first
+    else:
+        subject = first
+        value = second
+    stems = tuple(_relation_stems(words, reading.between))
+    text = " ".join(words)
+    has_ended = not _NEGATIONS.isdisjoint(words) or "no longer" in text
+    has_ended = has_ended or not _ENDING_PHRASES.isdisjoint(words)
+    return FactStatement(subject, value, stems, sense_of(stems), has_ended)
+
+
+def _name(tokens: Sequence[str]) -> str:
+    """Return a name as it is written, without signs around it."""
+    text = " ".join(tokens)
+    text = _POSSESSIVE.sub("", text.strip(","))
+    for article in ("the ", "The "):
+        rest = text.removeprefix(article)
+        if rest != text and rest[:1].islower():
+            return rest
+    return text.strip(_QUOTES)
+
+
+def _relation_stems(words: Sequence[str], between: Sequence[str]) -> Iterator[str]:
+    """Yield the stems of the words that name a relation, then its prepositions."""
+    for word in words:
+        bare = _POSSESSIVE.sub("", word).strip(_QUOTES)
+        if bare and bare not in _FUNCTION:
+            yield relation_stem(bare)
+    for word in between:
+        if word in _PREPOSITIONS and word != "of":
+            yield f"@{word}"
+
+
+def _is_reversed(reading: _Reading, agentive: frozenset[str]) -> bool:
+    """Return whether a statement is about its second name: "wrote", "is mayor of"."""
+    between = [word for word in reading.between if word not in _ADVERBS]
+    if reading.before and reading.before[0] != "it":
+        return False
+    if not between:
+        return False
+    if between[0] in _RELATIVES:
+        between = between[1:]
+    return _names_role(between) or _is_done_by_first(between, agentive)
+
+
+def _names_role(between: Sequence[str]) -> bool:
+    """Return whether words say which role of the second name the first one is."""
+    if len(between) < 3 or between[-1] not in ("of", "behind", "for", "at", "in"):
+        return False
+    starts = [index for index, word in enumerate(between) if word in _ROLE_COPULAS]
+    if not starts:
+        return False
+    role = between[starts[-1] + 1 : -1]
+    if between[-1] != "of" and "the" not in role:
+        return False
+    if not role or role[0] in ("a", "an"):
+        return False
+    is_of_first = any(word in _OWN_ROLES or word.endswith("ed") for word in role)
+    return not (is_of_first or role[0] == "born" or role[0] in _PREPOSITIONS)
+
+
+def _is_done_by_first(between: Sequence[str], agentive: frozenset[str]) -> bool:
+    """Return whether the verb is one whose object a statement is about."""
+    if between[0] in _COPULA or "by" in between:
+        return False
+    content = [word for word in between if word not in _FUNCTION]
+    if not content:
+        return False
+    verb = content[0]
+    if verb in ("has", "have", "had"):
+        return False
+    is_place = any(word in ("in", "for", "with", "from", "at") for word in between)
+    return plain_stem(verb) in agentive and not is_place
+
+
+def same_name(one_name: str, other_name: str) -> bool:
+    """Return whether two names are the same but for case, accents and signs.
+
+    >>> same_name("The Beatles", "the Beatles")
+    True
+    """
+    return name_key(one_name) == name_key(other_name)
