@@ -43,7 +43,7 @@ _MOST_INVERSE = 12  # newest statements of one value that are followed backwards
 _STEP_COST = 0.35
 _UNUSED_COST = 0.9  # for each weight of a word that names no step
 _ORDER_COST = 0.5
-_BACKWARDS_COST = 0.8
+_BACKWARDS_COST = 1.0
 _KIND_FITS = 0.7
 _KIND_FAILS = 1.6
 _GROUP_WEIGHT = 0.55  # of a word that names a sense of the same wider one
@@ -242,7 +242,7 @@ class StatementChains:
         key = path.end if path.edges else name.key
         used_indices = {edge.index for edge in path.edges}
         for edge in self._edges_from(key):
-            if edge.index in used_indices:
+            if edge.index in used_indices or _turns_back(path, edge):
                 continue
             for trigger in question.triggers(edge.fact, name):
                 if trigger.mask & path.mask:
@@ -266,6 +266,14 @@ def _n_capitals(tokens: Sequence[str], name: _NameInQuestion) -> int:
 
 def _is_inside(name: _NameInQuestion, other: _NameInQuestion) -> bool:
     return other.start <= name.start and name.end <= other.end
+
+
+def _turns_back(path: _Path, edge: _Edge) -> bool:
+    """Return whether a step leads back by the relation of the last one."""
+    if not path.edges:
+        return False
+    last = path.edges[-1]
+    return edge.is_backwards and edge.fact.relation == last.fact.relation
 
 
 def _longer_path(path: _Path, edge: _Edge, trigger: _Trigger) -> _Path:
@@ -407,7 +415,7 @@ class _Question:
             if not fits_kind(kinds_by_stem().get(stem, "-"), kind):
                 continue
             for index in indices:
-                is_near = abs(index - positions[0]) <= _WINDOW
+                is_near = self._between(index, positions[0]) <= _WINDOW
                 if is_near and index not in positions:
                     yield [*positions, index], factor
 
@@ -456,10 +464,20 @@ class _Question:
         """Return the nearest position of a word within the window, -1 for none."""
         best = -1
         for other in self.positions.get(stem, ()):
-            distance = abs(other - index)
-            if distance <= _WINDOW and (best < 0 or distance < abs(best - index)):
+            distance = self._between(other, index)
+            if distance > _WINDOW:
+                continue
+            if best < 0 or distance < self._between(best, index):
                 best = other
         return best
+
+    def _between(self, one_index: int, other_index: int) -> int:
+        """Return how many tokens stand between two words.
+
+        The end of a question is near its start: "which city did … work in?".
+        """
+        distance = abs(one_index - other_index)
+        return min(distance, len(self.tokens) - distance)
 
 
 def _senses_like(sense: RelationSense | None) -> list[RelationSense]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from theorex_lab.core.sections import read_sections
 from theorex_lab.memory.relation_senses import (
     RelationSense,
+    kinds_by_stem,
     name_key,
     plain_stem,
     relation_stem,
@@ -63,6 +64,8 @@ _QUOTES = "\"“”„«»`"
 _MOST_TOKENS = 40
 _FREQUENCY_WEIGHT = 0.8
 _SAYS_NOTHING = 3.0
+# Prepositions that make another relation of the same words.
+_TELLING_APART = frozenset({"@as", "@in", "@on", "@at"})
 
 
 class FactStatement(NamedTuple):
@@ -88,7 +91,15 @@ class FactStatement(NamedTuple):
         """The relation in a form in which it is compared."""
         if self.sense is not None:
             return self.sense.name
-        return " ".join(sorted(set(self.stems)))
+        telling = [stem for stem in self.stems if _tells_relation(stem)]
+        return " ".join(sorted(set(telling or self.stems)))
+
+
+def _tells_relation(stem: str) -> bool:
+    """Return whether a stem tells a relation apart that has no known sense."""
+    if stem.startswith("@"):
+        return stem in _TELLING_APART
+    return stem not in kinds_by_stem()
 
 
 class _Reading(NamedTuple):

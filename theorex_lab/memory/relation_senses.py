@@ -33,7 +33,7 @@ KIND_WORDS = {
 }
 # A kind that is a narrower one of another.
 _WIDER_KINDS = {
-    "place": {"city", "country", "continent"},
+    "place": {"city", "country", "continent", "university", "org"},
     "org": {"university", "org"},
     "person": {"person", "org"},
 }
