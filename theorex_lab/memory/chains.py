@@ -282,7 +282,7 @@ def _longer_path(path: _Path, edge: _Edge, trigger: _Trigger) -> _Path:
     if path.edges and trigger.distance < path.distance:
         score -= _ORDER_COST
     if edge.is_backwards:
-        score -= _BACKWARDS_COST
+        score -= _BACKWARDS_COST * (2 if path.edges else 1)
     return _Path(
         score,
         path.mask | trigger.mask,
@@ -319,7 +319,8 @@ class _Question:
         token = self.tokens[index]
         if index and (token[:1].isupper() or token[:1].isdigit()):
             return _NAME_WEIGHT
-        if self.stems[index] in kinds_by_stem():
+        is_behind_which = index > 0 and self.words[index - 1] in ("which", "what")
+        if is_behind_which or self.stems[index] in kinds_by_stem():
             return _KIND_WEIGHT
         return 1.0
 

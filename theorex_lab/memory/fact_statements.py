@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from theorex_lab.core.sections import read_sections
@@ -106,6 +107,7 @@ class _Reading(NamedTuple):
     """Two names in a statement, by the tokens at which they begin and end."""
 
     tokens: tuple[str, ...]
+    lower: tuple[str, ...]  # the tokens in lower case, without commas
     start: int
     end: int
     value_start: int
@@ -113,15 +115,15 @@ class _Reading(NamedTuple):
 
     @property
     def before(self) -> tuple[str, ...]:
-        return _lower(self.tokens[: self.start])
+        return self.lower[: self.start]
 
     @property
     def between(self) -> tuple[str, ...]:
-        return _lower(self.tokens[self.end : self.value_start])
+        return self.lower[self.end : self.value_start]
 
     @property
     def after(self) -> tuple[str, ...]:
-        return _lower(self.tokens[self.value_end :])
+        return self.lower[self.value_end :]
 
     @property
     def form(self) -> tuple[tuple[str, ...], ...]:
@@ -176,6 +178,7 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(sentence.split()[:_MOST_TOKENS])
 
 
+@lru_cache(1 << 16)
 def _is_low(token: str) -> bool:
     """Return whether a token is an ordinary word by its form."""
     if _ACRONYM.fullmatch(token):
@@ -183,6 +186,7 @@ def _is_low(token: str) -> bool:
     return token[:1].islower() and not any(sign.isupper() for sign in token[1:])
 
 
+@lru_cache(1 << 16)
 def _is_verb(word: str) -> bool:
     """Return whether a word in lower case may be a verb that was inflected."""
     if word in _COPULA or word in _VERBS:
@@ -197,11 +201,13 @@ def _is_verb(word: str) -> bool:
 def _readings(text: str) -> Iterator[_Reading]:
     """Yield the ways in which a statement may be read."""
     tokens = _tokens(text)
+    lower = _lower(tokens)
     for start in _starts(tokens):
         for end in range(start + 1, len(tokens) - 1):
             if not _may_end(tokens, start, end):
                 continue
-            yield from _with_values(tokens, start, end)
+            for value_start, value_end in _values(tokens, end):
+                yield _Reading(tokens, lower, start, end, value_start, value_end)
 
 
 def _starts(tokens: Sequence[str]) -> list[int]:
@@ -235,8 +241,8 @@ def _may_end(tokens: Sequence[str], start: int, end: int) -> bool:
     return start > 0 and token not in _CONNECTORS and token not in _PREPOSITIONS
 
 
-def _with_values(tokens: tuple[str, ...], start: int, end: int) -> Iterator[_Reading]:
-    """Yield the readings of which the first name is settled."""
+def _values(tokens: Sequence[str], end: int) -> Iterator[tuple[int, int]]:
+    """Yield where the second name may begin and end, behind the end of the first."""
     has_verb = False
     for index in range(end, len(tokens) - 1):
         if not _is_low(tokens[index]):
@@ -245,7 +251,7 @@ def _with_values(tokens: tuple[str, ...], start: int, end: int) -> Iterator[_Rea
         if not has_verb:
             continue
         for value_end in _value_ends(tokens, index + 1):
-            yield _Reading(tokens, start, end, index + 1, value_end)
+            yield index + 1, value_end
 
 
 def _value_ends(tokens: Sequence[str], value_start: int) -> list[int]:
@@ -315,6 +321,8 @@ def _name_score(tokens: Sequence[str], *, is_first: bool) -> float:
         score += 0.5
     elif last in _CONNECTORS or last in _PREPOSITIONS or last in _COPULA:
         score -= 2.0
+    if _is_low(first) and tokens[-1][:1].isdigit():
+        score -= 1.0
     for token in tokens[1:-1]:
         if not _is_low(token):
             continue
@@ -446,8 +454,17 @@ def _names_role(between: Sequence[str]) -> bool:
         return False
     if not role or role[0] in ("a", "an"):
         return False
-    is_of_first = any(word in _OWN_ROLES or word.endswith("ed") for word in role)
-    return not (is_of_first or role[0] == "born" or role[0] in _PREPOSITIONS)
+    return all(map(_may_be_role, role))
+
+
+def _may_be_role(word: str) -> bool:
+    """Return whether a word may stand in a role: "chief", and not "written" or "in"."""
+    if word in _OWN_ROLES or word == "born":
+        return False
+    if word in _PREPOSITIONS:
+        return word == "of"
+    is_participle = word_kinds().get(word) == PARTICIPLE
+    return not (is_participle or word.endswith("ed") or word in _VERBS)
 
 
 def _is_done_by_first(between: Sequence[str], agentive: frozenset[str]) -> bool:

@@ -367,11 +367,32 @@ SENSES = (
         "locate; lie @in; situate; lie; stand @in; position @in; find @in; part of country",
         "where",
     ),
-    RelationSense("owner", "person", "own; owner; belong to; property; proprietor"),
+    RelationSense(
+        "owner",
+        "person",
+        "own; owner; belong @to; property; proprietor; team own; responsible;"
+        " maintain; maintainer; belong team",
+    ),
     RelationSense(
         "currency", "currency", "currency; legal tender; pay; money; coin; tender"
     ),
     RelationSense("mentor", "person", "mentor; teacher; teach; tutor; pupil; apprentice"),
+    RelationSense("version", "", "version; release; version deploy; release deploy"),
+    RelationSense("port", "", "port; listen @on; port listen"),
+    RelationSense(
+        "preference",
+        "",
+        "prefer; preference; choice; favourite; favorite; like best; editor choice;"
+        " editor prefer; choice prefer; use; edit use; like",
+    ),
+    RelationSense("depends", "", "depend; rely; dependency; need; require; call"),
+    RelationSense("deadline", "", "deadline; due"),
+    RelationSense("price", "", "price; cost; sell @for"),
+    RelationSense("age", "", "age; old; year old"),
+    RelationSense("birthday", "", "birthday; born @on; birth date; date birth"),
+    RelationSense("email", "", "email; e-mail; mail"),
+    RelationSense("phone", "", "phone; telephone; number call"),
+    RelationSense("colour", "", "colour; color; paint colour"),
     RelationSense("river", "", "river; flow; river flow"),
     RelationSense("population", "", "population; inhabitants number"),
     RelationSense("award", "", "award; prize; win award; win prize; medal; honour"),
