@@ -47,6 +47,7 @@ _BACKWARDS_COST = 1.0
 _KIND_FITS = 0.7
 _KIND_FAILS = 1.6
 _GROUP_WEIGHT = 0.55  # of a word that names a sense of the same wider one
+_PART_WEIGHT = 0.8  # of one of many words of a statement
 _KIND_WEIGHT = 0.45  # of a word such as "country"
 _NAME_WEIGHT = 2.0  # of a word with a capital that stands in no name
 _LEAST_TRIGGER = 0.4
@@ -394,9 +395,9 @@ class _Question:
         for positions in self._sense_spans(fact.sense):
             yield positions, 1.0
             yield from self._with_kind(positions, kind, 1.0)
-        for positions in self._stem_spans(fact.stems):
-            yield positions, 1.0
-            yield from self._with_kind(positions, kind, 1.0)
+        for positions, factor in self._stem_spans(fact.stems):
+            yield positions, factor
+            yield from self._with_kind(positions, kind, factor)
         for sense in _senses_like(fact.sense):
             for positions in self._sense_spans(sense):
                 yield positions, _GROUP_WEIGHT
@@ -432,8 +433,11 @@ class _Question:
                 if words[0] == stem or len(words) == 1 or stem in pattern.stems:
                     yield from self._near_each_other(stem, words)
 
-    def _stem_spans(self, stems: Sequence[str]) -> Iterator[list[int]]:
-        """Yield the positions of the words that a statement has itself."""
+    def _stem_spans(self, stems: Sequence[str]) -> Iterator[tuple[list[int], float]]:
+        """Yield the positions of the words that a statement has itself.
+
+        They are worth less where others of its words are missing.
+        """
         content = [stem for stem in stems if not stem.startswith("@")]
         telling = [stem for stem in content if stem not in kinds_by_stem()]
         for stem in telling or content:
@@ -443,9 +447,11 @@ class _Question:
                     near = self._nearest(other, index)
                     if other != stem and near >= 0:
                         positions.append(near)
-                yield [index]
+                factor = _PART_WEIGHT + (1 - _PART_WEIGHT) / len(content)
+                yield [index], factor
                 if len(positions) > 1:
-                    yield positions
+                    share = len(positions) / len(content)
+                    yield positions, _PART_WEIGHT + (1 - _PART_WEIGHT) * share
 
     def _near_each_other(
         self, stem: str, words: Iterable[str]

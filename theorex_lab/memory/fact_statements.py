@@ -46,6 +46,7 @@ _VERBS = _WORDS["verbs"]
 _OWN_ROLES = _WORDS["own roles"]
 _NEGATIONS = _WORDS["negations"]
 _FUNCTION = _WORDS["function"]
+_NO_LAST_WORDS = _CONNECTORS | _PREPOSITIONS | _COPULA | _ADVERBS
 _AGENTIVE = frozenset(plain_stem(word) for word in _WORDS["agentive"])
 _ENDING_PHRASES = _WORDS["ending verbs"]
 _VERB_KINDS = (VERB, AUXILIARY, MODAL, PARTICIPLE, WEAK_S, MIDDLE_S, STRONG_S)
@@ -61,6 +62,8 @@ _TRAILING = re.compile(
 )
 _POSSESSIVE = re.compile(r"(?:['’]s|(?<=s)['’])$")
 _ACRONYM = re.compile(r"(?:CEO|CFO|CTO|HQ|PM|MP)['’]?s?")
+_IDENTIFIER = re.compile(r"\w[-_/@.]\w|\d")
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+[\w.-]*")
 _QUOTES = "\"“”„«»`"
 _MOST_TOKENS = 40
 _FREQUENCY_WEIGHT = 0.8
@@ -186,6 +189,11 @@ def _is_low(token: str) -> bool:
     return token[:1].islower() and not any(sign.isupper() for sign in token[1:])
 
 
+def _is_identifier(token: str) -> bool:
+    """Return whether a token in lower case is a name by its form: "till-api"."""
+    return _IDENTIFIER.search(token) is not None
+
+
 @lru_cache(1 << 16)
 def _is_verb(word: str) -> bool:
     """Return whether a word in lower case may be a verb that was inflected."""
@@ -219,6 +227,7 @@ def _starts(tokens: Sequence[str]) -> list[int]:
         previous = tokens[index - 1].lower()
         is_opened = previous in _PREPOSITIONS or previous in _RELATIVES
         is_opened = is_opened or previous in _ARTICLES
+        is_opened = is_opened or _is_identifier(tokens[index])
         if index > 1 and (is_opened or not _is_low(tokens[index])):
             starts.append(index)
         elif index == 1 and previous in _PREPOSITIONS:
@@ -255,13 +264,17 @@ def _values(tokens: Sequence[str], end: int) -> Iterator[tuple[int, int]]:
 
 
 def _value_ends(tokens: Sequence[str], value_start: int) -> list[int]:
-    """Return where a value may end: at the end, or before "as its capital"."""
+    """Return where a value may end: at the end, or before "as its capital".
+
+    It ends before a verb in "… is where Ann works".
+    """
     ends = [len(tokens)]
-    for index in range(value_start + 1, len(tokens) - 1):
-        is_last_of_name = not _is_low(tokens[index - 1])
-        behind = tokens[index:]
-        is_tail = behind[0] in ("as", "for") and all(map(_is_low, behind))
-        if is_last_of_name and is_tail:
+    is_relative = tokens[value_start - 1] in _RELATIVES
+    for index in range(value_start + 1, len(tokens)):
+        if _is_low(tokens[index - 1]) or not all(map(_is_low, tokens[index:])):
+            continue
+        is_role = tokens[index] in ("as", "for") and index < len(tokens) - 1
+        if is_role or (is_relative and _is_verb(tokens[index])):
             ends.append(index)
     return ends
 
@@ -319,10 +332,10 @@ def _name_score(tokens: Sequence[str], *, is_first: bool) -> float:
     last = tokens[-1].lower()
     if not _is_low(tokens[-1]):
         score += 0.5
-    elif last in _CONNECTORS or last in _PREPOSITIONS or last in _COPULA:
+    elif last in _NO_LAST_WORDS:
         score -= 2.0
     if _is_low(first) and tokens[-1][:1].isdigit():
-        score -= 1.0
+        score -= 2.0
     for token in tokens[1:-1]:
         if not _is_low(token):
             continue
@@ -402,10 +415,13 @@ def _fact_of(reading: _Reading, agentive: frozenset[str]) -> FactStatement:
         subject = first
         value = second
     stems = tuple(_relation_stems(words, reading.between))
+    sense = sense_of(stems)
+    if sense is None and _VERSION.fullmatch(value):
+        sense = sense_of(["version"])
     text = " ".join(words)
     has_ended = not _NEGATIONS.isdisjoint(words) or "no longer" in text
     has_ended = has_ended or not _ENDING_PHRASES.isdisjoint(words)
-    return FactStatement(subject, value, stems, sense_of(stems), has_ended)
+    return FactStatement(subject, value, stems, sense, has_ended)
 
 
 def _name(tokens: Sequence[str]) -> str:
@@ -437,8 +453,13 @@ def _is_reversed(reading: _Reading, agentive: frozenset[str]) -> bool:
         return False
     if not between:
         return False
+    if between[-1] in _RELATIVES and reading.after:
+        return True
     if between[0] in _RELATIVES:
         between = between[1:]
+    second = reading.tokens[reading.value_start]
+    if second[:1].isdigit():
+        return False
     return _names_role(between) or _is_done_by_first(between, agentive)
 
 
@@ -472,7 +493,7 @@ def _is_done_by_first(between: Sequence[str], agentive: frozenset[str]) -> bool:
     if between[0] in _COPULA or "by" in between:
         return False
     content = [word for word in between if word not in _FUNCTION]
-    if not content:
+    if len(content) != 1 and content[1:] != ["up"]:
         return False
     verb = content[0]
     if verb in ("has", "have", "had"):

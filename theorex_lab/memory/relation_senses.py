@@ -182,12 +182,12 @@ SENSES = (
         "employer",
         "org",
         "employ; employer; work for; work @for; job; salary; work @at; payroll;"
-        " company work; staff; employee; wage; hire",
+        " company work; staff; employee; wage; hire; work where",
     ),
     RelationSense(
         "workplace",
         "city",
-        "work city; work @in; city work; work where; work town; workplace",
+        "work city; work @in; city work; work town; workplace",
     ),
     RelationSense(
         "field",
