@@ -254,9 +254,7 @@ class StatementChains:
         """Yield the steps from a name: forwards, then the newest ones backwards."""
         yield from self._edges.get(key, {}).values()
         backwards = self._backwards.get(key, ())
-        yield from heapq.nlargest(
-            _MOST_INVERSE, backwards, key=lambda edge: edge.index
-        )
+        yield from heapq.nlargest(_MOST_INVERSE, backwards, key=lambda edge: edge.index)
 
 
 def _n_capitals(tokens: Sequence[str], name: _NameInQuestion) -> int:
@@ -453,9 +451,7 @@ class _Question:
                     share = len(positions) / len(content)
                     yield positions, _PART_WEIGHT + (1 - _PART_WEIGHT) * share
 
-    def _near_each_other(
-        self, stem: str, words: Iterable[str]
-    ) -> Iterator[list[int]]:
+    def _near_each_other(self, stem: str, words: Iterable[str]) -> Iterator[list[int]]:
         """Yield the positions of words near each occurrence of one of them."""
         others = [word for word in words if word != stem]
         for index in self.positions[stem]:

@@ -64,7 +64,7 @@ _POSSESSIVE = re.compile(r"(?:['’]s|(?<=s)['’])$")
 _ACRONYM = re.compile(r"(?:CEO|CFO|CTO|HQ|PM|MP)['’]?s?")
 _IDENTIFIER = re.compile(r"\w[-_/@.]\w|\d")
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+[\w.-]*")
-_QUOTES = "\"“”„«»`"
+_QUOTES = '"“”„«»`'
 _MOST_TOKENS = 40
 _FREQUENCY_WEIGHT = 0.8
 _SAYS_NOTHING = 3.0

@@ -209,7 +209,9 @@ SENSES = (
         " belief; adhere; church; believe @in; follower; convert",
     ),
     RelationSense(
-        "sport", "sport", "sport; associate sport; compete; play sport; discipline sport"
+        "sport",
+        "sport",
+        "sport; associate sport; compete; play sport; discipline sport",
     ),
     RelationSense(
         "position",
@@ -376,7 +378,9 @@ SENSES = (
     RelationSense(
         "currency", "currency", "currency; legal tender; pay; money; coin; tender"
     ),
-    RelationSense("mentor", "person", "mentor; teacher; teach; tutor; pupil; apprentice"),
+    RelationSense(
+        "mentor", "person", "mentor; teacher; teach; tutor; pupil; apprentice"
+    ),
     RelationSense("version", "", "version; release; version deploy; release deploy"),
     RelationSense("port", "", "port; listen @on; port listen"),
     RelationSense(
