@@ -48,6 +48,7 @@ _KIND_FITS = 0.7
 _KIND_FAILS = 1.6
 _GROUP_WEIGHT = 0.55  # of a word that names a sense of the same wider one
 _PART_WEIGHT = 0.8  # of one of many words of a statement
+_LEAST_WEIGHT = 0.4  # of a word that names a relation, such as "where"
 _KIND_WEIGHT = 0.45  # of a word such as "country"
 _NAME_WEIGHT = 2.0  # of a word with a capital that stands in no name
 _LEAST_TRIGGER = 0.4
@@ -381,7 +382,7 @@ class _Question:
             if any(name.start <= index < name.end for index in positions):
                 continue
             mask = sum(1 << index for index in set(positions))
-            weight = factor * sum(max(self.weights[index], 0.3) for index in positions)
+            weight = factor * sum(max(self.weights[index], _LEAST_WEIGHT) for index in positions)
             spans[mask] = max(spans.get(mask, 0.0), weight)
         for mask, weight in spans.items():
             if weight >= _LEAST_TRIGGER:

@@ -64,6 +64,7 @@ _POSSESSIVE = re.compile(r"(?:['’]s|(?<=s)['’])$")
 _ACRONYM = re.compile(r"(?:CEO|CFO|CTO|HQ|PM|MP)['’]?s?")
 _IDENTIFIER = re.compile(r"\w[-_/@.]\w|\d")
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+[\w.-]*")
+_NO_VERB_ENDINGS = ("ss", "us", "is", "ics")
 _QUOTES = '"“”„«»`'
 _MOST_TOKENS = 40
 _FREQUENCY_WEIGHT = 0.8
@@ -203,6 +204,8 @@ def _is_verb(word: str) -> bool:
         return False
     if word.endswith("ed") and len(word) > 3:
         return True
+    if word.endswith("s") and len(word) > 3 and not word.endswith(_NO_VERB_ENDINGS):
+        return True
     return word_kinds().get(word) in _VERB_KINDS
 
 
@@ -271,9 +274,14 @@ def _value_ends(tokens: Sequence[str], value_start: int) -> list[int]:
     ends = [len(tokens)]
     is_relative = tokens[value_start - 1] in _RELATIVES
     for index in range(value_start + 1, len(tokens)):
-        if _is_low(tokens[index - 1]) or not all(map(_is_low, tokens[index:])):
+        if not all(map(_is_low, tokens[index:])):
             continue
-        is_role = tokens[index] in ("as", "for") and index < len(tokens) - 1
+        is_role = tokens[index] == "as" and tokens[index + 1 : index + 2] != []
+        if is_role and tokens[index + 1] in _ARTICLES:
+            ends.append(index)
+            continue
+        if _is_low(tokens[index - 1]):
+            continue
         if is_role or (is_relative and _is_verb(tokens[index])):
             ends.append(index)
     return ends
@@ -414,7 +422,7 @@ def _fact_of(reading: _Reading, agentive: frozenset[str]) -> FactStatement:
     else:
         subject = first
         value = second
-    stems = tuple(_relation_stems(words, reading.between))
+    stems = tuple(_relation_stems(_words_of_role(words), reading.between))
     sense = sense_of(stems)
     if sense is None and _VERSION.fullmatch(value):
         sense = sense_of(["version"])
@@ -435,6 +443,18 @@ def _name(tokens: Sequence[str]) -> str:
     return text.strip(_QUOTES)
 
 
+def _words_of_role(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words that name a relation: those behind "as", where there are any.
+
+    "took over as editor of" says the same as "is the editor of".
+    """
+    if "as" not in words:
+        return words
+    role = words[words.index("as") + 1 :]
+    names_role = any(word not in _FUNCTION for word in role)
+    return role if names_role else words
+
+
 def _relation_stems(words: Sequence[str], between: Sequence[str]) -> Iterator[str]:
     """Yield the stems of the words that name a relation, then its prepositions."""
     for word in words:
@@ -442,7 +462,7 @@ def _relation_stems(words: Sequence[str], between: Sequence[str]) -> Iterator[st
         if bare and bare not in _FUNCTION:
             yield relation_stem(bare)
     for word in between:
-        if word in _PREPOSITIONS and word != "of":
+        if word in _PREPOSITIONS and word not in ("of", "as"):
             yield f"@{word}"
 
 

@@ -89,7 +89,8 @@ _IRREGULAR = {
     "founds": "establish",
     "foundation": "foundation",
 }
-_SHORTEST_MISSPELT = 6  # letters
+_SHORTEST_DERIVED = 6  # letters
+_DOER_ENDINGS = ("or", "er")  # of who does what a verb says
 _LIKE_SPELLING = 0.86
 
 
@@ -366,7 +367,7 @@ SENSES = (
     RelationSense(
         "located",
         "place",
-        "locate; lie @in; situate; lie; stand @in; position @in; find @in; part of country",
+        "locate; where; lie @in; situate; lie; stand @in; position @in; find @in; part of country",
         "where",
     ),
     RelationSense(
@@ -386,8 +387,8 @@ SENSES = (
     RelationSense(
         "preference",
         "",
-        "prefer; preference; choice; favourite; favorite; like best; editor choice;"
-        " editor prefer; choice prefer; use; edit use; like",
+        "prefer; preference; choice; favourite; favorite; like best;"
+        " use; like; choose; pick",
     ),
     RelationSense("depends", "", "depend; rely; dependency; need; require; call"),
     RelationSense("deadline", "", "deadline; due"),
@@ -509,14 +510,21 @@ def relation_stem(word: str) -> str:
 
     >>> relation_stem("univeristy") == relation_stem("university")
     True
+    >>> relation_stem("translator") == relation_stem("translated")
+    True
     """
     if word.startswith("@"):
         return word
     stem = plain_stem(word)
-    if stem in _vocabulary() or len(word) < _SHORTEST_MISSPELT:
+    if stem in _vocabulary() or len(word) < _SHORTEST_DERIVED:
         return stem
     likest = get_close_matches(word, _misspelt(word), 1, _LIKE_SPELLING)
-    return plain_stem(likest[0]) if likest else stem
+    if likest:
+        return plain_stem(likest[0])
+    for ending in _DOER_ENDINGS:
+        if word.endswith(ending):
+            return plain_stem(word.removesuffix(ending) + "e")
+    return stem
 
 
 @cache
