@@ -423,7 +423,7 @@ def _fact_of(reading: _Reading, agentive: frozenset[str]) -> FactStatement:
         subject = first
         value = second
     stems = tuple(_relation_stems(_words_of_role(words), reading.between))
-    sense = sense_of(stems)
+    sense = sense_of(stems, value)
     if sense is None and _VERSION.fullmatch(value):
         sense = sense_of(["version"])
     text = " ".join(words)
@@ -461,6 +461,8 @@ def _relation_stems(words: Sequence[str], between: Sequence[str]) -> Iterator[st
         bare = _POSSESSIVE.sub("", word).strip(_QUOTES)
         if bare and bare not in _FUNCTION:
             yield relation_stem(bare)
+    if "where" in between:
+        yield "where"
     for word in between:
         if word in _PREPOSITIONS and word not in ("of", "as"):
             yield f"@{word}"

@@ -37,6 +37,7 @@ _WIDER_KINDS = {
     "org": {"university", "org"},
     "person": {"person", "org"},
 }
+_NAMED_KINDS = frozenset({"person", "city", "country", "continent", "language"})
 _IRREGULAR = {
     "wrote": "write",
     "written": "write",
@@ -461,11 +462,14 @@ def kinds_by_stem() -> dict[str, str]:
     return kinds
 
 
-def sense_of(stems: Sequence[str]) -> RelationSense | None:
+def sense_of(stems: Sequence[str], value: str = "") -> RelationSense | None:
     """Return the sense that the words of a statement name best.
+
+    Of two that are named by as many words it is the one nearer to the value.
 
     Args:
         stems: Their stems; "@in" for a preposition before the value.
+        value: The value; a number is no person and no place.
 
     >>> sense_of([relation_stem(word) for word in "created country @in".split()]).name
     'origin'
@@ -476,8 +480,11 @@ def sense_of(stems: Sequence[str]) -> RelationSense | None:
     best: SensePattern | None = None
     for word in stems:
         for pattern in patterns_by_stem().get(word, ()):
-            is_better = best is None or pattern.weight > best.weight
-            if is_better and _stands_in(pattern, present):
+            if not _stands_in(pattern, present):
+                continue
+            if value[:1].isdigit() and pattern.sense.kind in _NAMED_KINDS:
+                continue
+            if best is None or pattern.weight >= best.weight:
                 best = pattern
     return None if best is None else best.sense
 
