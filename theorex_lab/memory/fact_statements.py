@@ -337,6 +337,8 @@ def _name_score(tokens: Sequence[str], *, is_first: bool) -> float:
         score -= 0.5
     elif first in _PREPOSITIONS or first in _COPULA:
         score -= 2.0
+    elif first.endswith("ed"):
+        score -= 1.0
     last = tokens[-1].lower()
     if not _is_low(tokens[-1]):
         score += 0.5
@@ -351,8 +353,8 @@ def _name_score(tokens: Sequence[str], *, is_first: bool) -> float:
             score -= 1.0
         elif token not in _CONNECTORS and token not in _ARTICLES:
             score -= 0.4
-        elif _is_low(first) and token == "of":
-            score -= 1.2
+        elif _is_low(first):
+            score -= 1.2 if token == "of" else 0.3
     return score
 
 

@@ -131,9 +131,9 @@ SENSES = (
         "origin",
         "country",
         "origin; originate; create country; create @in; create where; invent country;"
-        " invent @in; come from; root; emerge; originally from; start country;"
+        " invent @in; come @from; root; country @from; derive @from; emerge; originally @from; start country;"
         " begin country; develop country; country behind; cradle; arise; trace back;"
-        " invent where; stem from; birth country sport",
+        " invent where; stem @from; birth country sport",
     ),
     RelationSense(
         "spouse",
@@ -147,7 +147,7 @@ SENSES = (
         "citizen",
         "country",
         "citizen; citizenship; nationality; national; passport; naturalized; compatriot;"
-        " belong country; citizen country; citizenship country; nationality country",
+        " belong country; come @from; country @from; citizen country; citizenship country; nationality country",
         "home",
     ),
     RelationSense(
@@ -183,7 +183,7 @@ SENSES = (
     RelationSense(
         "employer",
         "org",
-        "employ; employer; work for; work @for; job; salary; work @at; payroll;"
+        "employ; employer; work @for; job; salary; work @at; payroll;"
         " company work; staff; employee; wage; hire; work where",
     ),
     RelationSense(
@@ -201,7 +201,7 @@ SENSES = (
     RelationSense(
         "famous",
         "work",
-        "famous; notable; know for; renown; best know; masterpiece; notable work;"
+        "famous; notable; renown; best know; masterpiece; notable work;"
         " well-known; celebrated; fame; famous work; know @for; reputation; magnum opus",
     ),
     RelationSense(
@@ -218,7 +218,7 @@ SENSES = (
     RelationSense(
         "position",
         "position",
-        "position; play position; play as; play @as; role field; field position",
+        "position; play position; play as; role field; field position",
     ),
     RelationSense(
         "instrument", "", "instrument; play instrument; musical instrument; perform @on"
@@ -226,7 +226,7 @@ SENSES = (
     RelationSense(
         "team",
         "org",
-        "team; club; play for; play @for; squad; turn out for; turn out; member team",
+        "team; club; play @for; squad; turn out; member team",
     ),
     RelationSense(
         "coach",
