@@ -52,6 +52,7 @@ _LEAST_WEIGHT = 0.4  # of a word that names a relation, such as "where"
 _KIND_WEIGHT = 0.45  # of a word such as "country"
 _NAME_WEIGHT = 2.0  # of a word with a capital that stands in no name
 _LEAST_TRIGGER = 0.4
+_LEAST_VALUE = -0.6  # of a path that answers; chosen on the development sets
 _KINDS_OF_QUESTION = {
     "who": "person",
     "whom": "person",
@@ -183,11 +184,11 @@ class StatementChains:
         """
         reading = _Question(question)
         best: _Path | None = None
-        best_score = 0.0
+        best_score = _LEAST_VALUE
         for name in self._names_in(reading.tokens):
             for path in self._paths(reading, name):
-                score = reading.value_of(path, name)
-                if best is None or score > best_score:
+                score = reading.value_of(path)
+                if score > best_score:
                     best = path
                     best_score = score
         if best is None:
@@ -350,7 +351,7 @@ class _Question:
         """Return the bits of the words of a name."""
         return sum(1 << index for index in range(name.start, name.end))
 
-    def value_of(self, path: _Path, name: _NameInQuestion) -> float:
+    def value_of(self, path: _Path) -> float:
         """Return how well a whole path answers."""
         unused = 0.0
         for index, weight in enumerate(self.weights):
