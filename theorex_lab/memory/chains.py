@@ -172,6 +172,17 @@ class StatementChains:
                 backwards = _Edge(edge.index, edge.fact, is_backwards=True)
                 self._backwards[value].append(backwards)
 
+    def current(self) -> frozenset[int]:
+        """Return the indices of the statements that hold, and of those not read.
+
+        >>> StatementChains(["Oslo is big.", "Ann is in Bath.", "Ann is in York."]).current()
+        frozenset({0, 2})
+        """
+        indices = {index for index, fact in enumerate(self.facts) if fact is None}
+        for relations in self._edges.values():
+            indices.update(edge.index for edge in relations.values())
+        return frozenset(indices)
+
     def answer(self, question: str) -> ChainAnswer:
         """Return the answer to a question, and the statements that it rests on.
 
@@ -383,7 +394,9 @@ class _Question:
             if any(name.start <= index < name.end for index in positions):
                 continue
             mask = sum(1 << index for index in set(positions))
-            weight = factor * sum(max(self.weights[index], _LEAST_WEIGHT) for index in positions)
+            weight = factor * sum(
+                max(self.weights[index], _LEAST_WEIGHT) for index in positions
+            )
             spans[mask] = max(spans.get(mask, 0.0), weight)
         for mask, weight in spans.items():
             if weight >= _LEAST_TRIGGER:

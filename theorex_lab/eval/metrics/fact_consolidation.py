@@ -5,8 +5,8 @@ normalised as SQuAD does: in lower case, without punctuation and articles. Sourc
 Hu, Wang and McAuley (2025), "Evaluating Memory in LLM Agents via Incremental Multi-Turn
 Interactions", arXiv:2507.05257.
 
-Three of the systems return the first text that they find, a whole statement. It has
-more words than an answer, so the measure is more lenient with them.
+All systems but the chains return the first text that they find, a whole statement. It
+has more words than an answer, so the measure is more lenient with them.
 """
 
 import re
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from theorex_lab.designs.facts.superseding import Superseding
 from theorex_lab.eval.datasets.fact_consolidation import (
     FactRow,
     FactRows,
@@ -29,15 +30,15 @@ from theorex_lab.eval.datasets.recorder import Recorder
 from theorex_lab.eval.metrics.retrieval import found_by, kept_embedder, remembering
 from theorex_lab.memory.chains import StatementChains
 from theorex_lab.memory.intervals import wilson_of_one
-from theorex_lab.memory.superseding import DatedStatement, superseded
 from theorex_lab.search.embed import Embedder
 from theorex_lab.store.lab import Lab
 
 WORDS = "words alone"
 SEARCH = "search that ships"
 CURRENT = "superseding + search"
+NEWEST = "newest + search"
 CHAINS = "chains"
-SYSTEMS = (WORDS, SEARCH, CURRENT, CHAINS)
+SYSTEMS = (WORDS, SEARCH, CURRENT, NEWEST, CHAINS)
 GENERATED = "generated"
 _START = 1_700_000_000_000_000  # µs UTC
 _MINUTE = 60_000_000
@@ -165,8 +166,12 @@ class FactConsolidationScore:
             )
         lines.append(self.frame.round(3).to_string(index=False))
         lines.append(
-            f"{WORDS}, {SEARCH}, {CURRENT}: the accepted answer is a part of the first"
-            f" text found, which is more lenient; {CHAINS}: a part of the answer"
+            f"{CHAINS}: the accepted answer is a part of the answer; the others: a part"
+            " of the first text found, which is more lenient"
+        )
+        lines.append(
+            f"{CURRENT}: without what `theorex facts write` replaces; {NEWEST}: without"
+            " what the reader of the chains replaces"
         )
         lines += [f"left out, damaged: {problem}" for problem in self.damaged]
         return "\n".join(lines)
@@ -218,8 +223,9 @@ def _scores_of_facts(
     chains_seconds = time.perf_counter() - started
     log = _log(facts)
     started = time.perf_counter()
-    hidden_ids = _hidden_ids(facts, log)
+    hidden_ids = _ids_without(_active(facts), log, facts)
     hidden_seconds = time.perf_counter() - started
+    older_ids = _ids_without(chains.current(), log, facts)
     with remembering(log.log(), embedder) as lab:
         for row in rows:
             yield _score(row, CHAINS, _ChainAnswers(chains), chains_seconds)
@@ -227,6 +233,8 @@ def _scores_of_facts(
             yield _score(row, SEARCH, _FirstTexts(lab, "default"))
             current = _FirstTexts(lab, "default", hidden_ids)
             yield _score(row, CURRENT, current, hidden_seconds)
+            newest = _FirstTexts(lab, "default", older_ids)
+            yield _score(row, NEWEST, newest, chains_seconds)
 
 
 @dataclass(frozen=True)
@@ -289,14 +297,18 @@ def _time_of(number: int) -> int:
     return _START + number * _MINUTE
 
 
-def _hidden_ids(facts: Sequence[str], log: Recorder) -> frozenset[str]:
-    """Return the ids of the statements that a newer one replaces."""
-    statements = [
-        DatedStatement(text, _time_of(number)) for number, text in enumerate(facts)
-    ]
-    newer_indices = superseded(statements)
+def _active(facts: Sequence[str]) -> frozenset[int]:
+    """Return the indices of the facts that hold at the end, as facts are written."""
+    statements = Superseding()
+    for number, text in enumerate(facts):
+        statements.add(str(number), text)
+    return frozenset(int(number) for number in statements.active())
+
+
+def _ids_without(
+    holding: frozenset[int], log: Recorder, facts: Sequence[str]
+) -> frozenset[str]:
+    """Return the ids of the facts that do not hold."""
     return frozenset(
-        log.id(number)
-        for number, newer in enumerate(newer_indices)
-        if newer is not None
+        log.id(number) for number in range(len(facts)) if number not in holding
     )
