@@ -28,7 +28,10 @@ from theorex_lab.memory.relation_senses import (
 NOT_KNOWN = "not known"
 _WORDS = {
     name: frozenset(text.split())
-    for name, text in read_sections(__file__, "fact_words.txt").items()
+    for name, text in read_sections(
+        __file__,
+        "fact_words.txt",
+    ).items()
 }
 _FUNCTION = _WORDS["function"] | _WORDS["question function"]
 _PREPOSITIONS = _WORDS["prepositions"]
@@ -75,7 +78,7 @@ class ChainAnswer(NamedTuple):
 
 
 class _Edge(NamedTuple):
-    index: int  # of the statement
+    statement: int  # its index
     fact: FactStatement
     is_backwards: bool
 
@@ -91,6 +94,13 @@ class _Trigger(NamedTuple):
     mask: int
     weight: float
     distance: int  # tokens from the name
+
+
+class _Span(NamedTuple):
+    """Words of a question by their positions, and what share of them counts."""
+
+    positions: tuple[int, ...]
+    factor: float
 
 
 class _NameInQuestion(NamedTuple):
@@ -149,10 +159,17 @@ class StatementChains:
         self._spellings: dict[str, str] = {}
         for index, fact in enumerate(self.facts):
             if fact is not None:
-                self._add(index, fact)
+                self._add(
+                    index,
+                    fact,
+                )
         self._add_backwards()
 
-    def _add(self, index: int, fact: FactStatement) -> None:
+    def _add(
+        self,
+        index: int,
+        fact: FactStatement,
+    ) -> None:
         """Add a statement, which takes the place of an older one."""
         subject = name_key(fact.subject)
         relations = self._edges[subject]
@@ -161,15 +178,26 @@ class StatementChains:
             if older and name_key(older.fact.value) == name_key(fact.value):
                 del relations[fact.relation]
             return
-        relations.pop(fact.relation, None)
-        relations[fact.relation] = _Edge(index, fact, is_backwards=False)
+        relations.pop(
+            fact.relation,
+            None,
+        )
+        relations[fact.relation] = _Edge(
+            index,
+            fact,
+            is_backwards=False,
+        )
 
     def _add_backwards(self) -> None:
         """Add the ways from values to subjects, of the statements that hold."""
         for relations in self._edges.values():
             for edge in relations.values():
                 value = name_key(edge.fact.value)
-                backwards = _Edge(edge.index, edge.fact, is_backwards=True)
+                backwards = _Edge(
+                    edge.statement,
+                    edge.fact,
+                    is_backwards=True,
+                )
                 self._backwards[value].append(backwards)
 
     def current(self) -> frozenset[int]:
@@ -180,7 +208,7 @@ class StatementChains:
         """
         indices = {index for index, fact in enumerate(self.facts) if fact is None}
         for relations in self._edges.values():
-            indices.update(edge.index for edge in relations.values())
+            indices.update(edge.statement for edge in relations.values())
         return frozenset(indices)
 
     def answer(self, question: str) -> ChainAnswer:
@@ -197,30 +225,62 @@ class StatementChains:
         best: _Path | None = None
         best_score = _LEAST_VALUE
         for name in self._names_in(reading.tokens):
-            for path in self._paths(reading, name):
+            for path in self._paths(
+                reading,
+                name,
+            ):
                 score = reading.value_of(path)
                 if score > best_score:
                     best = path
                     best_score = score
         if best is None:
             return ChainAnswer(NOT_KNOWN)
-        indices = tuple(edge.index for edge in best.edges)
-        return ChainAnswer(best.edges[-1].end, indices)
+        indices = tuple(edge.statement for edge in best.edges)
+        return ChainAnswer(
+            best.edges[-1].end,
+            indices,
+        )
 
     def _names_in(self, tokens: Sequence[str]) -> list[_NameInQuestion]:
         """Return the names of statements that stand in a question, the longest first."""
         names: list[_NameInQuestion] = []
         for start in range(len(tokens)):
-            last = min(len(tokens), start + _LONGEST_NAME)
-            for end in range(start + 1, last + 1):
+            last = min(
+                len(tokens),
+                start + _LONGEST_NAME,
+            )
+            for end in range(
+                start + 1,
+                last + 1,
+            ):
                 key = self._name_of(tokens[start:end])
                 if key:
-                    names.append(_NameInQuestion(key, start, end))
-        names.sort(key=lambda name: (_n_capitals(tokens, name), name.end - name.start))
+                    names.append(
+                        _NameInQuestion(
+                            key,
+                            start,
+                            end,
+                        )
+                    )
+        names.sort(
+            key=lambda name: (
+                _n_capitals(
+                    tokens,
+                    name,
+                ),
+                name.end - name.start,
+            )
+        )
         names.reverse()
         whole: list[_NameInQuestion] = []
         for name in names:
-            if not any(_is_inside(name, other) for other in whole):
+            if not any(
+                _is_inside(
+                    name,
+                    other,
+                )
+                for other in whole
+            ):
                 whole.append(name)
         return whole[:_MOST_NAMES]
 
@@ -230,57 +290,113 @@ class StatementChains:
         key = name_key(text)
         if self._is_name(key):
             return key
-        key = name_key(_POSSESSIVE.sub("", text))
+        key = name_key(
+            _POSSESSIVE.sub(
+                "",
+                text,
+            )
+        )
         return key if self._is_name(key) else ""
 
     def _is_name(self, key: str) -> bool:
         return bool(key) and (key in self._edges or key in self._backwards)
 
-    def _paths(self, question: "_Question", name: _NameInQuestion) -> Iterator[_Path]:
+    def _paths(
+        self,
+        question: "_Question",
+        name: _NameInQuestion,
+    ) -> Iterator[_Path]:
         """Yield the paths of steps that a question names, from one of its names on."""
         start_mask = question.mask_of_name(name)
-        paths = [_Path(0.0, start_mask, 0, ())]
+        paths = [
+            _Path(
+                0.0,
+                start_mask,
+                0,
+                (),
+            )
+        ]
         for _ in range(_MOST_STEPS):
             longer: list[_Path] = []
             for path in paths:
-                longer += self._longer(question, name, path)
+                longer += self._longer(
+                    question,
+                    name,
+                    path,
+                )
             if not longer:
                 return
             yield from longer
-            paths = heapq.nlargest(_BEAM, longer, key=lambda path: path.score)
+            paths = heapq.nlargest(
+                _BEAM,
+                longer,
+                key=lambda path: path.score,
+            )
 
     def _longer(
-        self, question: "_Question", name: _NameInQuestion, path: _Path
+        self,
+        question: "_Question",
+        name: _NameInQuestion,
+        path: _Path,
     ) -> Iterator[_Path]:
         """Yield the paths that are longer by one step."""
         key = path.end if path.edges else name.key
-        used_indices = {edge.index for edge in path.edges}
+        used_indices = {edge.statement for edge in path.edges}
         for edge in self._edges_from(key):
-            if edge.index in used_indices or _turns_back(path, edge):
+            if edge.statement in used_indices or _turns_back(
+                path,
+                edge,
+            ):
                 continue
-            for trigger in question.triggers(edge.fact, name):
+            for trigger in question.triggers(
+                edge.fact,
+                name,
+            ):
                 if trigger.mask & path.mask:
                     continue
-                yield _longer_path(path, edge, trigger)
+                yield _longer_path(
+                    path,
+                    edge,
+                    trigger,
+                )
 
     def _edges_from(self, key: str) -> Iterator[_Edge]:
         """Yield the steps from a name: forwards, then the newest ones backwards."""
-        yield from self._edges.get(key, {}).values()
-        backwards = self._backwards.get(key, ())
-        yield from heapq.nlargest(_MOST_INVERSE, backwards, key=lambda edge: edge.index)
+        yield from self._edges.get(
+            key,
+            {},
+        ).values()
+        backwards = self._backwards.get(
+            key,
+            (),
+        )
+        yield from heapq.nlargest(
+            _MOST_INVERSE,
+            backwards,
+            key=lambda edge: edge.statement,
+        )
 
 
-def _n_capitals(tokens: Sequence[str], name: _NameInQuestion) -> int:
+def _n_capitals(
+    tokens: Sequence[str],
+    name: _NameInQuestion,
+) -> int:
     """Return how many words of a name have a capital or a digit."""
     words = tokens[name.start : name.end]
     return sum(not word[:1].islower() for word in words)
 
 
-def _is_inside(name: _NameInQuestion, other: _NameInQuestion) -> bool:
+def _is_inside(
+    name: _NameInQuestion,
+    other: _NameInQuestion,
+) -> bool:
     return other.start <= name.start and name.end <= other.end
 
 
-def _turns_back(path: _Path, edge: _Edge) -> bool:
+def _turns_back(
+    path: _Path,
+    edge: _Edge,
+) -> bool:
     """Return whether a step leads back by the relation of the last one."""
     if not path.edges:
         return False
@@ -288,7 +404,11 @@ def _turns_back(path: _Path, edge: _Edge) -> bool:
     return edge.is_backwards and edge.fact.relation == last.fact.relation
 
 
-def _longer_path(path: _Path, edge: _Edge, trigger: _Trigger) -> _Path:
+def _longer_path(
+    path: _Path,
+    edge: _Edge,
+    trigger: _Trigger,
+) -> _Path:
     """Return a path with another step."""
     score = path.score + trigger.weight - _STEP_COST
     if path.edges and trigger.distance < path.distance:
@@ -308,20 +428,37 @@ class _Question:
 
     def __init__(self, text: str) -> None:
         self.tokens: list[str] = _TOKEN.findall(text.strip())
-        self.words = [_POSSESSIVE.sub("", token).lower() for token in self.tokens]
+        self.words = [
+            _POSSESSIVE.sub(
+                "",
+                token,
+            ).lower()
+            for token in self.tokens
+        ]
         self.words = [word.strip(".") for word in self.words]
         self.stems = [relation_stem(word) for word in self.words]
-        self.positions: dict[str, list[int]] = defaultdict(list)
-        for index, word in enumerate(self.words):
-            if word not in _FUNCTION:
-                self.positions[self.stems[index]].append(index)
-            if word in _PREPOSITIONS or word == "where":
-                self.positions[f"@{word}"].append(index)
-        self.positions[relation_stem("where")] += self.positions["@where"]
-        self.positions["@in"] += self.positions["@where"]
+        self.kinds = {
+            index: kinds_by_stem()[stem]
+            for index, stem in enumerate(self.stems)
+            if stem in kinds_by_stem()
+        }
+        self.positions = self._positions()
         self.weights = [self._weight(index) for index in range(len(self.tokens))]
         self.kind = self._kind()
         self._triggers: dict[object, list[_Trigger]] = {}
+
+    def _positions(self) -> dict[str, list[int]]:
+        """Return where each stem stands, and each preposition behind "@"."""
+        positions: dict[str, list[int]] = defaultdict(list)
+        for index, word in enumerate(self.words):
+            if word not in _FUNCTION:
+                positions[self.stems[index]].append(index)
+            if word in _PREPOSITIONS:
+                positions[f"@{word}"].append(index)
+            if word == "where":
+                positions["where"].append(index)
+                positions["@in"].append(index)
+        return positions
 
     def _weight(self, index: int) -> float:
         """Return how much of a question a word says."""
@@ -349,7 +486,9 @@ class _Question:
     def _kind_behind(self, index: int) -> str:
         """Return the kind that the first noun behind "which" or "what is the" names."""
         for stem, word in zip(
-            self.stems[index + 1 : index + 6], self.words[index + 1 :], strict=False
+            self.stems[index + 1 : index + 6],
+            self.words[index + 1 :],
+            strict=False,
         ):
             kind = kinds_by_stem().get(stem)
             if kind:
@@ -360,7 +499,13 @@ class _Question:
 
     def mask_of_name(self, name: _NameInQuestion) -> int:
         """Return the bits of the words of a name."""
-        return sum(1 << index for index in range(name.start, name.end))
+        return sum(
+            1 << index
+            for index in range(
+                name.start,
+                name.end,
+            )
+        )
 
     def value_of(self, path: _Path) -> float:
         """Return how well a whole path answers."""
@@ -373,129 +518,252 @@ class _Question:
         sense = last.fact.sense
         if sense is None or not self.kind or last.is_backwards:
             return score
-        if fits_kind(sense.kind, self.kind):
+        if fits_kind(
+            sense.kind,
+            self.kind,
+        ):
             return score + (_KIND_FITS if sense.kind else 0.0)
         return score - _KIND_FAILS
 
-    def triggers(self, fact: FactStatement, name: _NameInQuestion) -> list[_Trigger]:
+    def triggers(
+        self,
+        fact: FactStatement,
+        name: _NameInQuestion,
+    ) -> list[_Trigger]:
         """Return the words of the question that may name the relation of a fact."""
         key = (fact.relation, fact.stems, name.start, name.end)
         triggers = self._triggers.get(key)
         if triggers is None:
-            triggers = list(self._new_triggers(fact, name))
+            triggers = list(
+                self._new_triggers(
+                    fact,
+                    name,
+                )
+            )
             self._triggers[key] = triggers
         return triggers
 
     def _new_triggers(
-        self, fact: FactStatement, name: _NameInQuestion
+        self,
+        fact: FactStatement,
+        name: _NameInQuestion,
     ) -> Iterator[_Trigger]:
-        spans: dict[int, float] = {}
-        for positions, factor in self._all_spans(fact):
-            if any(name.start <= index < name.end for index in positions):
+        """Yield the triggers of a fact, each set of words once, with its best worth."""
+        weight_by_mask: dict[int, float] = {}
+        for span in self._all_spans(fact):
+            if any(name.start <= index < name.end for index in span.positions):
                 continue
-            mask = sum(1 << index for index in set(positions))
-            weight = factor * sum(
-                max(self.weights[index], _LEAST_WEIGHT) for index in positions
+            mask = sum(1 << index for index in set(span.positions))
+            weight = span.factor * self._weight_of(span.positions)
+            best = weight_by_mask.get(
+                mask,
+                0.0,
             )
-            spans[mask] = max(spans.get(mask, 0.0), weight)
-        for mask, weight in spans.items():
+            weight_by_mask[mask] = max(
+                best,
+                weight,
+            )
+        for mask, weight in weight_by_mask.items():
             if weight >= _LEAST_TRIGGER:
-                yield _Trigger(mask, weight, _distance(mask, name))
+                yield _Trigger(
+                    mask,
+                    weight,
+                    _distance(
+                        mask,
+                        name,
+                    ),
+                )
 
-    def _all_spans(self, fact: FactStatement) -> Iterator[tuple[list[int], float]]:
-        """Yield the positions of words that may name a relation, and their worth."""
+    def _weight_of(self, positions: Sequence[int]) -> float:
+        """Return how much words say that name a relation together."""
+        return sum(
+            max(
+                self.weights[index],
+                _LEAST_WEIGHT,
+            )
+            for index in positions
+        )
+
+    def _all_spans(self, fact: FactStatement) -> Iterator[_Span]:
+        """Yield the words that may name a relation, and their worth."""
         kind = fact.sense.kind if fact.sense else ""
-        for positions in self._sense_spans(fact.sense):
-            yield positions, 1.0
-            yield from self._with_kind(positions, kind, 1.0)
-        for positions, factor in self._stem_spans(fact.stems):
-            yield positions, factor
-            yield from self._with_kind(positions, kind, factor)
+        for span in self._named_spans(fact):
+            yield span
+            yield from self._with_kind(
+                span,
+                kind,
+            )
+        for index, word_kind in self.kinds.items():
+            if kind and word_kind == kind:
+                yield _Span(
+                    (index,),
+                    1.0,
+                )
+
+    def _named_spans(self, fact: FactStatement) -> Iterator[_Span]:
+        """Yield the words that name the sense of a fact, itself or one like it."""
+        yield from self._sense_spans(
+            fact.sense,
+            1.0,
+        )
+        yield from self._stem_spans(fact.stems)
         for sense in _senses_like(fact.sense):
-            for positions in self._sense_spans(sense):
-                yield positions, _GROUP_WEIGHT
-                yield from self._with_kind(positions, kind, _GROUP_WEIGHT)
-        for stem, indices in self.positions.items():
-            if kind and kinds_by_stem().get(stem) == kind:
-                for index in indices:
-                    yield [index], 1.0
+            yield from self._sense_spans(
+                sense,
+                _GROUP_WEIGHT,
+            )
 
     def _with_kind(
-        self, positions: list[int], kind: str, factor: float
-    ) -> Iterator[tuple[list[int], float]]:
-        """Yield positions with those of a word near them that names the kind."""
-        if not kind:
-            return
-        for stem, indices in self.positions.items():
-            if not fits_kind(kinds_by_stem().get(stem, "-"), kind):
+        self,
+        span: _Span,
+        kind: str,
+    ) -> Iterator[_Span]:
+        """Yield a span with a word near it that names the kind of the value."""
+        first = span.positions[0]
+        for index, word_kind in self.kinds.items():
+            if not kind or not fits_kind(
+                word_kind,
+                kind,
+            ):
                 continue
-            for index in indices:
-                is_near = self._between(index, positions[0]) <= _WINDOW
-                if is_near and index not in positions:
-                    yield [*positions, index], factor
+            is_near = (
+                self._between(
+                    index,
+                    first,
+                )
+                <= _WINDOW
+            )
+            if is_near and index not in span.positions:
+                yield _Span(
+                    (*span.positions, index),
+                    span.factor,
+                )
 
-    def _sense_spans(self, sense: RelationSense | None) -> Iterator[list[int]]:
-        """Yield the positions of words that name a sense."""
+    def _sense_spans(
+        self,
+        sense: RelationSense | None,
+        factor: float,
+    ) -> Iterator[_Span]:
+        """Yield the words that name a sense."""
         if sense is None:
             return
         for stem in list(self.positions):
-            for pattern in patterns_by_stem().get(stem, ()):
+            for pattern in patterns_by_stem().get(
+                stem,
+                (),
+            ):
                 if pattern.sense is not sense:
                     continue
-                words = [*pattern.stems, *pattern.prepositions]
-                if words[0] == stem or len(words) == 1 or stem in pattern.stems:
-                    yield from self._near_each_other(stem, words)
+                words = (*pattern.stems, *pattern.prepositions)
+                for positions in self._near_each_other(
+                    stem,
+                    words,
+                ):
+                    yield _Span(
+                        tuple(positions),
+                        factor,
+                    )
 
-    def _stem_spans(self, stems: Sequence[str]) -> Iterator[tuple[list[int], float]]:
-        """Yield the positions of the words that a statement has itself.
+    def _stem_spans(self, stems: Sequence[str]) -> Iterator[_Span]:
+        """Yield the words that a statement has itself.
 
         They are worth less where others of its words are missing.
         """
         content = [stem for stem in stems if not stem.startswith("@")]
         telling = [stem for stem in content if stem not in kinds_by_stem()]
         for stem in telling or content:
-            for index in self.positions.get(stem, ()):
+            for index in self.positions.get(
+                stem,
+                (),
+            ):
                 positions = [index]
-                for other in content:
-                    near = self._nearest(other, index)
-                    if other != stem and near >= 0:
-                        positions.append(near)
-                factor = _PART_WEIGHT + (1 - _PART_WEIGHT) / len(content)
-                yield [index], factor
-                if len(positions) > 1:
-                    share = len(positions) / len(content)
-                    yield positions, _PART_WEIGHT + (1 - _PART_WEIGHT) * share
+                positions += self._near_words(
+                    content,
+                    index,
+                )
+                for some in ([index], positions):
+                    share = len(some) / len(content)
+                    factor = _PART_WEIGHT + (1 - _PART_WEIGHT) * share
+                    yield _Span(
+                        tuple(some),
+                        factor,
+                    )
 
-    def _near_each_other(self, stem: str, words: Iterable[str]) -> Iterator[list[int]]:
+    def _near_words(
+        self,
+        stems: Sequence[str],
+        index: int,
+    ) -> list[int]:
+        """Return where words stand near another one, each once."""
+        positions: list[int] = []
+        for stem in stems:
+            if stem == self.stems[index]:
+                continue
+            near = self._nearest(
+                stem,
+                index,
+            )
+            if near >= 0:
+                positions.append(near)
+        return positions
+
+    def _near_each_other(
+        self,
+        stem: str,
+        words: Iterable[str],
+    ) -> Iterator[list[int]]:
         """Yield the positions of words near each occurrence of one of them."""
         others = [word for word in words if word != stem]
         for index in self.positions[stem]:
             positions = [index]
             for other in others:
-                near = self._nearest(other, index)
+                near = self._nearest(
+                    other,
+                    index,
+                )
                 if near >= 0:
                     positions.append(near)
             if len(positions) == len(others) + 1:
                 yield positions
 
-    def _nearest(self, stem: str, index: int) -> int:
+    def _nearest(
+        self,
+        stem: str,
+        index: int,
+    ) -> int:
         """Return the nearest position of a word within the window, -1 for none."""
         best = -1
-        for other in self.positions.get(stem, ()):
-            distance = self._between(other, index)
+        for other in self.positions.get(
+            stem,
+            (),
+        ):
+            distance = self._between(
+                other,
+                index,
+            )
             if distance > _WINDOW:
                 continue
-            if best < 0 or distance < self._between(best, index):
+            if best < 0 or distance < self._between(
+                best,
+                index,
+            ):
                 best = other
         return best
 
-    def _between(self, one_index: int, other_index: int) -> int:
+    def _between(
+        self,
+        one_index: int,
+        other_index: int,
+    ) -> int:
         """Return how many tokens stand between two words.
 
         The end of a question is near its start: "which city did … work in?".
         """
         distance = abs(one_index - other_index)
-        return min(distance, len(self.tokens) - distance)
+        return min(
+            distance,
+            len(self.tokens) - distance,
+        )
 
 
 def _senses_like(sense: RelationSense | None) -> list[RelationSense]:
@@ -507,12 +775,20 @@ def _senses_like(sense: RelationSense | None) -> list[RelationSense]:
     ]
 
 
-def _distance(mask: int, name: _NameInQuestion) -> int:
+def _distance(
+    mask: int,
+    name: _NameInQuestion,
+) -> int:
     """Return how many tokens the nearest word of a mask stands from a name."""
     distances: list[int] = []
     index = 0
     while mask >> index:
         if mask >> index & 1:
-            distances.append(max(name.start - index, index - name.end + 1))
+            distances.append(
+                max(
+                    name.start - index,
+                    index - name.end + 1,
+                )
+            )
         index += 1
     return min(distances)

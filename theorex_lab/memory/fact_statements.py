@@ -18,7 +18,6 @@ from theorex_lab.core.sections import read_sections
 from theorex_lab.memory.relation_senses import (
     RelationSense,
     kinds_by_stem,
-    name_key,
     plain_stem,
     relation_stem,
     sense_of,
@@ -34,7 +33,10 @@ from theorex_lab.text.lexicon import (
     word_kinds,
 )
 
-_SECTIONS = read_sections(__file__, "fact_words.txt")
+_SECTIONS = read_sections(
+    __file__,
+    "fact_words.txt",
+)
 _WORDS = {name: frozenset(text.split()) for name, text in _SECTIONS.items()}
 _COPULA = _WORDS["copula"]
 _ARTICLES = _WORDS["articles"]
@@ -46,6 +48,11 @@ _VERBS = _WORDS["verbs"]
 _OWN_ROLES = _WORDS["own roles"]
 _NEGATIONS = _WORDS["negations"]
 _FUNCTION = _WORDS["function"]
+_NO_VERBS = _PREPOSITIONS | _ARTICLES | _CONNECTORS
+_CLOSING = _PREPOSITIONS | _ARTICLES | _ADVERBS
+_OPENING = _PREPOSITIONS | _RELATIVES | _ARTICLES
+# Words with which a verb has no object that a statement is about.
+_DONE_TO_SUBJECT = frozenset("by in for with from at".split())
 _NO_LAST_WORDS = _CONNECTORS | _PREPOSITIONS | _COPULA | _ADVERBS
 _AGENTIVE = frozenset(plain_stem(word) for word in _WORDS["agentive"])
 _ENDING_PHRASES = _WORDS["ending verbs"]
@@ -162,10 +169,22 @@ def read_facts(texts: Sequence[str]) -> list[FactStatement | None]:
     frequency: Counter[tuple[tuple[str, ...], ...]] = Counter()
     for choices in readings:
         frequency.update({reading.form for reading in choices})
-    chosen = [_best(choices, frequency) for choices in readings]
+    chosen = [
+        _best(
+            choices,
+            frequency,
+        )
+        for choices in readings
+    ]
     agentive = _agentive_stems(chosen)
     return [
-        None if reading is None else _fact_of(reading, agentive) for reading in chosen
+        None
+        if reading is None
+        else _fact_of(
+            reading,
+            agentive,
+        )
+        for reading in chosen
     ]
 
 
@@ -175,10 +194,16 @@ def _lower(tokens: Iterable[str]) -> tuple[str, ...]:
 
 def _tokens(text: str) -> tuple[str, ...]:
     """Return the words of a statement, with the signs that belong to them."""
-    sentence = _LEADING.sub("", text.strip())
+    sentence = _LEADING.sub(
+        "",
+        text.strip(),
+    )
     if sentence.endswith((".", "!", "。")):
         sentence = sentence[:-1]
-    sentence = _TRAILING.sub("", sentence)
+    sentence = _TRAILING.sub(
+        "",
+        sentence,
+    )
     return tuple(sentence.split()[:_MOST_TOKENS])
 
 
@@ -200,13 +225,18 @@ def _is_verb(word: str) -> bool:
     """Return whether a word in lower case may be a verb that was inflected."""
     if word in _COPULA or word in _VERBS:
         return True
-    if word in _PREPOSITIONS or word in _ARTICLES or word in _CONNECTORS:
+    if word in _NO_VERBS:
         return False
-    if word.endswith("ed") and len(word) > 3:
-        return True
-    if word.endswith("s") and len(word) > 3 and not word.endswith(_NO_VERB_ENDINGS):
+    if len(word) > 3 and _has_verb_ending(word):
         return True
     return word_kinds().get(word) in _VERB_KINDS
+
+
+def _has_verb_ending(word: str) -> bool:
+    """Return whether a word ends as verbs do: "printed", "captains"."""
+    if word.endswith("ed"):
+        return True
+    return word.endswith("s") and not word.endswith(_NO_VERB_ENDINGS)
 
 
 def _readings(text: str) -> Iterator[_Reading]:
@@ -214,31 +244,64 @@ def _readings(text: str) -> Iterator[_Reading]:
     tokens = _tokens(text)
     lower = _lower(tokens)
     for start in _starts(tokens):
-        for end in range(start + 1, len(tokens) - 1):
-            if not _may_end(tokens, start, end):
+        for end in range(
+            start + 1,
+            len(tokens) - 1,
+        ):
+            if not _may_end(
+                tokens,
+                start,
+                end,
+            ):
                 continue
-            for value_start, value_end in _values(tokens, end):
-                yield _Reading(tokens, lower, start, end, value_start, value_end)
+            for value_start, value_end in _values(
+                tokens,
+                end,
+            ):
+                yield _Reading(
+                    tokens,
+                    lower,
+                    start,
+                    end,
+                    value_start,
+                    value_end,
+                )
 
 
 def _starts(tokens: Sequence[str]) -> list[int]:
     """Return where the first name may begin: at the start, or behind words."""
     starts = [0]
-    for index in range(1, len(tokens) - 2):
-        if index > 1 and not _is_low(tokens[index - 1]):
+    if tokens and tokens[0].lower() in _PREPOSITIONS:
+        starts.append(1)
+    for index in range(
+        2,
+        len(tokens) - 2,
+    ):
+        if not _is_low(tokens[index - 1]):
             break
-        previous = tokens[index - 1].lower()
-        is_opened = previous in _PREPOSITIONS or previous in _RELATIVES
-        is_opened = is_opened or previous in _ARTICLES
-        is_opened = is_opened or _is_identifier(tokens[index])
-        if index > 1 and (is_opened or not _is_low(tokens[index])):
-            starts.append(index)
-        elif index == 1 and previous in _PREPOSITIONS:
+        if _may_start(
+            tokens,
+            index,
+        ):
             starts.append(index)
     return starts
 
 
-def _may_end(tokens: Sequence[str], start: int, end: int) -> bool:
+def _may_start(
+    tokens: Sequence[str],
+    index: int,
+) -> bool:
+    """Return whether a name may begin behind words in lower case."""
+    if not _is_low(tokens[index]) or _is_identifier(tokens[index]):
+        return True
+    return tokens[index - 1].lower() in _OPENING
+
+
+def _may_end(
+    tokens: Sequence[str],
+    start: int,
+    end: int,
+) -> bool:
     """Return whether a first name may end before a token."""
     token = tokens[end].lower()
     if not _is_low(tokens[end]):
@@ -253,38 +316,68 @@ def _may_end(tokens: Sequence[str], start: int, end: int) -> bool:
     return start > 0 and token not in _CONNECTORS and token not in _PREPOSITIONS
 
 
-def _values(tokens: Sequence[str], end: int) -> Iterator[tuple[int, int]]:
+def _values(
+    tokens: Sequence[str],
+    end: int,
+) -> Iterator[tuple[int, int]]:
     """Yield where the second name may begin and end, behind the end of the first."""
     has_verb = False
-    for index in range(end, len(tokens) - 1):
+    for index in range(
+        end,
+        len(tokens) - 1,
+    ):
         if not _is_low(tokens[index]):
             return
         has_verb = has_verb or _is_verb(tokens[index].lower())
         if not has_verb:
             continue
-        for value_end in _value_ends(tokens, index + 1):
+        for value_end in _value_ends(
+            tokens,
+            index + 1,
+        ):
             yield index + 1, value_end
 
 
-def _value_ends(tokens: Sequence[str], value_start: int) -> list[int]:
+def _value_ends(
+    tokens: Sequence[str],
+    value_start: int,
+) -> list[int]:
     """Return where a value may end: at the end, or before "as its capital".
 
     It ends before a verb in "… is where Ann works".
     """
     ends = [len(tokens)]
     is_relative = tokens[value_start - 1] in _RELATIVES
-    for index in range(value_start + 1, len(tokens)):
-        if not all(map(_is_low, tokens[index:])):
+    for index in range(
+        value_start + 1,
+        len(tokens),
+    ):
+        tail = tokens[index:]
+        if not all(
+            map(
+                _is_low,
+                tail,
+            )
+        ):
             continue
-        is_role = tokens[index] == "as" and tokens[index + 1 : index + 2] != []
-        if is_role and tokens[index + 1] in _ARTICLES:
-            ends.append(index)
-            continue
-        if _is_low(tokens[index - 1]):
-            continue
-        if is_role or (is_relative and _is_verb(tokens[index])):
+        is_name_before = not _is_low(tokens[index - 1])
+        is_clause = is_relative and is_name_before and _is_verb(tail[0])
+        if is_clause or _is_role_tail(
+            tail,
+            is_name_before,
+        ):
             ends.append(index)
     return ends
+
+
+def _is_role_tail(
+    tail: Sequence[str],
+    is_name_before: bool,
+) -> bool:
+    """Return whether words say as what a value is named: "as its capital"."""
+    if tail[0] != "as" or len(tail) == 1:
+        return False
+    return is_name_before or tail[1] in _ARTICLES
 
 
 def _best(
@@ -316,8 +409,14 @@ def _likelihood(reading: _Reading) -> float:
     """Return how well the forms of the names and of the words fit, without a unit."""
     first = reading.tokens[reading.start : reading.end]
     second = reading.tokens[reading.value_start : reading.value_end]
-    score = _name_score(first, is_first=reading.start == 0)
-    score += _name_score(second, is_first=False)
+    score = _name_score(
+        first,
+        is_first=reading.start == 0,
+    )
+    score += _name_score(
+        second,
+        is_first=False,
+    )
     score += _frame_score(reading)
     score += _between_score(reading)
     if reading.value_end < len(reading.tokens):
@@ -325,53 +424,88 @@ def _likelihood(reading: _Reading) -> float:
     return score
 
 
-def _name_score(tokens: Sequence[str], *, is_first: bool) -> float:
+def _name_score(
+    tokens: Sequence[str],
+    *,
+    is_first: bool,
+) -> float:
     """Return how much a run of tokens looks like a name."""
-    score = 0.0
-    first = tokens[0]
-    if is_first:
-        score += 0.5
-    elif not _is_low(first):
-        score += 1.0
-    elif first in _ARTICLES:
-        score -= 0.5
-    elif first in _PREPOSITIONS or first in _COPULA:
-        score -= 2.0
-    elif first.endswith("ed"):
-        score -= 1.0
-    last = tokens[-1].lower()
-    if not _is_low(tokens[-1]):
-        score += 0.5
-    elif last in _NO_LAST_WORDS:
-        score -= 2.0
-    if _is_low(first) and tokens[-1][:1].isdigit():
-        score -= 2.0
+    score = _start_score(
+        tokens[0],
+        is_first,
+    ) + _end_score(tokens)
+    is_low = _is_low(tokens[0])
     for token in tokens[1:-1]:
-        if not _is_low(token):
-            continue
-        if token in _COPULA or token in _RELATIVES:
-            score -= 1.0
-        elif token not in _CONNECTORS and token not in _ARTICLES:
-            score -= 0.4
-        elif _is_low(first):
-            score -= 1.2 if token == "of" else 0.3
+        if _is_low(token):
+            score -= _inner_cost(
+                token,
+                is_low,
+            )
     return score
+
+
+def _start_score(
+    token: str,
+    is_first: bool,
+) -> float:
+    """Return how well a name may begin with a token."""
+    if is_first:
+        return 0.5
+    if not _is_low(token):
+        return 1.0
+    if token in _ARTICLES:
+        return -0.5
+    if token in _PREPOSITIONS or token in _COPULA:
+        return -2.0
+    return -1.0 if token.endswith("ed") else 0.0
+
+
+def _end_score(tokens: Sequence[str]) -> float:
+    """Return how well a name may end with the last of its tokens."""
+    score = 0.0
+    last = tokens[-1]
+    if not _is_low(last):
+        score += 0.5
+    elif last.lower() in _NO_LAST_WORDS:
+        score -= 2.0
+    if _is_low(tokens[0]) and last[:1].isdigit():
+        score -= 2.0
+    return score
+
+
+def _inner_cost(
+    token: str,
+    is_low_name: bool,
+) -> float:
+    """Return how badly a word in lower case stands inside of a name."""
+    if token in _COPULA or token in _RELATIVES:
+        return 1.0
+    if token not in _CONNECTORS and token not in _ARTICLES:
+        return 0.4
+    if not is_low_name:
+        return 0.0
+    return 1.2 if token == "of" else 0.3
 
 
 def _frame_score(reading: _Reading) -> float:
     """Return how well the words before the first name fit."""
     before = reading.before
-    tokens = reading.tokens
     if not before:
-        opens_role = tokens[0].lower() in _ARTICLES and _is_low(tokens[1])
+        opens_role = reading.lower[0] in _ARTICLES and _is_low(reading.tokens[1])
         return -1.5 if opens_role else 0.0
-    n_verbs = sum(map(_is_verb, reading.between))
     if before[-1] in _RELATIVES:
+        n_verbs = sum(
+            map(
+                _is_verb,
+                reading.between,
+            )
+        )
         return 1.0 if n_verbs > 1 else -2.0
     score = 0.0
-    if before[0] in _ARTICLES or before[0] in _PREPOSITIONS or before[0] == "it":
+    first = before[0]
+    if first in _OPENING or first == "it":
         score += 1.0
-    elif before[0] not in word_kinds():
+    elif first not in word_kinds():
         score -= 1.0
     if before[-1] in _ARTICLES:
         score -= 0.3
@@ -380,22 +514,17 @@ def _frame_score(reading: _Reading) -> float:
 
 def _between_score(reading: _Reading) -> float:
     """Return how well the words between both names fit."""
-    between = reading.between
-    last = between[-1]
-    first = between[0]
-    score = 0.0
-    is_closed = last in _PREPOSITIONS or _is_verb(last) or last in _ARTICLES
-    score += 0.5 if is_closed or last in _ADVERBS else -0.8
-    previous = reading.tokens[reading.end - 1]
-    is_possessive = bool(_POSSESSIVE.search(previous))
-    starts_clause = _is_verb(first) or first in _ADVERBS or first in _RELATIVES
-    if is_possessive:
-        score += -1.0 if first in _COPULA else 1.0
-    elif not starts_clause:
-        score -= 0.5
-    if last in _ARTICLES and reading.value_end - reading.value_start > 0:
+    first = reading.between[0]
+    last = reading.between[-1]
+    is_closed = last in _CLOSING or _is_verb(last)
+    score = 0.5 if is_closed else -0.8
+    if last in _ARTICLES:
         score -= 0.1
-    return score
+    name_end = reading.tokens[reading.end - 1]
+    if _POSSESSIVE.search(name_end):
+        return score + (-1.0 if first in _COPULA else 1.0)
+    starts_clause = first in _ADVERBS or first in _RELATIVES or _is_verb(first)
+    return score if starts_clause else score - 0.5
 
 
 def _agentive_stems(readings: Iterable[_Reading | None]) -> frozenset[str]:
@@ -413,31 +542,54 @@ def _agentive_stems(readings: Iterable[_Reading | None]) -> frozenset[str]:
     return frozenset(stems)
 
 
-def _fact_of(reading: _Reading, agentive: frozenset[str]) -> FactStatement:
+def _fact_of(
+    reading: _Reading,
+    agentive: frozenset[str],
+) -> FactStatement:
     """Return what a reading says."""
     first = _name(reading.tokens[reading.start : reading.end])
     second = _name(reading.tokens[reading.value_start : reading.value_end])
     words = (*reading.before, *reading.between, *reading.after)
-    if _is_reversed(reading, agentive):
+    if _is_reversed(
+        reading,
+        agentive,
+    ):
         subject = second
         value = first
     else:
         subject = first
         value = second
-    stems = tuple(_relation_stems(_words_of_role(words), reading.between))
-    sense = sense_of(stems, value)
+    stems = tuple(
+        _relation_stems(
+            _words_of_role(words),
+            reading.between,
+        )
+    )
+    sense = sense_of(
+        stems,
+        value,
+    )
     if sense is None and _VERSION.fullmatch(value):
         sense = sense_of(["version"])
     text = " ".join(words)
     has_ended = not _NEGATIONS.isdisjoint(words) or "no longer" in text
     has_ended = has_ended or not _ENDING_PHRASES.isdisjoint(words)
-    return FactStatement(subject, value, stems, sense, has_ended)
+    return FactStatement(
+        subject,
+        value,
+        stems,
+        sense,
+        has_ended,
+    )
 
 
 def _name(tokens: Sequence[str]) -> str:
     """Return a name as it is written, without signs around it."""
     text = " ".join(tokens)
-    text = _POSSESSIVE.sub("", text.strip(","))
+    text = _POSSESSIVE.sub(
+        "",
+        text.strip(","),
+    )
     for article in ("the ", "The "):
         rest = text.removeprefix(article)
         if rest != text and rest[:1].islower():
@@ -457,10 +609,16 @@ def _words_of_role(words: tuple[str, ...]) -> tuple[str, ...]:
     return role if names_role else words
 
 
-def _relation_stems(words: Sequence[str], between: Sequence[str]) -> Iterator[str]:
+def _relation_stems(
+    words: Sequence[str],
+    between: Sequence[str],
+) -> Iterator[str]:
     """Yield the stems of the words that name a relation, then its prepositions."""
     for word in words:
-        bare = _POSSESSIVE.sub("", word).strip(_QUOTES)
+        bare = _POSSESSIVE.sub(
+            "",
+            word,
+        ).strip(_QUOTES)
         if bare and bare not in _FUNCTION:
             yield relation_stem(bare)
     if "where" in between:
@@ -470,21 +628,22 @@ def _relation_stems(words: Sequence[str], between: Sequence[str]) -> Iterator[st
             yield f"@{word}"
 
 
-def _is_reversed(reading: _Reading, agentive: frozenset[str]) -> bool:
+def _is_reversed(
+    reading: _Reading,
+    agentive: frozenset[str],
+) -> bool:
     """Return whether a statement is about its second name: "wrote", "is mayor of"."""
+    is_framed = bool(reading.before) and reading.before[0] != "it"
+    second = reading.tokens[reading.value_start]
     between = [word for word in reading.between if word not in _ADVERBS]
-    if reading.before and reading.before[0] != "it":
-        return False
-    if not between:
+    if is_framed or not between:
         return False
     if between[-1] in _RELATIVES and reading.after:
         return True
-    if between[0] in _RELATIVES:
-        between = between[1:]
-    second = reading.tokens[reading.value_start]
     if second[:1].isdigit():
         return False
-    return _names_role(between) or _is_done_by_first(between, agentive)
+    verb_words = between[1:] if between[0] in _RELATIVES else between
+    return _names_role(verb_words) or _is_done_by_first(verb_words, agentive)
 
 
 def _names_role(between: Sequence[str]) -> bool:
@@ -499,7 +658,12 @@ def _names_role(between: Sequence[str]) -> bool:
         return False
     if not role or role[0] in ("a", "an"):
         return False
-    return all(map(_may_be_role, role))
+    return all(
+        map(
+            _may_be_role,
+            role,
+        )
+    )
 
 
 def _may_be_role(word: str) -> bool:
@@ -512,24 +676,15 @@ def _may_be_role(word: str) -> bool:
     return not (is_participle or word.endswith("ed") or word in _VERBS)
 
 
-def _is_done_by_first(between: Sequence[str], agentive: frozenset[str]) -> bool:
+def _is_done_by_first(
+    between: Sequence[str],
+    agentive: frozenset[str],
+) -> bool:
     """Return whether the verb is one whose object a statement is about."""
-    if between[0] in _COPULA or "by" in between:
+    is_passive = bool(between) and between[0] in _COPULA
+    if is_passive or not _DONE_TO_SUBJECT.isdisjoint(between):
         return False
     content = [word for word in between if word not in _FUNCTION]
-    if len(content) != 1 and content[1:] != ["up"]:
+    if not content or content[1:] not in ([], ["up"]):
         return False
-    verb = content[0]
-    if verb in ("has", "have", "had"):
-        return False
-    is_place = any(word in ("in", "for", "with", "from", "at") for word in between)
-    return plain_stem(verb) in agentive and not is_place
-
-
-def same_name(one_name: str, other_name: str) -> bool:
-    """Return whether two names are the same but for case, accents and signs.
-
-    >>> same_name("The Beatles", "the Beatles")
-    True
-    """
-    return name_key(one_name) == name_key(other_name)
+    return plain_stem(content[0]) in agentive

@@ -8,7 +8,7 @@ so that "written in the language of" is no author.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -131,7 +131,8 @@ SENSES = (
         "origin",
         "country",
         "origin; originate; create country; create @in; create where; invent country;"
-        " invent @in; come @from; root; country @from; derive @from; emerge; originally @from; start country;"
+        " invent @in; come @from; root; country @from; derive @from; emerge;"
+        " originally @from; start country;"
         " begin country; develop country; country behind; cradle; arise; trace back;"
         " invent where; stem @from; birth country sport",
     ),
@@ -147,7 +148,8 @@ SENSES = (
         "citizen",
         "country",
         "citizen; citizenship; nationality; national; passport; naturalized; compatriot;"
-        " belong country; come @from; country @from; citizen country; citizenship country; nationality country",
+        " belong country; come @from; country @from; citizen country;"
+        " citizenship country; nationality country",
         "home",
     ),
     RelationSense(
@@ -478,19 +480,30 @@ def sense_of(stems: Sequence[str], value: str = "") -> RelationSense | None:
     """
     present = set(stems)
     best: SensePattern | None = None
-    for word in stems:
-        for pattern in patterns_by_stem().get(word, ()):
-            if not _stands_in(pattern, present):
-                continue
-            if value[:1].isdigit() and pattern.sense.kind in _NAMED_KINDS:
-                continue
-            if best is None or pattern.weight >= best.weight:
+    for stem in stems:
+        for pattern in _patterns_in(stem, present):
+            is_better = best is None or pattern.weight >= best.weight
+            if is_better and not _is_amiss(pattern.sense, value):
                 best = pattern
     return None if best is None else best.sense
 
 
-def _stands_in(pattern: SensePattern, present: set[str]) -> bool:
-    return pattern.stems <= present and pattern.prepositions <= present
+def _patterns_in(
+    stem: str,
+    present: set[str],
+) -> Iterator[SensePattern]:
+    """Yield the patterns with a stem whose words are all present."""
+    for pattern in patterns_by_stem().get(stem, ()):
+        if pattern.stems <= present and pattern.prepositions <= present:
+            yield pattern
+
+
+def _is_amiss(
+    sense: RelationSense,
+    value: str,
+) -> bool:
+    """Return whether a value is none of a sense: a number where a name stands."""
+    return value[:1].isdigit() and sense.kind in _NAMED_KINDS
 
 
 def fits_kind(kind: str, wanted: str) -> bool:

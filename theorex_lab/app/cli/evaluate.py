@@ -224,8 +224,9 @@ def eval(
     with failures also notes; with retrieval methods instead of metrics; with strategies
     {dataset, scores, cycles}; with causal {dataset, n, figures, verdict}; with costs
     {dataset, policies, …}; with signals also make; with duplicates or contradictions
-    also thresholds; with factconsolidation also rows and damaged; with needs {dataset, n, budgets, projects, mean, gains, lines}; with
-    line-weights {dataset, rows}; with speech-acts also unsure and classes
+    also thresholds; with factconsolidation also rows and damaged; with needs {dataset,
+    n, budgets, projects, mean, gains, lines}; with line-weights {dataset, rows}; with
+    speech-acts also unsure and classes
     """  # noqa: D301 - click takes \b for a paragraph that it leaves as it is
     if path_argument and path:
         raise InvalidInput(

@@ -80,11 +80,8 @@ def read_fact_rows(path: str | Path) -> FactRows:
             " Conflict_Resolution-00000-of-00001.parquet of ai-hyz/MemoryAgentBench"
             " from Hugging Face"
         )
-    if file.suffix == ".parquet":
-        raw_rows = _parquet_rows(file)
-    else:
-        raw_rows = _json_rows(file)
-    rows = fact_rows(raw_rows)
+    read = _parquet_rows if file.suffix == ".parquet" else _json_rows
+    rows = fact_rows(read(file))
     if not rows.rows:
         problems = "; ".join(rows.damaged[:3]) or "it has no row"
         raise InvalidInput(
@@ -99,7 +96,7 @@ def fact_rows(raw_rows: Iterable[object]) -> FactRows:
     >>> fact_rows(
     ...     [
     ...         {
-    ...             "context": "Facts:\\n0. Ann is in Bath.\\n1. Ann is in York.",
+    ...             "context": ["0. Ann is in Bath.", "1. Ann is in York."],
     ...             "questions": ["Where is Ann?"],
     ...             "answers": [["York"]],
     ...         }
@@ -109,19 +106,30 @@ def fact_rows(raw_rows: Iterable[object]) -> FactRows:
     """
     rows: list[FactRow] = []
     damaged: list[str] = []
-    for number, raw_row in enumerate(raw_rows, 1):
+    for number, raw_row in enumerate(
+        raw_rows,
+        1,
+    ):
         try:
-            rows.append(_row(raw_row, number))
+            rows.append(
+                _row(
+                    raw_row,
+                    number,
+                )
+            )
         except _Damaged as error:
             damaged.append(f"row {number}: {error}")
-    return FactRows(tuple(rows), tuple(damaged))
+    return FactRows(
+        tuple(rows),
+        tuple(damaged),
+    )
 
 
 class _Damaged(Exception):
     """A row lacks what is needed of it."""
 
 
-def _parquet_rows(file: Path) -> list[dict[str, Any]]:
+def _parquet_rows(file: Path) -> list[object]:
     """Return the rows of a Parquet file as plain objects."""
     try:
         import pyarrow
@@ -132,7 +140,7 @@ def _parquet_rows(file: Path) -> list[dict[str, Any]]:
             ' "theorex-lab[parquet]", or give the rows as .json or .jsonl'
         ) from error
     try:
-        rows: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
+        rows: list[object] = parquet.read_table(file).to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
         raise InvalidInput(
             f"got {file.name!r}, which is no Parquet file ({error!s:.80}); download it"
@@ -154,65 +162,129 @@ def _json_rows(file: Path) -> list[object]:
             f"got {file.name!r}, which is not valid JSON ({error!s:.80}); allowed is a"
             " list of rows in .json, or a row a line in .jsonl"
         ) from error
-    if isinstance(content, dict):
-        content = content.get("rows", content.get("data", [content]))
-    if not isinstance(content, list):
+    if isinstance(
+        content,
+        dict,
+    ):
+        content = content.get(
+            "rows",
+            content.get(
+                "data",
+                [content],
+            ),
+        )
+    if not isinstance(
+        content,
+        list,
+    ):
         raise InvalidInput(f"got {file.name!r}; allowed is a list of rows")
     return content
 
 
-def _row(raw_row: object, number: int) -> FactRow:
+def _row(
+    raw_row: object,
+    number: int,
+) -> FactRow:
     """Return a row, read.
 
     Raises:
         _Damaged: It has no facts or no questions with answers.
     """
-    if not isinstance(raw_row, Mapping):
+    if not isinstance(
+        raw_row,
+        Mapping,
+    ):
         raise _Damaged(f"it is {type(raw_row).__name__}, not an object")
     facts = tuple(facts_of(_context(raw_row.get("context"))))
     if not facts:
         raise _Damaged("its context has no fact")
-    texts = _texts(raw_row.get("questions"), "questions")
+    texts = _texts(
+        raw_row.get("questions"),
+        "questions",
+    )
     answers = _answers(raw_row.get("answers"))
     if len(texts) != len(answers):
         raise _Damaged(f"it has {len(texts)} questions and {len(answers)} answers")
     if not texts:
         raise _Damaged("it has no question")
     questions: list[FactQuestion] = []
-    for text, accepted in zip(texts, answers, strict=True):
+    for text, accepted in zip(
+        texts,
+        answers,
+        strict=True,
+    ):
         if not accepted:
             raise _Damaged(f"the question {text!r:.60} has no answer")
-        questions.append(FactQuestion(text, accepted))
-    return FactRow(_source(raw_row, number), facts, tuple(questions))
+        questions.append(
+            FactQuestion(
+                text,
+                accepted,
+            )
+        )
+    return FactRow(
+        _source(
+            raw_row,
+            number,
+        ),
+        facts,
+        tuple(questions),
+    )
 
 
 def _context(value: object) -> str:
     """Return the text of the facts."""
-    if isinstance(value, str):
+    if isinstance(
+        value,
+        str,
+    ):
         return value
-    return "\n".join(_texts(value, "context"))
+    return "\n".join(
+        _texts(
+            value,
+            "context",
+        )
+    )
 
 
 def _plain(value: object) -> object:
     """Return an array as a list."""
-    to_list = getattr(value, "tolist", None)
+    to_list = getattr(
+        value,
+        "tolist",
+        None,
+    )
     return to_list() if callable(to_list) else value
 
 
-def _texts(value: object, member: str) -> list[str]:
+def _texts(
+    value: object,
+    member: str,
+) -> list[str]:
     """Return a list of texts; one text stands for a list of itself.
 
     Raises:
         _Damaged: It is something else.
     """
     plain = _plain(value)
-    if isinstance(plain, str):
+    if isinstance(
+        plain,
+        str,
+    ):
         return [plain]
-    if not isinstance(plain, Sequence):
+    if not isinstance(
+        plain,
+        Sequence,
+    ):
         raise _Damaged(f"its {member} are {type(plain).__name__}, not a list of texts")
     texts: list[str] = []
     for item in plain:
-        if isinstance(item, bool) or not isinstance(item, str | int | float):
+        if isinstance(
+            item,
+            bool,
+        ) or not isinstance(
+            item,
+            str | int | float,
+        ):
             raise _Damaged(f"its {member} hold {type(item).__name__}, not a text")
         texts.append(str(item))
     return texts
@@ -221,26 +293,58 @@ def _texts(value: object, member: str) -> list[str]:
 def _answers(value: object) -> list[tuple[str, ...]]:
     """Return what is accepted for each question: several texts, or one."""
     plain = _plain(value)
-    if not isinstance(plain, Sequence) or isinstance(plain, str):
+    if not isinstance(
+        plain,
+        Sequence,
+    ) or isinstance(
+        plain,
+        str,
+    ):
         raise _Damaged(f"its answers are {type(plain).__name__}, not a list")
     answers: list[tuple[str, ...]] = []
     for item in plain:
-        accepted = [text for text in _texts(item, "answers") if text.strip()]
+        accepted = [
+            text
+            for text in _texts(
+                item,
+                "answers",
+            )
+            if text.strip()
+        ]
         answers.append(tuple(accepted))
     return answers
 
 
-def _source(raw_row: Mapping[str, Any], number: int) -> str:
+def _source(
+    raw_row: Mapping[str, Any],
+    number: int,
+) -> str:
     """Return what a row is called."""
     metadata = raw_row.get("metadata")
-    if isinstance(metadata, str) and metadata.startswith("{"):
+    if isinstance(
+        metadata,
+        str,
+    ) and metadata.startswith("{"):
         try:
             metadata = json.loads(metadata)
         except ValueError:
             metadata = None
     for holder in (metadata, raw_row):
-        source = holder.get("source") if isinstance(holder, Mapping) else None
-        if isinstance(source, str) and source:
+        source = (
+            holder.get("source")
+            if isinstance(
+                holder,
+                Mapping,
+            )
+            else None
+        )
+        if (
+            isinstance(
+                source,
+                str,
+            )
+            and source
+        ):
             return source
     return f"row {number}"
 
@@ -255,21 +359,25 @@ def facts_of(context: str) -> list[str]:
     ['Ann is in Bath.', 'Bo is 7. years old.']
     """
     lines = [line.strip() for line in context.splitlines() if line.strip()]
+    numbered = _numbered(lines)
+    n_expected = _FEWEST_NUMBERED * (len(lines) - 1)
+    if len(numbered) < max(n_expected, 2):
+        texts = list(_counted(context))
+        return texts or [text for _, text in numbered] or lines
+    numbers = {number for number, _ in numbered}
+    if len(numbers) == len(numbered):
+        numbered.sort()
+    return [text for _, text in numbered]
+
+
+def _numbered(lines: Iterable[str]) -> list[tuple[int, str]]:
+    """Return the lines that have a number, each with its number."""
     numbered: list[tuple[int, str]] = []
     for line in lines:
         match = _NUMBERED_LINE.fullmatch(line)
         if match:
             numbered.append((int(match[1]), match[2].strip()))
-    if numbered and len(numbered) >= _FEWEST_NUMBERED * (len(lines) - 1):
-        numbers = [number for number, _ in numbered]
-        is_counted = len(set(numbers)) == len(numbers)
-        if is_counted:
-            numbered.sort()
-        first_text = numbered[0][1]
-        if len(numbered) > 1 or not _NUMBER.search(first_text):
-            return [text for _, text in numbered]
-    counted = list(_counted(context))
-    return counted or lines
+    return numbered
 
 
 def _counted(context: str) -> Iterator[str]:
@@ -282,7 +390,11 @@ def _counted(context: str) -> Iterator[str]:
         if follows or (not starts and number in (0, 1)):
             starts.append(match)
     ends = [match.start() for match in starts[1:]]
-    for match, end in zip(starts, [*ends, len(context)], strict=True):
+    for match, end in zip(
+        starts,
+        [*ends, len(context)],
+        strict=True,
+    ):
         text = context[match.end() : end].strip()
         if text:
             yield text

@@ -190,10 +190,7 @@ def score_fact_consolidation(
     Raises:
         InvalidInput: The file cannot be read, as `read_fact_rows` says.
     """
-    if path:
-        rows = read_fact_rows(path)
-    else:
-        rows = fact_rows(generated_fact_rows(seed))
+    rows = read_fact_rows(path) if path else fact_rows(generated_fact_rows(seed))
     scores = score_rows(rows, embedder or kept_embedder())
     return FactConsolidationScore(path or GENERATED, scores, rows.damaged)
 
