@@ -633,15 +633,13 @@ def _is_reversed(
     agentive: frozenset[str],
 ) -> bool:
     """Return whether a statement is about its second name: "wrote", "is mayor of"."""
-    is_framed = bool(reading.before) and reading.before[0] != "it"
-    second = reading.tokens[reading.value_start]
+    is_framed = reading.before[:1] not in ((), ("it",))
+    is_number = reading.tokens[reading.value_start][:1].isdigit()
     between = [word for word in reading.between if word not in _ADVERBS]
-    if is_framed or not between:
+    if is_framed or is_number or not between:
         return False
     if between[-1] in _RELATIVES and reading.after:
         return True
-    if second[:1].isdigit():
-        return False
     verb_words = between[1:] if between[0] in _RELATIVES else between
     return _names_role(verb_words) or _is_done_by_first(verb_words, agentive)
 

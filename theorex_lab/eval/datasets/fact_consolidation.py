@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from theorex_lab.core.errors import InvalidInput
 
 SUFFIXES = (".parquet", ".json", ".jsonl")
-_NUMBERED_LINE = re.compile(r"\s*(\d+)[.:)]\s+(\S.*)")
-_NUMBER = re.compile(r"(?<!\S)(\d+)\.\s+")
+_NUMBERED_LINE = re.compile(r"\s*(\d{1,9})[.:)]\s+(\S.*)")
+_NUMBER = re.compile(r"(?<!\S)(\d{1,9})\.\s+")
 _FEWEST_NUMBERED = 0.5  # the share of the lines that have a number
 
 
@@ -389,6 +389,8 @@ def _counted(context: str) -> Iterator[str]:
         follows = bool(starts) and number == int(starts[-1][1]) + 1
         if follows or (not starts and number in (0, 1)):
             starts.append(match)
+    if not starts:
+        return
     ends = [match.start() for match in starts[1:]]
     for match, end in zip(
         starts,
