@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from held_back_facts import held_back_rows
 
-from tests.helpers.held_back_facts import held_back_rows
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets.fact_consolidation import (
     fact_rows,

@@ -223,16 +223,15 @@ class StatementChains:
         """
         reading = _Question(question)
         best: _Path | None = None
-        best_score = _LEAST_VALUE
+        best_rank = (_LEAST_VALUE, -1)
         for name in self._names_in(reading.tokens):
-            for path in self._paths(
-                reading,
-                name,
-            ):
-                score = reading.value_of(path)
-                if score > best_score:
+            for path in self._paths(reading, name):
+                # Of paths that are named as well as each other the newest counts.
+                score = round(reading.value_of(path), 1)
+                rank = (score, path.edges[-1].statement)
+                if rank > best_rank:
                     best = path
-                    best_score = score
+                    best_rank = rank
         if best is None:
             return ChainAnswer(NOT_KNOWN)
         indices = tuple(edge.statement for edge in best.edges)
