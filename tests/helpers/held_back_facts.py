@@ -4,12 +4,16 @@ Its relations, names and wordings were written before the reader of statements, 
 have nothing to do with those of `theorex_lab.eval.datasets.generated_facts`. What it
 shows is reported, and nothing is developed on it.
 
-    python tests/helpers/held_back_facts.py       print how well it is answered
+    python tests/helpers/held_back_facts.py FILE   write the rows of five seeds
+    theorex eval factconsolidation FILE            score them
 """
 
 from __future__ import annotations
 
+import json
 import random
+import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 _FIRST = (
@@ -457,3 +461,8 @@ def held_back_rows(seed: int = 0, n_questions: int = 100) -> list[dict[str, Any]
             }
         )
     return rows
+
+
+if __name__ == "__main__":
+    written = [json.dumps(row) for seed in range(5) for row in held_back_rows(seed)]
+    Path(sys.argv[1]).write_text("\n".join(written), "utf-8")

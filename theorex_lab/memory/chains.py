@@ -50,6 +50,7 @@ _BACKWARDS_COST = 1.0
 _KIND_FITS = 0.7
 _KIND_FAILS = 1.6
 _GROUP_WEIGHT = 0.55  # of a word that names a sense of the same wider one
+_GENERAL_WEIGHT = 0.9  # of one for which the relation of a statement stands
 _PART_WEIGHT = 0.8  # of one of many words of a statement
 _LEAST_WEIGHT = 0.4  # of a word that names a relation, such as "where"
 _KIND_WEIGHT = 0.45  # of a word such as "country"
@@ -593,11 +594,9 @@ class _Question:
                 kind,
             )
         for index, word_kind in self.kinds.items():
-            if kind and word_kind == kind:
-                yield _Span(
-                    (index,),
-                    1.0,
-                )
+            is_place = kind == "place" and fits_kind(word_kind, kind)
+            if is_place or (kind and word_kind == kind):
+                yield _Span((index,), 1.0)
 
     def _named_spans(self, fact: FactStatement) -> Iterator[_Span]:
         """Yield the words that name the sense of a fact, itself or one like it."""
@@ -607,10 +606,9 @@ class _Question:
         )
         yield from self._stem_spans(fact.stems)
         for sense in _senses_like(fact.sense):
-            yield from self._sense_spans(
-                sense,
-                _GROUP_WEIGHT,
-            )
+            is_general = sense.group == fact.relation
+            factor = _GENERAL_WEIGHT if is_general else _GROUP_WEIGHT
+            yield from self._sense_spans(sense, factor)
 
     def _with_kind(
         self,

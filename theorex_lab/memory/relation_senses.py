@@ -103,7 +103,8 @@ class RelationSense(NamedTuple):
         kind: The kind of its value, '' where it may be of any.
         patterns: Word stems that name it, alternatives separated by ";".
         group: A wider sense, whose senses may stand for each other where no other
-            does.
+            does. The sense of the same name is the general one, which may stand for
+            each.
     """
 
     name: str
