@@ -11,7 +11,7 @@ from held_back_facts import held_back_rows
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets.fact_consolidation import (
     fact_rows,
-    facts_of,
+    numbered_facts,
     read_fact_rows,
 )
 from theorex_lab.eval.datasets.generated_facts import generated_fact_rows
@@ -110,11 +110,11 @@ def test_other_forms_of_a_row_are_read(
 
 
 def test_facts_without_numbers_or_heading_are_read() -> None:
-    assert facts_of("Ann is in Bath.\nBo is in York.") == [
+    assert numbered_facts("Ann is in Bath.\nBo is in York.") == [
         "Ann is in Bath.",
         "Bo is in York.",
     ]
-    assert facts_of("2. Bo is in York.\n1. Ann is in Bath.") == [
+    assert numbered_facts("2. Bo is in York.\n1. Ann is in Bath.") == [
         "Ann is in Bath.",
         "Bo is in York.",
     ]

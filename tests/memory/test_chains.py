@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from theorex_lab.eval.datasets.fact_consolidation import facts_of
+from theorex_lab.eval.datasets.fact_consolidation import numbered_facts
 from theorex_lab.eval.datasets.generated_facts import generated_fact_rows
-from theorex_lab.memory.chains import NOT_KNOWN, ChainAnswer, StatementChains
+from theorex_lab.memory.chains import NOT_KNOWN, AnswerFromStatements, StatementChains
 from theorex_lab.memory.fact_statements import read_fact, read_facts
 from theorex_lab.memory.relation_senses import relation_stem, sense_of, stems_of
 
@@ -124,7 +124,7 @@ def test_the_newest_statement_of_each_step_counts() -> None:
         ]
     )
     question = "Where was the spouse of the author of Salt Lanterns born?"
-    assert chains.answer(question) == ChainAnswer("Bergen", (0, 3, 4))
+    assert chains.answer(question) == AnswerFromStatements("Bergen", (0, 3, 4))
     assert chains.current() == {0, 2, 3, 4}
 
 
@@ -150,7 +150,7 @@ def test_a_statement_that_ends_another_leaves_nothing() -> None:
 )
 def test_what_is_not_read_is_not_known(question: str) -> None:
     chains, _ = _set_of("published_style_facts")
-    assert chains.answer(question) == ChainAnswer(NOT_KNOWN)
+    assert chains.answer(question) == AnswerFromStatements(NOT_KNOWN)
 
 
 def test_no_statements_answer_nothing() -> None:
@@ -170,7 +170,7 @@ def test_sets_written_by_hand_are_answered(name: str, least: float) -> None:
 
 def test_generated_questions_over_several_statements_are_answered() -> None:
     for row in generated_fact_rows(3, n_questions=40):
-        chains = StatementChains(facts_of(row["context"]))
+        chains = StatementChains(numbered_facts(row["context"]))
         questions = zip(row["questions"], row["answers"], strict=True)
         right = [
             chains.answer(question).text == answers[0].removesuffix(".")

@@ -65,7 +65,7 @@ _KINDS_OF_QUESTION = {
 }
 
 
-class ChainAnswer(NamedTuple):
+class AnswerFromStatements(NamedTuple):
     """What is answered.
 
     Attributes:
@@ -148,7 +148,7 @@ class StatementChains:
         ...     "What is the capital of the country of citizenship of the author of"
         ...     " Salt Lanterns?"
         ... )
-        ChainAnswer(text='Oslo', path=(0, 1, 3))
+        AnswerFromStatements(text='Oslo', path=(0, 1, 3))
         >>> chains.answer("Who is the spouse of Ida Holm?").text
         'not known'
     """
@@ -212,7 +212,7 @@ class StatementChains:
             indices.update(edge.statement for edge in relations.values())
         return frozenset(indices)
 
-    def answer(self, question: str) -> ChainAnswer:
+    def answer(self, question: str) -> AnswerFromStatements:
         """Return the answer to a question, and the statements that it rests on.
 
         Args:
@@ -234,9 +234,9 @@ class StatementChains:
                     best = path
                     best_rank = rank
         if best is None:
-            return ChainAnswer(NOT_KNOWN)
+            return AnswerFromStatements(NOT_KNOWN)
         indices = tuple(edge.statement for edge in best.edges)
-        return ChainAnswer(
+        return AnswerFromStatements(
             best.edges[-1].end,
             indices,
         )

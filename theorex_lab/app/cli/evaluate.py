@@ -186,9 +186,9 @@ def eval(
         supersede       Scores whether the first hit still holds where later
                         statements correct it, add to it or end it.
         factconsolidation
-                        Scores which systems answer from numbered facts of
-                        which later ones correct earlier ones, over one
-                        statement or several. PATH is the file of
+                        Scores which systems answer from numbered facts
+                        that later ones correct, over one statement or
+                        several. PATH is the file of
                         MemoryAgentBench's Conflict_Resolution; without it
                         the facts are generated.
         duplicates      Scores how well similarity finds sentences that

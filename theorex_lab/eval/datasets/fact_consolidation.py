@@ -195,7 +195,7 @@ def _row(
         Mapping,
     ):
         raise _Damaged(f"it is {type(raw_row).__name__}, not an object")
-    facts = tuple(facts_of(_context(raw_row.get("context"))))
+    facts = tuple(numbered_facts(_context(raw_row.get("context"))))
     if not facts:
         raise _Damaged("its context has no fact")
     texts = _texts(
@@ -349,13 +349,13 @@ def _source(
     return f"row {number}"
 
 
-def facts_of(context: str) -> list[str]:
+def numbered_facts(context: str) -> list[str]:
     """Return the facts of a text, in the order of their numbers.
 
     Lines without a number are left out where most lines have one. Where no numbers
     stand at all, every line is a fact.
 
-    >>> facts_of("Here are facts: 0. Ann is in Bath. 1. Bo is 7. years old.")
+    >>> numbered_facts("Here are facts: 0. Ann is in Bath. 1. Bo is 7. years old.")
     ['Ann is in Bath.', 'Bo is 7. years old.']
     """
     lines = [line.strip() for line in context.splitlines() if line.strip()]
