@@ -228,9 +228,10 @@ def eval(
     n, budgets, projects, mean, gains, lines}; with line-weights {dataset, rows}; with
     speech-acts also unsure and classes
     """  # noqa: D301 - click takes \b for a paragraph that it leaves as it is
-    if path_argument and path:
+    if path_argument and (path or part != "factconsolidation"):
         raise InvalidInput(
-            f"got the paths {path_argument!r} and {path!r}; name one of them"
+            f"got {path_argument!r} behind {part}; allowed is one path, behind"
+            " factconsolidation, or with --path"
         )
     if picture and part not in ("retrieval", "costs"):
         raise InvalidInput(
