@@ -31,6 +31,8 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 _VERSION = re.compile(r"v?\d+(\.\d+)+[\w.-]*")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
 _IDENTIFIER = re.compile(r"\w[-_/@.]\w")
+# "New York" within a sentence is a name.
+_NO_NAME = r"(?!(?-i:(?<=\s)New\s[A-Z]))"
 _SECTIONS = read_sections(__file__, "assertion_words.txt")
 _WORDS = {name: frozenset(text.split()) for name, text in _SECTIONS.items()}
 GENERIC = _WORDS["generic"]
@@ -106,7 +108,7 @@ def _cue_patterns() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
         phrases = [re.escape(phrase) for phrase in _SECTIONS[cue].splitlines()]
         phrases.sort(key=len, reverse=True)
         alternatives = "|".join(phrases)
-        form = rf"(?<![\w-])(?:{alternatives})(?![\w-])"
+        form = rf"(?<![\w-]){_NO_NAME}(?:{alternatives})(?![\w-])"
         patterns.append((cue, re.compile(form, re.I)))
     return tuple(patterns)
 
@@ -116,8 +118,8 @@ def cue_of(text: str) -> tuple[Cue, str]:
 
     Cues are those that end, replace, add, in this order.
 
-    >>> cue_of("Ann no longer likes tea")
-    ('ends', 'Ann likes tea')
+    >>> cue_of("Ann no longer likes tea"), cue_of("Ann likes New York")
+    (('ends', 'Ann likes tea'), ('', 'Ann likes New York'))
     """
     for cue, pattern in _cue_patterns():
         if pattern.search(text):

@@ -38,6 +38,7 @@ retrieval: locomo, qmsum, fact_updates,
   precisionmembench, simulated_questions
 signals: signals, signals_en, signals_ru
 supersede: fact_updates
+factconsolidation: a file, see --path
 duplicates: stsb
 contradictions: fever_symmetric, sick
 strategies: taubench_airline, or a log of
@@ -55,6 +56,10 @@ failures: your runs in the format of
   whoandwhen, a JSON file or a folder
 supersede: 1k, 8k, or a log with questions;
   default: both files of the set
+factconsolidation: the Parquet file of
+  MemoryAgentBench's Conflict_Resolution, or
+  its rows as .json or .jsonl; default: a
+  generated set
 needs: a file of needs, or a folder of them
 speech-acts: the table of labels (required)
 """
@@ -93,8 +98,8 @@ _REFLEXION_NOTES = (
 # What is counted of second tries.
 _COUNTED = ("solved_with", "solved_without", "only_with", "only_without")
 _NAMES = (
-    "routing failures retrieval signals supersede duplicates contradictions strategies"
-    " costs causal research needs line-weights speech-acts"
+    "routing failures retrieval signals supersede factconsolidation duplicates"
+    " contradictions strategies costs causal research needs line-weights speech-acts"
 )
 
 
@@ -126,6 +131,7 @@ class EvalRequest(NamedTuple):
 
 @command("eval")
 @click.argument("part", metavar="PART", type=click.Choice(_NAMES.split()))
+@click.argument("path_argument", metavar="[PATH]", default="")
 @click.option("--dataset", help=_DATASET_HELP)
 @click.option(
     "--path", "--file", "path", default="", show_default=False, help=_PATH_HELP
@@ -146,6 +152,7 @@ class EvalRequest(NamedTuple):
 )
 def eval(
     part: str,
+    path_argument: str,
     dataset: str | None,
     path: str,
     seed: int,
@@ -178,6 +185,12 @@ def eval(
                         recognized, in English and in Russian.
         supersede       Scores whether the first hit still holds where later
                         statements correct it, add to it or end it.
+        factconsolidation
+                        Scores which systems answer from numbered facts
+                        that later ones correct, over one statement or
+                        several. PATH is the file of
+                        MemoryAgentBench's Conflict_Resolution; without it
+                        the facts are generated.
         duplicates      Scores how well similarity finds sentences that
                         say the same, and from which threshold.
         contradictions  Scores how well sentences that contradict each other
@@ -211,9 +224,15 @@ def eval(
     with failures also notes; with retrieval methods instead of metrics; with strategies
     {dataset, scores, cycles}; with causal {dataset, n, figures, verdict}; with costs
     {dataset, policies, …}; with signals also make; with duplicates or contradictions
-    also thresholds; with needs {dataset, n, budgets, projects, mean, gains, lines}; with
-    line-weights {dataset, rows}; with speech-acts also unsure and classes
+    also thresholds; with factconsolidation also rows and damaged; with needs {dataset,
+    n, budgets, projects, mean, gains, lines}; with line-weights {dataset, rows}; with
+    speech-acts also unsure and classes
     """  # noqa: D301 - click takes \b for a paragraph that it leaves as it is
+    if path_argument and (path or part != "factconsolidation"):
+        raise InvalidInput(
+            f"got {path_argument!r} behind {part}; allowed is one path, behind"
+            " factconsolidation, or with --path"
+        )
     if picture and part not in ("retrieval", "costs"):
         raise InvalidInput(
             f"got --picture with {part}; it is allowed with retrieval or costs"
@@ -229,7 +248,15 @@ def eval(
     if fit and part != "speech-acts":
         raise InvalidInput(f"got --fit with {part}; it is allowed with speech-acts")
     request = EvalRequest(
-        dataset, seed, path, picture, project, systems, budgets, lines, fit
+        dataset,
+        seed,
+        path or path_argument,
+        picture,
+        project,
+        systems,
+        budgets,
+        lines,
+        fit,
     )
     with working(f"measures {part}"):
         result, text = _PARTS[part](request)
@@ -304,6 +331,23 @@ def _supersede(request: EvalRequest) -> Report:
             " another log"
         )
     return _beside_baselines(score_fact_updates(request.path, seed=request.seed))
+
+
+def _fact_consolidation(request: EvalRequest) -> Report:
+    """See `score_fact_consolidation`, which raises what this does.
+
+    Raises:
+        InvalidInput: A data set is named.
+    """
+    from theorex_lab.eval.metrics.fact_consolidation import score_fact_consolidation
+
+    if request.dataset:
+        raise InvalidInput(
+            f"got data set {request.dataset!r}; name a file with --path, or none for a"
+            " generated set"
+        )
+    score = score_fact_consolidation(request.path, seed=request.seed)
+    return score.result(), score.text()
 
 
 def _signals(request: EvalRequest) -> Report:
@@ -664,6 +708,7 @@ _PARTS: dict[str, Callable[[EvalRequest], Report]] = {
     "signals": _signals,
     "failures": _failures,
     "supersede": _supersede,
+    "factconsolidation": _fact_consolidation,
     "duplicates": partial(_pairs, "duplicates"),
     "contradictions": partial(_pairs, "contradictions"),
     "strategies": _strategies,
