@@ -2,27 +2,31 @@
 
 It is the first mistake without which the run might have succeeded.
 
-In runs like those that the signs of `failure_signs` were weighted on, short chats of
-agents whose tools answer in the chat, the step with the highest weighted sum of its
-signs is the finding. In any other run the signs were measured to be worse than the
-trivial answer, so that this is given: the last call of a tool, or, where no call is
-known, the last step. Deterministic, without a language model.
+The signs of `failure_signs` are read from every step, in a run that a conductor leads
+those of `team_signs` too, and their weighted sums give each step a chance. In a run with
+known tool calls the signs were measured to be worse than the last call, so that it is
+given. A step is named where its chance is one half or more; below that the decisive
+step is not known, and the likeliest are given with their chances. Deterministic,
+without a language model.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from theorex_lab.evolution import failure_patterns
 from theorex_lab.evolution import failure_signs as signs
 from theorex_lab.evolution.failure_signs import (
+    SHARPNESS,
     WEIGHTS,
     RunStep,
     StepReading,
     candidates,
     is_foreign,
 )
+from theorex_lab.evolution.team_signs import TeamRun
 from theorex_lab.text.line import one_line
 
 __all__ = [
@@ -34,13 +38,14 @@ __all__ = [
     "find_decisive",
 ]
 
-LONGEST_CHAT_STEPS = 10  # of the runs that the signs were weighted on
-# How often the trivial answer is the labelled step: about one in ten for the last step
-# of Who&When's hand-crafted runs,
-# which was known when it was chosen; 45 of 102 for the last call of tau-bench's
-# failures (tests/helpers/decisive_standins.py).
-LAST_STEP_SHARE = 0.1
+# How often the last call is the labelled step: 45 of 102 of tau-bench's failures
+# (tests/helpers/decisive_standins.py).
 LAST_CALL_SHARE = 0.44
+KNOWN_FROM = 0.5  # a step is named where it is the decisive one more likely than not
+LIKELY_STEPS = 3
+# An agent's chances are summed by this power, between the likeliest step alone and the
+# mere number of steps. Chosen on the development half of Who&When.
+_AGENT_POWER = 2.0
 QUOTE_CHARACTERS = 200
 _ERROR_CHARACTERS = 2_000
 
@@ -85,18 +90,31 @@ class StepQuote:
     quote: str
 
 
-@dataclass(frozen=True, slots=True)
-class DecisiveStep:
-    """The step that decided a failure.
+class LikelyStep(NamedTuple):
+    """A step and the chance that it is the decisive one.
 
     Attributes:
         step: Its index.
-        agent: Who took it.
-        confidence: 0..1, the chance that the scores give it among all steps. It comes
-            from the signs in a run like those that they were weighted on. In any other
-            run it says how often the trivial answer was right.
+        chance: 0..1.
+    """
+
+    step: int
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecisiveStep:
+    """The step that most likely decided a failure.
+
+    Attributes:
+        step: Its index.
+        agent: Who most likely made the mistake. Where the step is not known it need not
+            be who took that step.
+        confidence: 0..1, the chance that this step is the decisive one.
         scores: Such a chance for each step, in order, summing to 1; 0 for answers of
             tools.
+        likely_steps: The likeliest steps, at most three, with their chances, the
+            likeliest first.
     """
 
     step: int
@@ -105,6 +123,24 @@ class DecisiveStep:
     confidence: float
     evidence: tuple[StepQuote, ...]
     scores: tuple[float, ...]
+    likely_steps: tuple[LikelyStep, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the step is the decisive one more likely than not."""
+        return self.confidence >= KNOWN_FROM
+
+
+def likely_words(likely_steps: Sequence[LikelyStep]) -> str:
+    """Return steps and their chances in words.
+
+    >>> likely_words([LikelyStep(4, 0.31), LikelyStep(2, 0.2), LikelyStep(7, 0.1)])
+    'step 4 (31 %), 2 (20 %) or 7 (10 %)'
+    """
+    words = [f"{likely.step} ({likely.chance * 100:.0f} %)" for likely in likely_steps]
+    if len(words) > 1:
+        words[-2:] = [f"{words[-2]} or {words[-1]}"]
+    return f"step {', '.join(words)}"
 
 
 def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> DecisiveStep:
@@ -136,61 +172,73 @@ def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> DecisiveStep:
     (1, 'coder', 'made_up_data')
     """
     readings = signs.read_run(steps, task)
-    if carries_over(steps, readings):
-        chances = _chances_by_signs(readings, task)
+    if any(step.tool is not None for step in steps):
+        chances = _chances_of_last_call(steps, readings)
     else:
-        chances = _chances_of_last(steps, readings)
-    position = max(chances, key=chances.__getitem__)
+        chances = _chances_by_signs(steps, readings, task)
+    ranking = sorted(chances, key=lambda position: (-chances[position], position))
+    position = ranking[0]
     failure_class = _classify(readings, position, task)
     evidence = _evidence(steps, readings, position, failure_class)
     scores = tuple(chances.get(k, 0.0) for k in range(len(steps)))
     return DecisiveStep(
         steps[position].index,
-        steps[position].agent,
+        _likely_agent(steps, chances),
         failure_class,
         chances[position],
         evidence,
         scores,
+        tuple(
+            LikelyStep(steps[likely].index, chances[likely])
+            for likely in ranking[:LIKELY_STEPS]
+        ),
     )
 
 
-def carries_over(steps: Sequence[RunStep], readings: Sequence[StepReading]) -> bool:
-    """Return whether a run is like those that the signs were weighted on.
+def _likely_agent(steps: Sequence[RunStep], chances: Mapping[int, float]) -> str:
+    """Return who most likely made the mistake.
 
-    Those have at most ten steps, no user in them and no known tool call.
+    Of agents that are as likely, who took the likeliest step comes first, then who came
+    first.
     """
-    if len(steps) > LONGEST_CHAT_STEPS:
-        return False
-    has_user = any(reading.of_user for reading in readings)
-    has_tool = any(step.tool is not None for step in steps)
-    return not has_user and not has_tool
+    weights: dict[str, float] = {}
+    best_chances: dict[str, float] = {}
+    for position, chance in sorted(chances.items()):
+        agent = steps[position].agent
+        weights[agent] = weights.get(agent, 0.0) + chance**_AGENT_POWER
+        best_chances[agent] = max(best_chances.get(agent, 0.0), chance)
+    return max(weights, key=lambda agent: (weights[agent], best_chances[agent]))
 
 
-def _chances_by_signs(readings: Sequence[StepReading], task: str) -> dict[int, float]:
+def _chances_by_signs(
+    steps: Sequence[RunStep], readings: Sequence[StepReading], task: str
+) -> dict[int, float]:
     """Return the chance of each position by a conditional logit."""
+    positions = candidates(readings)
     weights = list(WEIGHTS.values())
     sums = []
     for values in signs.sign_values(readings, task):
         products = [
             weight * value for weight, value in zip(weights, values, strict=True)
         ]
-        sums.append(math.fsum(products))
+        sums.append(SHARPNESS * math.fsum(products))
+    if signs.is_led(readings):
+        team_sums = TeamRun(steps, readings, positions, task).sums()
+        sums = [value + added for value, added in zip(sums, team_sums, strict=True)]
     highest = max(sums)
     masses = [math.exp(value - highest) for value in sums]
     total = math.fsum(masses)
-    positions = candidates(readings)
     return {
         position: mass / total for position, mass in zip(positions, masses, strict=True)
     }
 
 
-def _chances_of_last(
+def _chances_of_last_call(
     steps: Sequence[RunStep], readings: Sequence[StepReading]
 ) -> dict[int, float]:
-    """Return the chance of each position, the trivial answer first.
+    """Return the chance of each position, the last call first.
 
-    The trivial answer has the measured share. The rest is spread evenly over the other
-    candidates.
+    It has the measured share. The rest is spread evenly over the other candidates.
     """
     agent_positions = []
     call_positions = []
@@ -202,15 +250,12 @@ def _chances_of_last(
             call_positions.append(position)
     if call_positions:
         last = call_positions[-1]
-        measured_share = LAST_CALL_SHARE
     else:
         last = agent_positions[-1] if agent_positions else len(steps) - 1
-        measured_share = LAST_STEP_SHARE
     others = [position for position in candidates(readings) if position != last]
-    share = max(measured_share, 1 / (1 + len(others)))
-    chances = {last: share}
-    for position in others:
-        chances[position] = min(share, (1 - share) / len(others))
+    share = max(LAST_CALL_SHARE, 1 / (1 + len(others)))
+    chances = {position: (1 - share) / len(others) for position in others}
+    chances[last] = share if others else 1.0
     return chances
 
 

@@ -29,6 +29,7 @@ Guess = tuple[int, str]
 # language model on the
 # algorithm-generated part, ground truth given, over all its runs.
 PUBLISHED = {"agent_accuracy": 0.5433, "step_accuracy": 0.2551}
+_ADDRESS = re.compile(r"\(([^()]*)\)\s*\Z")
 _CODE = re.compile("```")
 _ERROR_WORD = re.compile(r"\b(?:error|failed|exception|traceback)\b", re.I)
 
@@ -196,11 +197,23 @@ def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffec
 
 
 def run_steps(run: FailedRun) -> list[failure_signs.RunStep]:
-    """Return the steps of a recorded run, numbered from 0."""
-    return [
-        failure_signs.RunStep(k, step.agent, step.text)
-        for k, step in enumerate(run.steps)
-    ]
+    """Return the steps of a recorded run, numbered from 0.
+
+    What a role adds in brackets, as in `Orchestrator (-> WebSurfer)`, is the address of
+    the step.
+    """
+    steps = []
+    for position, step in enumerate(run.steps):
+        address = _ADDRESS.search(step.role)
+        steps.append(
+            failure_signs.RunStep(
+                position,
+                step.agent,
+                step.text,
+                address=address[1].strip() if address else "",
+            )
+        )
+    return steps
 
 
 def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
