@@ -5,8 +5,8 @@ It is the first mistake without which the run might have succeeded.
 The signs of `failure_signs` are read from every step, in a run that a conductor leads
 those of `team_signs` too, and their weighted sums give each step a chance. In a run with
 known tool calls the signs were measured to be worse than the last call, so that it is
-given. A step is named where its chance is one half or more; below that the decisive
-step is not known, and the likeliest are given with their chances. Deterministic,
+given. A step is named where its chance is above one half; below that the decisive step
+is not known, and the likeliest are given with their chances. Deterministic,
 without a language model.
 """
 
@@ -41,7 +41,7 @@ __all__ = [
 # How often the last call is the labelled step: 45 of 102 of tau-bench's failures
 # (tests/helpers/decisive_standins.py).
 LAST_CALL_SHARE = 0.44
-KNOWN_FROM = 0.5  # a step is named where it is the decisive one more likely than not
+KNOWN_FROM = 0.5  # above it a step is the decisive one more likely than not
 LIKELY_STEPS = 3
 # An agent's chances are summed by this power, between the likeliest step alone and the
 # mere number of steps. Chosen on the development half of Who&When.
@@ -128,7 +128,7 @@ class DecisiveStep:
     @property
     def is_known(self) -> bool:
         """Return whether the step is the decisive one more likely than not."""
-        return self.confidence >= KNOWN_FROM
+        return self.confidence > KNOWN_FROM
 
 
 def likely_words(likely_steps: Sequence[LikelyStep]) -> str:

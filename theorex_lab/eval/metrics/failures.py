@@ -7,6 +7,7 @@ cross-validation), the odd ones are reported.
 import hashlib
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,7 +16,8 @@ import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets import recorded_runs
-from theorex_lab.eval.datasets.parsing import FailedRun, Reflexion
+from theorex_lab.eval.datasets.parsing import FailedRun, LabelledStep, Reflexion
+from theorex_lab.eval.metrics.step_calibration import StepCalibration
 from theorex_lab.evolution import failure_signs
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.memory.decay import Floats
@@ -43,12 +45,22 @@ class FailureScores(Rows[dict[str, Any]]):
 
     hits: method → (agent right, step right) for each run, 0..1 (chances for `random`).
     n: runs. half: which questions: development, report or all.
+    stated: the chance that `find_decisive` gives its step, for each run.
+    likely_hits: whether the labelled step is among its three likeliest, for each run.
     """
 
     half: str
     n: int
     hits: dict[str, tuple[Floats, Floats]]
     seed: int
+    stated: Floats
+    likely_hits: Floats
+
+    @property
+    def calibration(self) -> StepCalibration:
+        """Return how often the stated chances of a step were right."""
+        _, right = self.hits["find_decisive"]
+        return StepCalibration(self.stated, right, self.likely_hits)
 
     def _records(self) -> Sequence[dict[str, Any]]:
         return [
@@ -152,16 +164,45 @@ def score_failures(
         InvalidInput: No run is left.
     """
     chosen_runs = _half(runs, half)
-    hits = {name: _hits(chosen_runs, guess) for name, guess in _METHODS.items()}
-    agents = [
-        np.mean([step.agent == run.mistake_agent for step in run.steps])
-        for run in chosen_runs
+    findings = [find_decisive(run_steps(run), task=run.question) for run in chosen_runs]
+    guesses = [(finding.step, finding.agent) for finding in findings]
+    hits = {"find_decisive": _hits(chosen_runs, guesses)}
+    for name, guess in _METHODS.items():
+        hits[name] = _hits(chosen_runs, [guess(run) for run in chosen_runs])
+    agent_shares = [_share_of_mistaken(run) for run in chosen_runs]
+    step_shares = [1 / len(run.steps) for run in chosen_runs]
+    hits["random"] = (np.array(agent_shares), np.array(step_shares))
+    likely_hits = [
+        float(run.mistake_step in [likely.step for likely in finding.likely_steps])
+        for run, finding in zip(chosen_runs, findings, strict=True)
     ]
-    hits["random"] = (
-        np.array(agents),
-        np.array([1 / len(run.steps) for run in chosen_runs]),
+    return FailureScores(
+        half,
+        len(chosen_runs),
+        hits,
+        seed,
+        np.array([finding.confidence for finding in findings]),
+        np.array(likely_hits),
     )
-    return FailureScores(half, len(chosen_runs), hits, seed)
+
+
+def _share_of_mistaken(run: FailedRun) -> float:
+    """Return the share of the steps that the labelled agent took."""
+    is_mistaken = [_is_agent(step.agent, run.mistake_agent) for step in run.steps]
+    return float(np.mean(is_mistaken))
+
+
+def _is_agent(name: str, label: str) -> bool:
+    """Return whether a label means this agent, whatever its case and spacing.
+
+    >>> _is_agent("WebSurfer", "Web surfer")
+    True
+    """
+    return _plain(name) == _plain(label)
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
 def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffect:
@@ -232,11 +273,6 @@ def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
     return runs_of_half
 
 
-def _found(run: FailedRun) -> Guess:
-    finding = find_decisive(run_steps(run), task=run.question)
-    return finding.step, finding.agent
-
-
 def _first(
     run: FailedRun,
     sign: re.Pattern[str],
@@ -261,28 +297,37 @@ def _at(run: FailedRun, position: int) -> Guess:
     return position, run.steps[position].agent
 
 
+def _most_frequent(run: FailedRun) -> Guess:
+    """Return the agent with most steps, and its first; of as many who came first."""
+    agents = [step.agent for step in run.steps if not _is_asker(step)]
+    agents = agents or [step.agent for step in run.steps]
+    counts = Counter(agents)
+    agent = max(counts, key=counts.__getitem__)
+    return [step.agent for step in run.steps].index(agent), agent
+
+
+def _is_asker(step: LabelledStep) -> bool:
+    return step.agent.casefold() in ("human", "user")
+
+
+# The trivial answers.
 _METHODS: dict[str, Callable[[FailedRun], Guess]] = {
-    "find_decisive": _found,
     "first_code": lambda run: _first(run, _CODE),
     "before_first_error_word": lambda run: _first(run, _ERROR_WORD, before=1),
     "last_step": lambda run: _at(run, -1),
     "first_step": lambda run: _at(run, 0),
+    "most_frequent_agent": _most_frequent,
 }
 
 
-def _hits(
-    runs: Sequence[FailedRun], guess: Callable[[FailedRun], Guess]
-) -> tuple[Floats, Floats]:
-    guesses = [(run, *guess(run)) for run in runs]
-    step = np.array(
-        [step == run.mistake_step for run, step, _ in guesses], dtype=np.float64
-    )
-    return (
-        np.array(
-            [agent == run.mistake_agent for run, _, agent in guesses], dtype=np.float64
-        ),
-        step,
-    )
+def _hits(runs: Sequence[FailedRun], guesses: Sequence[Guess]) -> tuple[Floats, Floats]:
+    """Return for each run whether the agent is right, and whether the step is."""
+    agent_hits = []
+    step_hits = []
+    for run, (step, agent) in zip(runs, guesses, strict=True):
+        agent_hits.append(float(_is_agent(agent, run.mistake_agent)))
+        step_hits.append(float(step == run.mistake_step))
+    return np.array(agent_hits), np.array(step_hits)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
