@@ -38,9 +38,11 @@ __all__ = [
     "find_decisive",
 ]
 
-# How often the last call is the labelled step: 45 of 102 of tau-bench's failures
-# (tests/helpers/decisive_standins.py).
-LAST_CALL_SHARE = 0.44
+# How often the last call is the labelled step: in about three runs of as many as a run
+# has calls, and at most in .62. Chosen on half of tau-bench's failures and measured on
+# the other (tests/helpers/decisive_standins.py).
+LAST_CALL_SHARE = 0.62
+LAST_CALL_RUNS = 3.0
 KNOWN_FROM = 0.5  # above it a step is the decisive one more likely than not
 LIKELY_STEPS = 3
 # An agent's chances are summed by this power, between the likeliest step alone and the
@@ -113,8 +115,8 @@ class DecisiveStep:
         confidence: 0..1, the chance that this step is the decisive one.
         scores: Such a chance for each step, in order, summing to 1; 0 for answers of
             tools.
-        likely_steps: The likeliest steps, at most three, with their chances, the
-            likeliest first.
+        likely_steps: The likeliest steps with their chances, the likeliest first: at
+            most three, and after the first none that is no likelier than the mean.
     """
 
     step: int
@@ -188,11 +190,21 @@ def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> DecisiveStep:
         chances[position],
         evidence,
         scores,
-        tuple(
-            LikelyStep(steps[likely].index, chances[likely])
-            for likely in ranking[:LIKELY_STEPS]
-        ),
+        _likely_steps(steps, chances, ranking),
     )
+
+
+def _likely_steps(
+    steps: Sequence[RunStep], chances: Mapping[int, float], ranking: Sequence[int]
+) -> tuple[LikelyStep, ...]:
+    """Return the likeliest steps, of those that are likelier than the mean."""
+    mean_chance = 1 / len(chances)
+    likely_steps = []
+    for position in ranking[:LIKELY_STEPS]:
+        chance = chances[position]
+        if not likely_steps or chance > mean_chance:
+            likely_steps.append(LikelyStep(steps[position].index, chance))
+    return tuple(likely_steps)
 
 
 def _likely_agent(steps: Sequence[RunStep], chances: Mapping[int, float]) -> str:
@@ -218,10 +230,8 @@ def _chances_by_signs(
     weights = list(WEIGHTS.values())
     sums = []
     for values in signs.sign_values(readings, task):
-        products = [
-            weight * value for weight, value in zip(weights, values, strict=True)
-        ]
-        sums.append(SHARPNESS * math.fsum(products))
+        pairs = zip(weights, values, strict=True)
+        sums.append(SHARPNESS * math.fsum(weight * value for weight, value in pairs))
     if signs.is_led(readings):
         team_sums = TeamRun(steps, readings, positions, task).sums()
         sums = [value + added for value, added in zip(sums, team_sums, strict=True)]
@@ -238,25 +248,32 @@ def _chances_of_last_call(
 ) -> dict[int, float]:
     """Return the chance of each position, the last call first.
 
-    It has the measured share. The rest is spread evenly over the other candidates.
+    It has the measured share, which falls with the number of calls. The rest is spread
+    evenly over the other candidates.
     """
-    agent_positions = []
-    call_positions = []
+    last = _last_call(steps, readings)
+    n_calls = max(1, sum(step.tool is not None for step in steps))
+    measured_share = min(LAST_CALL_SHARE, LAST_CALL_RUNS / n_calls)
+    others = [position for position in candidates(readings) if position != last]
+    if not others:
+        return {last: 1.0}
+    share = max(measured_share, 1 / (1 + len(others)))
+    chances = dict.fromkeys(others, (1 - share) / len(others))
+    chances[last] = share
+    return chances
+
+
+def _last_call(steps: Sequence[RunStep], readings: Sequence[StepReading]) -> int:
+    """Return the position of the last call of a tool, else of the last message."""
+    last_message = len(steps) - 1
+    last_call = None
     for position, (step, reading) in enumerate(zip(steps, readings, strict=True)):
         if reading.of_user or _is_output(step, reading):
             continue
-        agent_positions.append(position)
+        last_message = position
         if _is_tool_answer(steps, position + 1):
-            call_positions.append(position)
-    if call_positions:
-        last = call_positions[-1]
-    else:
-        last = agent_positions[-1] if agent_positions else len(steps) - 1
-    others = [position for position in candidates(readings) if position != last]
-    share = max(LAST_CALL_SHARE, 1 / (1 + len(others)))
-    chances = {position: (1 - share) / len(others) for position in others}
-    chances[last] = share if others else 1.0
-    return chances
+            last_call = position
+    return last_message if last_call is None else last_call
 
 
 def _is_tool_answer(steps: Sequence[RunStep], position: int) -> bool:
@@ -285,6 +302,8 @@ def _classify(
     if position == 0:
         return _class_of_opening(reading, task)
     if reading.made_up:
+        if signs.is_checked_by_hand(reading.text):
+            return FailureClass.UNVERIFIED_ANSWER
         return FailureClass.MADE_UP_DATA
     if reading.has_code:
         return FailureClass.WRONG_CODE
@@ -295,7 +314,13 @@ def _classify(
 
 
 def _class_of_prose(reading: StepReading, *, follows_result: bool) -> FailureClass:
-    """Return the kind of mistake of a step that states or asks something."""
+    """Return the kind of mistake of a step that states or asks something.
+
+    A step whose facts stand in sentences that ask or announce states none.
+    """
+    is_plan_only = reading.announces and not signs.stated_line(reading)
+    if is_plan_only and not reading.approves:
+        return FailureClass.NO_ANSWER
     if reading.new_facts or reading.approves or signs.is_claim(reading):
         if follows_result:
             return FailureClass.WRONG_EXTRACTION
@@ -385,7 +410,8 @@ def _telling_line(reading: StepReading, failure_class: FailureClass) -> str:
     if reading.has_code and failure_class is FailureClass.WRONG_CODE:
         return signs.code_quote(reading.text)
     if reading.new_facts and not reading.has_code:
-        fact_position = reading.prose.lower().find(reading.new_facts[0])
-        return signs.line_around(reading.prose, max(0, fact_position))
+        line = signs.stated_line(reading)
+        if line:
+            return line
     lines = [line.strip() for line in reading.prose.splitlines()]
     return max(lines, key=len, default="")

@@ -73,7 +73,8 @@ CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.S)
 # Made-up data, or a check by hand that no tool backs.
 MADE_UP = re.compile(
     r"""
-      \b(?:simulated?|simulation|mock|dummy|fabricat\w+|hypothetical|made[- ]up)\b
+      \bsimulation\b(?![ ]of[ ]the[ ](?:game|process|rules))
+    | \b(?:simulated?|mock|dummy|fabricat\w+|hypothetical|made[- ]up)\b
     | sample[ ](?:data|numbers|values)
     | let['’]?s[ ](?:assume|suppose)
     | with[ ](?:the|an|this)[ ]assumption

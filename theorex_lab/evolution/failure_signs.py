@@ -372,6 +372,31 @@ def made_up_quote(text: str) -> str:
     return line_around(text, match.start()) if match else ""
 
 
+def is_checked_by_hand(text: str) -> bool:
+    """Return whether a text's first sign of made-up data is a check by hand.
+
+    >>> is_checked_by_hand("I will do a manual verification of the list.")
+    True
+    """
+    match = patterns.MADE_UP.search(text)
+    return match is not None and match.group().lower().startswith("manual")
+
+
+def stated_line(reading: StepReading) -> str:
+    """Return the first line with a new fact that neither asks nor announces.
+
+    It is '' where there is none.
+    """
+    for line in reading.prose.splitlines():
+        lowered = line.lower()
+        if not any(fact in lowered for fact in reading.new_facts):
+            continue
+        if says(patterns.REQUEST, line) or says(patterns.ANNOUNCEMENT, line):
+            continue
+        return line.strip()
+    return ""
+
+
 def code_quote(text: str) -> str:
     """Return the first working line of a text's code, else the first line of the code.
 
