@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import add, mul
 from typing import NamedTuple
 
 from theorex_lab.evolution import failure_patterns
@@ -139,10 +140,14 @@ def likely_words(likely_steps: Sequence[LikelyStep]) -> str:
     >>> likely_words([LikelyStep(4, 0.31), LikelyStep(2, 0.2), LikelyStep(7, 0.1)])
     'step 4 (31 %), 2 (20 %) or 7 (10 %)'
     """
-    words = [f"{likely.step} ({likely.chance * 100:.0f} %)" for likely in likely_steps]
-    if len(words) > 1:
-        words[-2:] = [f"{words[-2]} or {words[-1]}"]
-    return f"step {', '.join(words)}"
+    words = []
+    for likely in likely_steps:
+        percent = round(likely.chance * 100)
+        words.append(f"{likely.step} ({percent} %)")
+    last = words.pop()
+    if not words:
+        return f"step {last}"
+    return f"step {', '.join(words)} or {last}"
 
 
 def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> DecisiveStep:
@@ -182,14 +187,14 @@ def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> DecisiveStep:
     position = ranking[0]
     failure_class = _classify(readings, position, task)
     evidence = _evidence(steps, readings, position, failure_class)
-    scores = tuple(chances.get(k, 0.0) for k in range(len(steps)))
+    scores = [chances.get(k, 0.0) for k in range(len(steps))]
     return DecisiveStep(
         steps[position].index,
         _likely_agent(steps, chances),
         failure_class,
         chances[position],
         evidence,
-        scores,
+        tuple(scores),
         _likely_steps(steps, chances, ranking),
     )
 
@@ -199,7 +204,7 @@ def _likely_steps(
 ) -> tuple[LikelyStep, ...]:
     """Return the likeliest steps, of those that are likelier than the mean."""
     mean_chance = 1 / len(chances)
-    likely_steps = []
+    likely_steps: list[LikelyStep] = []
     for position in ranking[:LIKELY_STEPS]:
         chance = chances[position]
         if not likely_steps or chance > mean_chance:
@@ -230,17 +235,16 @@ def _chances_by_signs(
     weights = list(WEIGHTS.values())
     sums = []
     for values in signs.sign_values(readings, task):
-        pairs = zip(weights, values, strict=True)
-        sums.append(SHARPNESS * math.fsum(weight * value for weight, value in pairs))
+        weighted = map(mul, weights, values)
+        sums.append(SHARPNESS * math.fsum(weighted))
     if signs.is_led(readings):
-        team_sums = TeamRun(steps, readings, positions, task).sums()
-        sums = [value + added for value, added in zip(sums, team_sums, strict=True)]
+        team = TeamRun(steps, readings, positions, task)
+        sums = list(map(add, sums, team.sums()))
     highest = max(sums)
     masses = [math.exp(value - highest) for value in sums]
     total = math.fsum(masses)
-    return {
-        position: mass / total for position, mass in zip(positions, masses, strict=True)
-    }
+    chances = [mass / total for mass in masses]
+    return dict(zip(positions, chances, strict=True))
 
 
 def _chances_of_last_call(
@@ -318,16 +322,20 @@ def _class_of_prose(reading: StepReading, *, follows_result: bool) -> FailureCla
 
     A step whose facts stand in sentences that ask or announce states none.
     """
-    is_plan_only = reading.announces and not signs.stated_line(reading)
-    if is_plan_only and not reading.approves:
-        return FailureClass.NO_ANSWER
-    if reading.new_facts or reading.approves or signs.is_claim(reading):
+    if reading.approves or _states(reading):
         if follows_result:
             return FailureClass.WRONG_EXTRACTION
         return FailureClass.UNVERIFIED_ANSWER
     if reading.asks or reading.announces or reading.idle:
         return FailureClass.NO_ANSWER
     return FailureClass.OTHER
+
+
+def _states(reading: StepReading) -> bool:
+    """Return whether a step states new facts, outside of what it asks or announces."""
+    if not reading.new_facts:
+        return False
+    return not reading.announces or signs.stated_line(reading) != ""
 
 
 def _is_model_down(readings: Sequence[StepReading], reading: StepReading) -> bool:

@@ -388,12 +388,12 @@ def stated_line(reading: StepReading) -> str:
     It is '' where there is none.
     """
     for line in reading.prose.splitlines():
-        lowered = line.lower()
-        if not any(fact in lowered for fact in reading.new_facts):
-            continue
         if says(patterns.REQUEST, line) or says(patterns.ANNOUNCEMENT, line):
             continue
-        return line.strip()
+        lowered = line.lower()
+        for fact in reading.new_facts:
+            if fact in lowered:
+                return line.strip()
     return ""
 
 

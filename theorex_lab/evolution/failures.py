@@ -80,6 +80,11 @@ _NOT_KNOWN = (
     "the decisive step is not known; most likely it is {likely}; what failed stands in"
     " the context"
 )
+_NONE_STANDS_OUT = (
+    "the decisive step is not known, and none stands out; what failed stands in the"
+    " context"
+)
+STANDS_OUT_FROM = 0.1  # a step with a smaller chance is not worth a look before others
 _CONNECT_SECONDS = 1.0
 # How often the first unmended call was the step labelled in tau-bench's failures (8 of
 # 11; tests/helpers/decisive_standins.py).
@@ -120,13 +125,16 @@ class HeuristicReviewer:
         decisive = _decisive_step(case, is_unanswered)
         about = f"{case.outcome.decision}\n{case.outcome.result}"
         if not decisive.is_known and not is_unanswered:
-            likely = likely_words(decisive.likely_steps)
+            problem = _NONE_STANDS_OUT
+            if decisive.confidence >= STANDS_OUT_FROM:
+                likely = likely_words(decisive.likely_steps)
+                problem = _NOT_KNOWN.format(likely=likely)
             return ReviewVerdict(
                 0.0,
                 "",
                 HEURISTIC,
                 failure_class=FailureClass.OTHER.value,
-                problem=_NOT_KNOWN.format(likely=likely),
+                problem=problem,
                 about=about,
                 confidence=decisive.confidence,
                 likely_steps=decisive.likely_steps,
@@ -179,14 +187,18 @@ def _first_of_unmended(
     n_calls = sum(step.tool is not None for step in steps)
     if n_calls <= MOST_MEASURED_CALLS:
         confidence = UNMENDED_SHARE
-        likely_steps = (LikelyStep(decisive.step, confidence),)
+        positions = unmended[:1]
     else:
         confidence = UNMENDED_SHARE / len(unmended)
-        likely_steps = tuple(
-            LikelyStep(steps[position].index, confidence)
-            for position in unmended[:LIKELY_STEPS]
-        )
-    return replace(decisive, confidence=confidence, likely_steps=likely_steps)
+        positions = unmended[:LIKELY_STEPS]
+    likely_steps = [
+        LikelyStep(steps[position].index, confidence) for position in positions
+    ]
+    return replace(
+        decisive,
+        confidence=confidence,
+        likely_steps=tuple(likely_steps),
+    )
 
 
 def _unmended(steps: Sequence[RunStep]) -> list[int]:

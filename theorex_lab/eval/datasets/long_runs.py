@@ -52,8 +52,11 @@ class _LongRun:
         self.random = random
         self.steps: list[LabelledStep] = []
         self.renamed: dict[str, str] = {}
-        plain = [RunStep(k, step.agent, step.text) for k, step in enumerate(run.steps)]
-        self.readings = read_run(plain, run.question)
+        plain_steps = []
+        for position, step in enumerate(run.steps):
+            plain_step = RunStep(position, step.agent, step.text)
+            plain_steps.append(plain_step)
+        self.readings = read_run(plain_steps, run.question)
 
     def build(self) -> FailedRun:
         """Return the long run."""
@@ -80,43 +83,59 @@ class _LongRun:
     def _add_original(self, position: int) -> None:
         """Add a step of the short run, and what the orchestrator writes before it."""
         step = self.run.steps[position]
-        if self.readings[position].is_result:
-            is_page = step.text.lower().startswith("address:")
-            self._add(_BROWSER if is_page else _TERMINAL, step.text)
+        reading = self.readings[position]
+        if reading.is_page:
+            self._add(_BROWSER, step.text)
+            return
+        if reading.is_result:
+            self._add(_TERMINAL, step.text)
             return
         worker = self._worker(step.agent)
         before = self.readings[position - 1]
-        self._direct(worker, "go on with the next part of the plan", not before.failed)
+        self._direct(
+            worker,
+            "go on with the next part of the plan",
+            not before.failed,
+        )
         self._add(worker, step.text)
 
     def _worker(self, agent: str) -> str:
         """Return the new name of an agent: those that come first differ."""
         if agent not in self.renamed:
-            number = min(len(self.renamed), len(_WORKERS) - 1)
+            n_renamed = len(self.renamed)
+            last = len(_WORKERS) - 1
+            number = min(n_renamed, last)
             self.renamed[agent] = _WORKERS[number]
         return self.renamed[agent]
 
     def _direct(self, worker: str, order: str, is_progress: bool) -> None:
         """Add a ledger and the instruction that follows from it."""
         instruction = f"{worker}, please {order}, and tell what it gives."
-        progress = "The last step helped." if is_progress else "The last call failed."
-        ledger = {
-            "is_request_satisfied": {"reason": "Not yet.", "answer": False},
-            "is_in_loop": {"reason": "Nothing is repeated.", "answer": False},
-            "is_progress_being_made": {"reason": progress, "answer": is_progress},
-            "next_speaker": {"reason": "It can do this.", "answer": worker},
-            "instruction_or_question": {"reason": "It is next.", "answer": instruction},
+        answers = {
+            "is_request_satisfied": False,
+            "is_in_loop": False,
+            "is_progress_being_made": is_progress,
+            "next_speaker": worker,
+            "instruction_or_question": instruction,
         }
-        text = f"Updated Ledger:\n{json.dumps(ledger, indent=2)}"
-        self._add(f"{CONDUCTOR} (thought)", text)
+        ledger = {}
+        for question, answer in answers.items():
+            ledger[question] = {
+                "reason": "So the last step reads.",
+                "answer": answer,
+            }
+        text = json.dumps(ledger, indent=2)
+        self._add(f"{CONDUCTOR} (thought)", f"Updated Ledger:\n{text}")
         self._add(f"{CONDUCTOR} (-> {worker})", instruction)
 
     def _browse(self) -> None:
         """Add some rounds of browsing that neither help nor harm."""
-        words = _LONG_WORD.findall(self.run.question) or ["page"]
-        for _ in range(int(self.random.integers(_MOST_DETOUR_ROUNDS))):
-            drawn = self.random.choice(words, min(_QUERY_WORDS, len(words)), False)
-            query = " ".join(drawn.tolist())
+        words = _LONG_WORD.findall(self.run.question)
+        n_words = min(_QUERY_WORDS, len(words))
+        n_rounds = int(self.random.integers(_MOST_DETOUR_ROUNDS))
+        for _ in range(n_rounds):
+            drawn = self.random.permutation(words)
+            query = " ".join(drawn[:n_words])
             percent = int(self.random.integers(10, 100))
             self._direct(_BROWSER, f"look for “{query}”", True)
             self._add(

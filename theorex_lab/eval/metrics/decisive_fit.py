@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets.parsing import FailedRun
@@ -173,14 +172,15 @@ def fit_choice(choices: Sequence[Choice], ridge: float) -> Floats:
     return weights
 
 
-def chances_of(sums: Floats) -> NDArray[np.float64]:
+def chances_of(sums: Floats) -> Floats:
     """Return the chance of each sum: its exponential's share.
 
     >>> chances_of(np.array([0.0, 0.0])).tolist()
     [0.5, 0.5]
     """
-    masses = np.exp(sums - sums.max())
-    return masses / masses.sum()
+    masses: Floats = np.exp(sums - sums.max())
+    chances: Floats = masses / masses.sum()
+    return chances
 
 
 def _log_loss(

@@ -16,7 +16,7 @@ import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets import recorded_runs
-from theorex_lab.eval.datasets.parsing import FailedRun, LabelledStep, Reflexion
+from theorex_lab.eval.datasets.parsing import FailedRun, Reflexion
 from theorex_lab.eval.metrics.step_calibration import StepCalibration
 from theorex_lab.evolution import failure_signs
 from theorex_lab.evolution.decisive import find_decisive
@@ -70,11 +70,14 @@ class FailureScores(Rows[dict[str, Any]]):
 
     def _accuracy(self, hits: tuple[Floats, Floats]) -> dict[str, float]:
         row: dict[str, float] = {}
-        for kind, right, ours in zip(
-            ("agent", "step"), hits, self.hits["find_decisive"], strict=True
-        ):
-            row |= bootstrap_mean(right, self.seed).named(f"{kind}_accuracy")
-            row |= bootstrap_mean(ours - right, self.seed).named(f"{kind}_gain")
+        ours = self.hits["find_decisive"]
+        for number, kind in enumerate(("agent", "step")):
+            right = hits[number]
+            gains = ours[number] - right
+            accuracy = bootstrap_mean(right, self.seed)
+            gain = bootstrap_mean(gains, self.seed)
+            row |= accuracy.named(f"{kind}_accuracy")
+            row |= gain.named(f"{kind}_gain")
         return row
 
     def __repr__(self) -> str:
@@ -138,10 +141,14 @@ def half_of(question_id: str) -> Half:
     >>> half_of("what-is-it")
     'report'
     """
-    number = int(
-        hashlib.sha1(question_id.encode(), usedforsecurity=False).hexdigest(), 16
+    digest = hashlib.sha1(
+        question_id.encode(),
+        usedforsecurity=False,
     )
-    return "report" if number % 2 else "development"
+    number = int(digest.hexdigest(), 16)
+    if number % 2:
+        return "report"
+    return "development"
 
 
 def score_failures(
@@ -172,24 +179,28 @@ def score_failures(
     agent_shares = [_share_of_mistaken(run) for run in chosen_runs]
     step_shares = [1 / len(run.steps) for run in chosen_runs]
     hits["random"] = (np.array(agent_shares), np.array(step_shares))
-    likely_hits = [
-        float(run.mistake_step in [likely.step for likely in finding.likely_steps])
-        for run, finding in zip(chosen_runs, findings, strict=True)
-    ]
+    stated = [finding.confidence for finding in findings]
+    likely_hits = []
+    for run, finding in zip(chosen_runs, findings, strict=True):
+        likely_steps = {likely.step for likely in finding.likely_steps}
+        is_hit = run.mistake_step in likely_steps
+        likely_hits.append(float(is_hit))
     return FailureScores(
         half,
         len(chosen_runs),
         hits,
         seed,
-        np.array([finding.confidence for finding in findings]),
+        np.array(stated),
         np.array(likely_hits),
     )
 
 
 def _share_of_mistaken(run: FailedRun) -> float:
     """Return the share of the steps that the labelled agent took."""
-    is_mistaken = [_is_agent(step.agent, run.mistake_agent) for step in run.steps]
-    return float(np.mean(is_mistaken))
+    n_mistaken = 0
+    for step in run.steps:
+        n_mistaken += _is_agent(step.agent, run.mistake_agent)
+    return n_mistaken / len(run.steps)
 
 
 def _is_agent(name: str, label: str) -> bool:
@@ -245,27 +256,28 @@ def run_steps(run: FailedRun) -> list[failure_signs.RunStep]:
     """
     steps = []
     for position, step in enumerate(run.steps):
-        address = _ADDRESS.search(step.role)
-        steps.append(
-            failure_signs.RunStep(
-                position,
-                step.agent,
-                step.text,
-                address=address[1].strip() if address else "",
-            )
+        address = ""
+        bracket = _ADDRESS.search(step.role)
+        if bracket is not None:
+            address = bracket[1].strip()
+        run_step = failure_signs.RunStep(
+            position,
+            step.agent,
+            step.text,
+            address=address,
         )
+        steps.append(run_step)
     return steps
 
 
 def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
-    all_runs: Sequence[FailedRun] = (
-        runs if runs is not None else recorded_runs.fetch_whoandwhen().runs
-    )
-    if not (
-        runs_of_half := [
-            run for run in all_runs if half in ("all", half_of(run.question_id))
-        ]
-    ):
+    if runs is None:
+        runs = recorded_runs.fetch_whoandwhen().runs
+    all_runs = list(runs)
+    runs_of_half = all_runs
+    if half != "all":
+        runs_of_half = [run for run in all_runs if half_of(run.question_id) == half]
+    if not runs_of_half:
         raise InvalidInput(
             f"got {len(all_runs)} runs, none of the half {half!r}; allowed are"
             " development, report and all"
@@ -282,14 +294,10 @@ def _first(
 
     It is the opening where nothing goes before, or no step has it.
     """
-    return _at(
-        run,
-        max(
-            0,
-            next((k for k, step in enumerate(run.steps) if sign.search(step.text)), 0)
-            - before,
-        ),
-    )
+    for position, step in enumerate(run.steps):
+        if sign.search(step.text):
+            return _at(run, max(0, position - before))
+    return _at(run, 0)
 
 
 def _at(run: FailedRun, position: int) -> Guess:
@@ -299,15 +307,10 @@ def _at(run: FailedRun, position: int) -> Guess:
 
 def _most_frequent(run: FailedRun) -> Guess:
     """Return the agent with most steps, and its first; of as many who came first."""
-    agents = [step.agent for step in run.steps if not _is_asker(step)]
-    agents = agents or [step.agent for step in run.steps]
+    agents = [step.agent for step in run.steps]
     counts = Counter(agents)
-    agent = max(counts, key=counts.__getitem__)
-    return [step.agent for step in run.steps].index(agent), agent
-
-
-def _is_asker(step: LabelledStep) -> bool:
-    return step.agent.casefold() in ("human", "user")
+    agent, _ = counts.most_common(1)[0]
+    return agents.index(agent), agent
 
 
 # The trivial answers.
@@ -322,12 +325,14 @@ _METHODS: dict[str, Callable[[FailedRun], Guess]] = {
 
 def _hits(runs: Sequence[FailedRun], guesses: Sequence[Guess]) -> tuple[Floats, Floats]:
     """Return for each run whether the agent is right, and whether the step is."""
-    agent_hits = []
-    step_hits = []
-    for run, (step, agent) in zip(runs, guesses, strict=True):
-        agent_hits.append(float(_is_agent(agent, run.mistake_agent)))
-        step_hits.append(float(step == run.mistake_step))
-    return np.array(agent_hits), np.array(step_hits)
+    n_runs = len(runs)
+    agent_hits = np.zeros(n_runs)
+    step_hits = np.zeros(n_runs)
+    for position, run in enumerate(runs):
+        step, agent = guesses[position]
+        agent_hits[position] = _is_agent(agent, run.mistake_agent)
+        step_hits[position] = step == run.mistake_step
+    return agent_hits, step_hits
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
@@ -348,9 +353,9 @@ def mcnemar(only_first: int, only_second: int) -> float:
             f"got counts {only_first!r} and {only_second!r}; allowed are 0 and above"
         )
     n = only_first + only_second
-    return min(
-        1.0,
-        2
-        * sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))
-        / (1 << n),
-    )
+    fewer = min(only_first, only_second)
+    n_as_uneven = 0
+    for k in range(fewer + 1):
+        n_as_uneven += math.comb(n, k)
+    n_all = 1 << n
+    return min(1.0, 2 * n_as_uneven / n_all)

@@ -61,14 +61,19 @@ class StepCalibration(Rows[CalibrationBin]):
 
     def _bin(self, number: int, is_in: NDArray[np.bool_]) -> CalibrationBin:
         n = int(is_in.sum())
+        stated = None
+        right = None
         n_right = float(self.right[is_in].sum())
+        if n:
+            stated = float(self.stated_chances[is_in].mean())
+            right = n_right / n
         ci_low, ci_high = wilson_of_one(n_right, n)
         return CalibrationBin(
             number / _N_BINS,
             (number + 1) / _N_BINS,
             n,
-            float(self.stated_chances[is_in].mean()) if n else None,
-            n_right / n if n else None,
+            stated,
+            right,
             ci_low,
             ci_high,
         )
