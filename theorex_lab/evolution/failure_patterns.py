@@ -48,6 +48,7 @@ RESULT = re.compile(
         | traceback[ ]\(most
         | code[ ]output:
         | there[ ]is[ ]no[ ]code
+        | the[ ]script[ ]ran\b
         | address:[ ]\S
         | observation:
         | std(?:out|err):
@@ -291,6 +292,9 @@ NOTE = re.compile(
     """,
     re.I | re.VERBOSE,
 )
+
+# A conductor's plan: what it states was gathered before, or is a guess that it marks.
+PLAN = re.compile(r"\A\s*(?:initial|new|updated)[ ]plan\b", re.I)
 
 # A plan that takes the place of an earlier one.
 NEW_PLAN = re.compile(

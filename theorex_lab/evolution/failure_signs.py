@@ -38,6 +38,8 @@ WEIGHTS: dict[str, float] = _LEARNED["weights"]
 # The sums of a run are multiplied by it, so that chances are as often right as they say.
 SHARPNESS: float = _LEARNED["sharpness"]
 _USERS = {"human", "user"}
+# Modes of a conductor in which it notes the end of a run.
+_RECORD_MODES = {"termination condition"}
 _WORD = re.compile(r"\w+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _IDLE_CODE = re.compile(r"#|//|import\b|from\b|def\b|class\b|\"\"\"")
@@ -139,7 +141,7 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
     readings = []
     for position, (step, text) in enumerate(zip(steps, texts, strict=True)):
         new_facts: tuple[str, ...] = ()
-        if is_opened:
+        if is_opened and not says(patterns.PLAN, text):
             new_facts = _new_facts(_without_page(text), earlier_words)
         is_opened = is_opened or not _is_user(step.agent)
         earlier_words.update(words_of(text))
@@ -190,7 +192,11 @@ def _reading(
     own_text = _without_page(text)
     prose = patterns.CODE_BLOCK.sub(" ", own_text)
     has_code = "```" in own_text
-    is_record = says(patterns.LEDGER, text) or says(patterns.NOTE, text)
+    is_record = (
+        step.address in _RECORD_MODES
+        or says(patterns.LEDGER, text)
+        or says(patterns.NOTE, text)
+    )
     if step.is_error is not None:
         failed = step.is_error
     else:
@@ -309,7 +315,9 @@ def _is_doubted(readings: Sequence[StepReading], position: int) -> bool:
     for reading in readings[position + 1 :]:
         if reading.idle or reading.of_user or reading.is_result:
             continue
-        return reading.stalls or (reading.repairs and not reading.is_record)
+        if reading.is_record:
+            return reading.stalls
+        return reading.repairs
     return False
 
 

@@ -82,6 +82,10 @@ _WHOANDWHEN_NOTES = (
     "gain: find_decisive minus the baseline, paired run by run",
     "published: over all runs of that part, so not paired",
 )
+_LONG_HEAD = (
+    "the same runs, made long and led by an orchestrator; nobody ran them, they show"
+    " whether length and names mislead the rules:"
+)
 _REFLEXION_NOTES = (
     (
         "only environments whose shared first trial failed; the difference is solved"
@@ -210,7 +214,7 @@ def eval(
     on other data than the data of the scores.
 
     JSON: {dataset, n, metrics, baselines, published, …}; with routing also policies;
-    with failures also calibration, named and notes; with retrieval methods instead of
+    with failures also calibration, named, made_long and notes; with retrieval methods instead of
     metrics; with strategies {dataset, scores, cycles}; with causal {dataset, n, figures,
     verdict}; with costs {dataset, policies, …}; with signals also make; with duplicates
     or contradictions also thresholds; with needs {dataset, n, budgets, projects, mean,
@@ -748,7 +752,11 @@ def report(dataset: str, path: str = "") -> Report:
 
 
 def _whoandwhen(path: str = "") -> Report:
-    from theorex_lab.eval.datasets.recorded_runs import load_failed_runs
+    from theorex_lab.eval.datasets.long_runs import lengthen_run
+    from theorex_lab.eval.datasets.recorded_runs import (
+        fetch_whoandwhen,
+        load_failed_runs,
+    )
     from theorex_lab.eval.metrics.failures import PUBLISHED, score_failures
 
     if path:
@@ -764,9 +772,18 @@ def _whoandwhen(path: str = "") -> Report:
         result["damaged"] = len(loaded.damaged)
         return result, text
     published = {"best_language_model_given_ground_truth": PUBLISHED}
-    return _scored_runs(
-        "whoandwhen", score_failures(), list(_WHOANDWHEN_NOTES), published
+    runs = fetch_whoandwhen().runs
+    result, text = _scored_runs(
+        "whoandwhen", score_failures(runs), list(_WHOANDWHEN_NOTES), published
     )
+    long_runs = [lengthen_run(run) for run in runs]
+    long_table = score_failures(long_runs).frame.set_index("method")
+    columns = ["agent_accuracy", "step_accuracy"]
+    result["made_long"] = {
+        name: _row(long_table, name, _columns(*columns)) for name in long_table.index
+    }
+    rows: dict[str, Any] = long_table.to_dict(orient="index")
+    return result, f"{text}\n\n{_LONG_HEAD}\n{_table(rows, *columns)}"
 
 
 def _simulated_failures() -> Report:

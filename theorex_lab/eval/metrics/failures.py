@@ -7,8 +7,7 @@ cross-validation), the odd ones are reported.
 import hashlib
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets import recorded_runs
 from theorex_lab.eval.datasets.parsing import FailedRun, Reflexion
 from theorex_lab.eval.metrics.step_calibration import StepCalibration
+from theorex_lab.eval.metrics.trivial_guesses import TRIVIAL_GUESSES, Guess
 from theorex_lab.evolution import failure_signs
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.memory.decay import Floats
@@ -25,15 +25,12 @@ from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.memory.rows import Rows
 
 Half = Literal["development", "report", "all"]
-Guess = tuple[int, str]
 
 # Shares of Zhang et al. (2025), "Which agent causes task failures and when?": the best
 # language model on the
 # algorithm-generated part, ground truth given, over all its runs.
 PUBLISHED = {"agent_accuracy": 0.5433, "step_accuracy": 0.2551}
 _ADDRESS = re.compile(r"\(([^()]*)\)\s*\Z")
-_CODE = re.compile("```")
-_ERROR_WORD = re.compile(r"\b(?:error|failed|exception|traceback)\b", re.I)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +78,9 @@ class FailureScores(Rows[dict[str, Any]]):
         return row
 
     def __repr__(self) -> str:
-        agent, step = (
-            bootstrap_mean(right, self.seed) for right in self.hits["find_decisive"]
-        )
+        agent_hits, step_hits = self.hits["find_decisive"]
+        agent = bootstrap_mean(agent_hits, self.seed)
+        step = bootstrap_mean(step_hits, self.seed)
         return f"FailureScores({self.half}: agent {agent}, step {step}; {self.n} runs)"
 
 
@@ -111,10 +108,15 @@ class FixEffect(Rows[dict[str, Any]]):
     def _trial(self, trial: int) -> dict[str, Any]:
         fixed = self.with_fixes[trial]
         plain = self.without[trial]
-        solved = {"solved_with": int(fixed.sum()), "solved_without": int(plain.sum())}
+        is_fixed_alone = fixed > plain
+        is_plain_alone = plain > fixed
+        solved = {
+            "solved_with": int(fixed.sum()),
+            "solved_without": int(plain.sum()),
+        }
         alone = {
-            "only_with": int((fixed > plain).sum()),
-            "only_without": int((plain > fixed).sum()),
+            "only_with": int(is_fixed_alone.sum()),
+            "only_without": int(is_plain_alone.sum()),
         }
         difference = bootstrap_mean(fixed - plain, self.seed).named("difference")
         return {
@@ -174,7 +176,7 @@ def score_failures(
     findings = [find_decisive(run_steps(run), task=run.question) for run in chosen_runs]
     guesses = [(finding.step, finding.agent) for finding in findings]
     hits = {"find_decisive": _hits(chosen_runs, guesses)}
-    for name, guess in _METHODS.items():
+    for name, guess in TRIVIAL_GUESSES.items():
         hits[name] = _hits(chosen_runs, [guess(run) for run in chosen_runs])
     agent_shares = [_share_of_mistaken(run) for run in chosen_runs]
     step_shares = [1 / len(run.steps) for run in chosen_runs]
@@ -241,11 +243,13 @@ def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffec
             f"got {n} common trials and {int(failed.sum())} first failures; allowed are"
             " 2 and 1 or more"
         )
-    arms = [
-        solved[:n, failed].astype(np.float64)
-        for solved in (both.success, both.base_success)
-    ]
-    return FixEffect(arms[0], arms[1], seed)
+    with_fixes = both.success[:n, failed]
+    without = both.base_success[:n, failed]
+    return FixEffect(
+        with_fixes.astype(np.float64),
+        without.astype(np.float64),
+        seed,
+    )
 
 
 def run_steps(run: FailedRun) -> list[failure_signs.RunStep]:
@@ -283,44 +287,6 @@ def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
             " development, report and all"
         )
     return runs_of_half
-
-
-def _first(
-    run: FailedRun,
-    sign: re.Pattern[str],
-    before: int = 0,
-) -> Guess:
-    """Return the step so many before the first with the sign.
-
-    It is the opening where nothing goes before, or no step has it.
-    """
-    for position, step in enumerate(run.steps):
-        if sign.search(step.text):
-            return _at(run, max(0, position - before))
-    return _at(run, 0)
-
-
-def _at(run: FailedRun, position: int) -> Guess:
-    position %= len(run.steps)
-    return position, run.steps[position].agent
-
-
-def _most_frequent(run: FailedRun) -> Guess:
-    """Return the agent with most steps, and its first; of as many who came first."""
-    agents = [step.agent for step in run.steps]
-    counts = Counter(agents)
-    agent, _ = counts.most_common(1)[0]
-    return agents.index(agent), agent
-
-
-# The trivial answers.
-_METHODS: dict[str, Callable[[FailedRun], Guess]] = {
-    "first_code": lambda run: _first(run, _CODE),
-    "before_first_error_word": lambda run: _first(run, _ERROR_WORD, before=1),
-    "last_step": lambda run: _at(run, -1),
-    "first_step": lambda run: _at(run, 0),
-    "most_frequent_agent": _most_frequent,
-}
 
 
 def _hits(runs: Sequence[FailedRun], guesses: Sequence[Guess]) -> tuple[Floats, Floats]:
