@@ -136,7 +136,7 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
     _check_steps(steps)
     texts = [cut(step.text) for step in steps]
     results = [_is_result(step, text) for step, text in zip(steps, texts, strict=True)]
-    earlier_words = set(words_of(cut(task)))
+    earlier_words = set(step_words(cut(task)))
     is_opened = False
     readings = []
     for position, (step, text) in enumerate(zip(steps, texts, strict=True)):
@@ -144,7 +144,7 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
         if is_opened and not says(patterns.PLAN, text):
             new_facts = _new_facts(_without_page(text), earlier_words)
         is_opened = is_opened or not _is_user(step.agent)
-        earlier_words.update(words_of(text))
+        earlier_words.update(step_words(text))
         answer = _answer(texts, results, position)
         readings.append(
             _reading(
@@ -482,7 +482,7 @@ def _answer(
     return None
 
 
-def words_of(text: str) -> list[str]:
+def step_words(text: str) -> list[str]:
     """Return the words and numbers of a text, in lower case."""
     return _WORD.findall(text.lower())
 
@@ -497,5 +497,5 @@ def _new_facts(text: str, earlier_words: set[str]) -> tuple[str, ...]:
         fact
         for fact in facts
         if not says(patterns.FURNITURE, fact)
-        and not earlier_words.issuperset(words_of(fact))
+        and not earlier_words.issuperset(step_words(fact))
     )

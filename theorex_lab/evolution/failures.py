@@ -181,7 +181,8 @@ def _first_of_unmended(
     """
     start = unmended[0]
     decisive = find_decisive(steps[start : start + 2])
-    if decisive.failure_class is FailureClass.WRONG_CODE:
+    is_code = decisive.failure_class is FailureClass.WRONG_CODE
+    if is_code and not _error_fix(steps[start + 1]):
         # The text of any call looks like code.
         decisive = replace(decisive, failure_class=FailureClass.TOOL_ERROR_IGNORED)
     n_calls = sum(step.tool is not None for step in steps)
