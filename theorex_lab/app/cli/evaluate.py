@@ -782,7 +782,9 @@ def _whoandwhen(path: str = "") -> Report:
     result["made_long"] = {
         name: _row(long_table, name, _columns(*columns)) for name in long_table.index
     }
-    rows = {str(name): row for name, row in long_table.to_dict(orient="index").items()}
+    rows: dict[str, Any] = {
+        str(name): row for name, row in long_table.to_dict(orient="index").items()
+    }
     return result, f"{text}\n\n{_LONG_HEAD}\n{_table(rows, *columns)}"
 
 
