@@ -18,12 +18,14 @@ matplotlib.use("Agg")
 import numpy as np
 import pytest
 from decisive_standins import airline_failures
-from failure_weights import fit_choice, fit_weights
 
 from theorex_lab import InvalidInput
 from theorex_lab.app.cli.evaluate import report
+from theorex_lab.eval.datasets.long_runs import lengthen_run
 from theorex_lab.eval.datasets.parsing import FailedRun, LabelledStep, Reflexion
 from theorex_lab.eval.datasets.recorded_runs import fetch_whoandwhen, load_failed_runs
+from theorex_lab.eval.datasets.simulated_failures import load_simulated_failures
+from theorex_lab.eval.metrics.decisive_fit import Choice, fit_choice, fit_decisive
 from theorex_lab.eval.metrics.failures import (
     effect_of_fixes,
     half_of,
@@ -32,8 +34,9 @@ from theorex_lab.eval.metrics.failures import (
     score_failures,
 )
 from theorex_lab.eval.metrics.fitting import fit_logistic
-from theorex_lab.evolution.decisive import LAST_CALL_SHARE, WEIGHTS, find_decisive
-from theorex_lab.evolution.failures import UNMENDED_SHARE, _first_unmended
+from theorex_lab.eval.metrics.step_calibration import StepCalibration
+from theorex_lab.evolution.decisive import find_decisive
+from theorex_lab.evolution.failures import UNMENDED_SHARE, _unmended
 from theorex_lab.memory.intervals import bootstrap_mean
 
 PUBLIC = pytest.mark.skipif(
@@ -114,11 +117,12 @@ def test_choice_weights_find_what_was_chosen_by() -> None:
     random = np.random.default_rng(0)
     options = [random.normal(size=(6, 2)) for _ in range(600)]
     true = np.array([1.5, -0.5])
-    chosen = [int(np.argmax(each @ true + random.gumbel(size=6))) for each in options]
-    assert fit_choice(options, chosen, 0.1).tolist() == pytest.approx(
-        true.tolist(), abs=0.2
-    )
-    assert np.abs(fit_choice(options, chosen, 1e6)).max() < 1e-3
+    choices = [
+        Choice(each, int(np.argmax(each @ true + random.gumbel(size=6))))
+        for each in options
+    ]
+    assert fit_choice(choices, 0.1).tolist() == pytest.approx(true.tolist(), abs=0.2)
+    assert np.abs(fit_choice(choices, 1e6)).max() < 1e-3
 
 
 def test_logistic() -> None:
@@ -178,8 +182,10 @@ def test_weights_are_fitted_on_the_development_half_alone() -> None:
     runs = few_runs()
     development = [each for each in runs if half_of(each.question_id) == "development"]
     assert 0 < len(development) < len(runs)
-    assert fit_weights(runs) == fit_weights(development)
-    assert fit_weights(runs)["made_up"] > 0.5
+    assert fit_decisive(runs) == fit_decisive(development)
+    assert fit_decisive(runs).weights["made_up"] > 0.5
+    with pytest.raises(InvalidInput, match="development half"):
+        fit_decisive(development[:1])
 
 
 def test_effect_counts_only_shared_failures() -> None:
@@ -235,8 +241,10 @@ def test_halves_are_by_question() -> None:
 
 
 @PUBLIC
-def test_weights_are_those_that_the_development_half_gives() -> None:
-    assert fit_weights(fetch_whoandwhen().runs) == pytest.approx(WEIGHTS, abs=0.011)
+def test_the_packaged_weights_are_made_again_byte_for_byte() -> None:
+    from benchmarks.decisive_weights import WEIGHTS_FILE, weights_text
+
+    assert WEIGHTS_FILE.read_text(encoding="utf-8") == weights_text()
 
 
 @PUBLIC
@@ -269,37 +277,25 @@ def test_reports(dataset: str, n: int, bounds: dict[str, tuple[float, float]]) -
 
 
 @PUBLIC
-def test_the_last_call_decides_where_signs_do_not_carry_over() -> None:
+def test_the_last_call_is_as_often_right_as_it_says() -> None:
     runs = [run for run in airline_failures() if any(step.tool for step in run[1])]
-    found = [find_decisive(steps, task=task) for task, steps, _ in runs]
-    right = bootstrap_mean(
-        [
-            float(each.step == label)
-            for each, (_, _, label) in zip(found, runs, strict=True)
-        ]
-    )
-    spoken = [
-        [step.index for step in steps if step.tool is None and step.agent != "user"]
-        for _, steps, _ in runs
+    findings = [find_decisive(steps, task=task) for task, steps, _ in runs]
+    right = [
+        float(finding.step == label)
+        for finding, (_, _, label) in zip(findings, runs, strict=True)
     ]
-    last = np.mean(
-        [said[-1] == label for said, (_, _, label) in zip(spoken, runs, strict=True)]
-    )
+    stated = [finding.confidence for finding in findings]
     assert len(runs) == 102
-    assert right.mean == pytest.approx(LAST_CALL_SHARE, abs=0.005)
-    assert right.ci_low > np.mean([1 / len(said) for said in spoken])
-    assert right.mean > last
-    assert {
-        each.confidence
-        for each, said in zip(found, spoken, strict=True)
-        if len(said) > 3
-    } == {LAST_CALL_SHARE}
+    calibration = StepCalibration(np.array(stated), np.array(right), np.array(right))
+    interval = bootstrap_mean(right)
+    assert interval.ci_low < np.mean(stated) < interval.ci_high
+    assert calibration.brier < calibration.base_rate_brier - 0.01
 
 
 @PUBLIC
 def test_the_first_unmended_call_is_as_often_right_as_it_says() -> None:
-    runs = [(_first_unmended(steps), label) for _, steps, label in airline_failures()]
-    right = [found == label for found, label in runs if found is not None]
+    runs = [(_unmended(steps), label) for _, steps, label in airline_failures()]
+    right = [unmended[0] == label for unmended, label in runs if unmended]
     assert len(right) == 11
     assert np.mean(right) == pytest.approx(UNMENDED_SHARE, abs=0.05)
 
@@ -363,9 +359,135 @@ def test_runs_of_a_file_or_folder_are_all_scored(tmp_path: Path) -> None:
         assert result["published"] == {}
         assert str(place) in text
         assert "published" not in text
-    agents = [step.agent for step in load_failed_runs(tmp_path)[0].steps]
+    first = load_failed_runs(tmp_path).runs[0]
+    agents = [step.agent for step in first.steps]
     assert agents == ["human", "Orchestrator", "Orchestrator", "Surfer"]
-    assert load_failed_runs(tmp_path)[0].mistake_agent == "Orchestrator"
+    assert first.mistake_agent == "Orchestrator"
+    addresses = [step.address for step in run_steps(first)]
+    assert addresses == ["", "thought", "-> Surfer", ""]
+
+
+def test_damaged_runs_are_left_out_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_text(orchestrated())
+    (tmp_path / "2.json").write_text(orchestrated(mistake_step="soon"))
+    (tmp_path / "3.json").write_text("{")
+    (tmp_path / "4.json").write_text(orchestrated(history=[{"content": "no role"}]))
+    loaded = load_failed_runs(tmp_path)
+    assert [run.id for run in loaded.runs] == ["1"]
+    assert len(loaded.damaged) == 3
+    result, text = report("whoandwhen", str(tmp_path))
+    assert (result["n"], result["damaged"]) == (1, 3)
+    assert "left out: 3 damaged files" in text
+    assert "2.json" in text
+
+
+def test_rows_of_either_form_are_read(tmp_path: Path) -> None:
+    history = [
+        {"role": "human", "content": "How long?"},
+        {"role": "assistant", "name": "Bridge_Expert", "content": "Plan"},
+        {"role": "WebSurfer", "name": None, "content": None},
+        {"role": "assistant", "name": "Orchestrator (-> Coder)", "content": "Count."},
+        {
+            "role": "Coder",
+            "content": [{"type": "text", "text": "7"}, {"type": "image"}],
+        },
+    ]
+    text = orchestrated(history=history, mistake_step="3", mistake_agent="web surfer")
+    (tmp_path / "1.json").write_text(text)
+    [run] = load_failed_runs(tmp_path).runs
+    assert [(step.agent, step.text) for step in run.steps[1:]] == [
+        ("Bridge_Expert", "Plan"),
+        ("WebSurfer", ""),
+        ("Orchestrator", "Count."),
+        ("Coder", "7"),
+    ]
+    assert [step.directs for step in run_steps(run)] == [
+        False,
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_an_agent_is_the_same_whatever_its_spacing(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_text(orchestrated(mistake_agent="orchestrator "))
+    result, _ = report("whoandwhen", str(tmp_path))
+    assert result["baselines"]["most_frequent_agent"]["agent_accuracy"] == 1.0
+
+
+# How often the stated chances are right.
+
+
+def test_calibration_counts_what_was_stated_and_right() -> None:
+    stated = np.array([0.1, 0.5, 0.55, 0.9, 1.0])
+    right = np.array([0.0, 1.0, 0.0, 1.0, 1.0])
+    likely = np.array([1.0, 1.0, 0.0, 1.0, 1.0])
+    calibration = StepCalibration(stated, right, likely)
+    assert [row.n for row in calibration] == [1, 0, 2, 0, 2]
+    assert calibration[1].right is None
+    assert calibration[2].right == 0.5
+    assert calibration.brier == pytest.approx((0.01 + 0.25 + 0.3025 + 0.01) / 5)
+    assert calibration.base_rate_brier == pytest.approx(0.24)
+    named = calibration.named()
+    assert named["coverage"] == 0.6
+    assert named["named_accuracy"] == pytest.approx(2 / 3)
+    assert named["unnamed_accuracy"] == 0.5
+    assert named["unnamed_likely_accuracy"] == 1.0
+    assert "a step is named in 60%" in repr(calibration)
+
+
+@PUBLIC
+def test_chances_on_the_other_half_are_calibrated() -> None:
+    scores = score_failures()
+    calibration = scores.calibration
+    assert calibration.brier < calibration.base_rate_brier
+    rows = [row for row in calibration if row.n >= 10]
+    assert rows
+    assert all(row.ci_low <= row.stated <= row.ci_high for row in rows)
+
+
+def test_chances_in_the_simulation_are_calibrated() -> None:
+    calibration = score_failures(load_simulated_failures().runs, half="all").calibration
+    assert calibration.brier < calibration.base_rate_brier - 0.01
+    named = calibration.named()
+    assert named["named_accuracy_ci_low"] > 0.5
+    assert named["unnamed_accuracy"] < 0.35
+
+
+# Runs that are made long.
+
+
+def test_a_run_made_long_keeps_its_mistake() -> None:
+    for run in load_simulated_failures().runs[:40]:
+        long_run = lengthen_run(run, seed=3)
+        assert long_run == lengthen_run(run, seed=3)
+        assert len(long_run.steps) > 2 * len(run.steps)
+        short_text = run.steps[run.mistake_step].text
+        assert long_run.steps[long_run.mistake_step].text.endswith(short_text)
+        assert long_run.steps[long_run.mistake_step].agent == long_run.mistake_agent
+        agents = {step.agent for step in long_run.steps}
+        assert agents <= {
+            "human",
+            "Orchestrator",
+            "WebSurfer",
+            "Assistant",
+            "Coder",
+            "FileSurfer",
+            "ComputerTerminal",
+        }
+
+
+def test_plans_ledgers_and_browsing_do_not_mislead_the_rules() -> None:
+    runs = load_simulated_failures().runs[:120]
+    short = score_failures(runs, half="all").frame.set_index("method")
+    long_runs = [lengthen_run(run) for run in runs]
+    long = score_failures(long_runs, half="all").frame.set_index("method")
+    found = long.loc["find_decisive"]
+    # They lose something: three times as many steps can be at fault.
+    assert found["step_accuracy"] > short.loc["find_decisive", "step_accuracy"] / 2
+    for name in ("last_step", "first_step", "most_frequent_agent", "random"):
+        assert found["step_accuracy"] > long.loc[name, "step_accuracy"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from typing import Any
@@ -12,13 +13,16 @@ from hypothesis import strategies as st
 
 from theorex_lab import InvalidInput
 from theorex_lab.evolution.decisive import (
+    KNOWN_FROM,
+    LAST_CALL_RUNS,
     LAST_CALL_SHARE,
-    LAST_STEP_SHARE,
     WEIGHTS,
     DecisiveStep,
     FailureClass,
+    LikelyStep,
     RunStep,
     find_decisive,
+    likely_words,
 )
 from theorex_lab.evolution.failure_signs import (
     SIGNS,
@@ -31,6 +35,7 @@ from theorex_lab.evolution.failure_signs import (
     sign_values,
 )
 from theorex_lab.evolution.failures import rule_fix
+from theorex_lab.evolution.team_signs import TEAM_SIGNS, TeamRun
 
 TASK = (
     "How many bridges cross the river Spree between Treptow and Spandau, counting"
@@ -106,6 +111,7 @@ def test_every_sign_has_a_weight_in_its_order() -> None:
         ("brief", 1, [PLAN, "It is so."]),
         ("approval", 1, [PLAN, "I agree with this result, nothing is missing."]),
         ("repair", 1, [PLAN, "It seems there was an error before. " + CODE]),
+        ("doubted", 1, [PLAN, CODE, "It seems that this misses the railway bridges."]),
     ],
 )
 def test_a_sign_shows_at_its_step_alone(
@@ -278,60 +284,160 @@ def test_golden_finding() -> None:
     )
 
 
-def test_a_run_unlike_those_of_the_signs_gets_the_trivial_answer() -> None:
-    talk = [
-        (
-            "talker",
-            (
-                "Could you please provide what you have, so that all of us can go on"
-                " from there together?"
-            ),
-        )
-    ] * 4
-    alike = run(PLAN, *talk, ("inventor", SIMULATED), *talk)
-    assert found(alike).agent == "inventor"
-    for unlike in (
-        run(PLAN, *talk, *talk, ("inventor", SIMULATED), *talk),
-        run(("human", TASK), *alike_texts(alike)[1:]),
-    ):
-        finding = found(unlike)
-        assert (finding.step, finding.agent) == (len(unlike) - 1, "talker")
-        assert finding.confidence == pytest.approx(
-            max(LAST_STEP_SHARE, 1 / (len(unlike) - (unlike[0].agent == "human")))
-        )
+def test_a_step_is_named_only_where_it_is_likelier_than_all_others() -> None:
+    made_up = found(run(PLAN, SIMULATED, "I agree, that is accurate."))
+    assert made_up.is_known
+    assert made_up.confidence > KNOWN_FROM
+    talk = "Could you please provide what you have, so that all of us can go on? " * 4
+    alike = found(run(PLAN, talk, talk, talk, talk))
+    assert not alike.is_known
+    assert alike.confidence < KNOWN_FROM
+    assert len(alike.likely_steps) <= 3
 
 
-def alike_texts(steps: list[RunStep]) -> list[tuple[str, str]]:
-    return [(step.agent, step.text) for step in steps]
+def test_likely_steps_are_likelier_than_the_mean_and_best_first() -> None:
+    steps = run(PLAN, SIMULATED, CODE, "It is so.", "The river has 41 bridges.")
+    finding = found(steps)
+    chances = [likely.chance for likely in finding.likely_steps]
+    assert finding.likely_steps[0] == LikelyStep(finding.step, finding.confidence)
+    assert chances == sorted(chances, reverse=True)
+    assert all(chance > 1 / len(steps) for chance in chances)
 
 
-def test_where_tools_were_called_the_last_call_is_the_answer() -> None:
-    steps = [
-        RunStep(0, "user", TASK),
-        RunStep(1, "clerk", "count()"),
-        RunStep(2, "count", "41", tool="count"),
-        RunStep(3, "clerk", "book(41)"),
-        RunStep(4, "book", "done", tool="book"),
-        RunStep(5, "clerk", "I booked 41 bridges."),
-        RunStep(6, "result", "observation: wrong", None, True),
+def test_likely_steps_read_well() -> None:
+    assert likely_words([LikelyStep(3, 0.4)]) == "step 3 (40 %)"
+    two = [LikelyStep(3, 0.4), LikelyStep(0, 0.3)]
+    assert likely_words(two) == "step 3 (40 %) or 0 (30 %)"
+
+
+def tool_run(n_calls: int) -> list[RunStep]:
+    steps = [RunStep(0, "user", TASK)]
+    for number in range(n_calls):
+        steps.append(RunStep(len(steps), "clerk", f"count({number})"))
+        steps.append(RunStep(len(steps), "count", str(number), tool="count"))
+    steps.append(RunStep(len(steps), "clerk", "I booked 41 bridges."))
+    return steps
+
+
+@pytest.mark.parametrize("n_calls", [1, 2, 6, 12, 60])
+def test_where_tools_were_called_the_last_call_is_the_guess(n_calls: int) -> None:
+    finding = found(tool_run(n_calls))
+    assert finding.step == 2 * n_calls - 1
+    measured = min(LAST_CALL_SHARE, LAST_CALL_RUNS / n_calls)
+    assert finding.confidence == pytest.approx(max(measured, 1 / (n_calls + 1)))
+    assert finding.is_known == (n_calls < 6)
+    assert [likely.step for likely in finding.likely_steps] == [finding.step]
+
+
+# Runs that a conductor leads.
+
+
+def ledger(*, progress: bool = True, loop: bool = False) -> str:
+    answers = {"is_in_loop": loop, "is_progress_being_made": progress}
+    rows = {name: {"reason": "so", "answer": value} for name, value in answers.items()}
+    return f"Updated Ledger:\n{json.dumps(rows, indent=2)}"
+
+
+PAGE = (
+    "\n\nHere is a screenshot of [Bridges](https://bridges.invalid/). The viewport shows"
+    " 28% of the webpage.\nAutomatic OCR of the page screenshot has detected the"
+    ' following text:\n\nOberbaum 1896, "Moltke" 1891, let\'s assume 4,711 visitors'
+)
+
+
+def led(*rows: tuple[str, str]) -> list[RunStep]:
+    """Steps of pairs of a role, as Magentic-One writes it, and a text."""
+    steps = [RunStep(0, "human", TASK)]
+    plan = f"Initial plan:\n\nWe are to answer: {TASK}"
+    for role, text in [("Orchestrator (thought)", plan), *rows]:
+        agent, _, bracket = role.partition(" (")
+        address = bracket.rstrip(")")
+        steps.append(RunStep(len(steps), agent, text, address=address))
+    return steps
+
+
+def round_of(act: str, **state: bool) -> list[tuple[str, str]]:
+    order = "Please find the list of the bridges of the river Spree."
+    return [
+        ("Orchestrator (thought)", ledger(**state)),
+        ("Orchestrator (-> WebSurfer)", order),
+        ("WebSurfer", act + PAGE),
     ]
-    assert (found(steps).step, found(steps).confidence) == (3, LAST_CALL_SHARE)
 
 
-def test_the_last_step_of_an_unlike_run_is_never_the_output_of_code() -> None:
-    browsing = [("surfer", "Address: file:///a.txt")]
-    for end, guilty in (
-        (("terminal", "exitcode: 1 (execution failed)"), "surfer"),
-        (("filer", "Address: /b"), "filer"),
-    ):
-        assert (
-            found(
-                run(
-                    ("human", TASK), *browsing, ("surfer", "I looked at the page."), end
-                )
-            ).agent
-            == guilty
-        )
+def test_the_act_before_the_first_stall_is_the_likeliest() -> None:
+    steps = led(
+        *round_of("I typed 'bridges of the Spree' into the search bar."),
+        *round_of("I clicked 'Hotels at the river'."),
+        *round_of("I scrolled down one page.", progress=False),
+        *round_of("I went back one page.", progress=False, loop=True),
+        ("Orchestrator (termination condition)", "No agent selected."),
+    )
+    finding = found(steps)
+    assert steps[finding.step].text.startswith("I clicked 'Hotels")
+    assert finding.agent == "WebSurfer"
+    assert not finding.is_known
+
+
+def test_notes_of_a_conductor_are_never_at_fault() -> None:
+    steps = led(
+        *round_of("I opened the list."),
+        ("Orchestrator (thought)", "Request satisfied."),
+        ("Orchestrator (termination condition)", "Maximum rounds reached."),
+        ("Orchestrator (final answer)", "FINAL ANSWER: there are 41 bridges."),
+    )
+    assert candidates(read_run(steps, TASK)) == [1, 3, 4, 7]
+
+
+def test_what_stands_on_a_shown_page_is_no_word_of_the_agent() -> None:
+    steps = led(*round_of("I opened the list."))
+    reading = read_run(steps, TASK)[4]
+    assert reading.prose.strip() == "I opened the list."
+    assert not reading.made_up
+    assert reading.new_facts == ()
+
+
+@pytest.mark.parametrize(
+    ("sign", "rows", "expected"),
+    [
+        ("repeated", round_of("I clicked the list of bridges there.") * 2, {4: 1.0}),
+        ("off_instruction", round_of("Nothing of it."), {}),
+        (
+            "new_plan",
+            [("Orchestrator (thought)", "New plan:\n\nAsk."), *round_of("I")],
+            {2: 1.0},
+        ),
+        (
+            "missed_form",
+            [*round_of("I"), ("Orchestrator (final answer)", "They are many.")],
+            {5: 1.0},
+        ),
+        ("last", round_of("I"), {4: 1.0}),
+        ("before_stall", [*round_of("I"), *round_of("I", progress=False)], {4: 1.0}),
+    ],
+)
+def test_signs_of_a_team(
+    sign: str, rows: list[tuple[str, str]], expected: dict[int, float]
+) -> None:
+    steps = led(*rows)
+    readings = read_run(steps, TASK)
+    team = TeamRun(steps, readings, candidates(readings), TASK)
+    assert getattr(team, sign)() == expected
+
+
+def test_an_answer_that_passes_the_instruction_by_is_seen() -> None:
+    rows = [
+        ("Orchestrator (-> Coder)", "Write a script that counts the railway bridges."),
+        ("Coder", "Tomorrow the weather will be fine in Treptow."),
+    ]
+    steps = led(*rows)
+    readings = read_run(steps, TASK)
+    team = TeamRun(steps, readings, candidates(readings), TASK)
+    assert team.off_instruction() == {3: 1.0}
+
+
+def test_every_sign_of_a_team_is_read() -> None:
+    assert {sign.name for sign in TEAM_SIGNS} <= set(vars(TeamRun))
 
 
 def test_a_repeated_opening_is_no_foreign_task() -> None:
@@ -420,6 +526,28 @@ _PIECES = st.sampled_from(
         'There are 41 "x".',
     ]
 )
+_AGENTS = st.sampled_from(["planner", "coder", "checker"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(_AGENTS, _PIECES), min_size=1, max_size=12))
+def test_names_of_agents_mean_nothing(rows: list[tuple[str, str]]) -> None:
+    renamed = {"planner": "zeta", "coder": "alpha", "checker": "beta"}
+    steps = run(*rows)
+    others = run(*[(renamed[agent], text) for agent, text in rows])
+    finding = found(steps)
+    other = found(others)
+    assert other.scores == finding.scores
+    assert other.step == finding.step
+    assert other.agent == renamed[finding.agent]
+
+
+def test_a_run_of_one_step_has_this_step() -> None:
+    finding = found(run("The river has 41 bridges."))
+    assert (finding.step, finding.confidence) == (0, 1.0)
+    assert finding.likely_steps == (LikelyStep(0, 1.0),)
+
+
 _TEXTS = st.one_of(_PIECES, st.text(max_size=200))
 
 
@@ -431,6 +559,7 @@ _TEXTS = st.one_of(_PIECES, st.text(max_size=200))
             _TEXTS,
             st.none() | st.just("tool"),
             st.none() | st.booleans(),
+            st.sampled_from(["", "thought", "-> b", "termination condition"]),
         ),
         min_size=1,
         max_size=12,
@@ -438,12 +567,12 @@ _TEXTS = st.one_of(_PIECES, st.text(max_size=200))
     _TEXTS,
 )
 def test_any_run_has_a_finding(
-    rows: list[tuple[str, str, str | None, bool | None]], task: str
+    rows: list[tuple[str, str, str | None, bool | None, str]], task: str
 ) -> None:
     steps = [RunStep(k, *row) for k, row in enumerate(rows)]
     finding = find_decisive(steps, task=task)
     assert finding == find_decisive(steps, task=task)
-    assert finding.agent == steps[finding.step].agent
+    assert finding.agent in {step.agent for step in steps}
     assert sum(finding.scores) == pytest.approx(1)
     assert finding.confidence == max(finding.scores) == finding.scores[finding.step]
     assert all(

@@ -25,7 +25,7 @@ from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import alive
 from theorex_lab.evolution.audit import audit
 from theorex_lab.evolution.cases import FailureCase, ReviewVerdict, case_of
-from theorex_lab.evolution.decisive import LAST_CALL_SHARE
+from theorex_lab.evolution.decisive import LAST_CALL_RUNS
 from theorex_lab.evolution.failures import (
     UNMENDED_SHARE,
     HeuristicReviewer,
@@ -161,6 +161,7 @@ def test_a_usable_review_and_its_fix_are_appended_at_once(lab: Lab) -> None:
         "problem": None,
         "observation_id": record.observation_id,
         "confidence": None,
+        "likely_steps": [],
     }
     fix, reviewed = lab.journal.tail(before)
     assert fix.id == record.observation_id
@@ -419,7 +420,7 @@ def test_the_rules_judge_an_answer_that_came_without_tools(lab: Lab) -> None:
     )
 
 
-def test_a_fix_from_a_weak_guess_says_so_and_a_surer_one_does_not(lab: Lab) -> None:
+def test_a_weak_guess_gives_no_fix_but_the_likely_steps(lab: Lab) -> None:
     weak = failed(lab, "the ledger says 57")
     sure = failed(lab, "the ledger says 58")
     traced(
@@ -436,20 +437,50 @@ def test_a_fix_from_a_weak_guess_says_so_and_a_surer_one_does_not(lab: Lab) -> N
         record.outcome_id: record
         for record in lab.review_failures(reviewer="heuristic")
     }
-    assert found[weak].fix_description.startswith("Probably the cause: the run ")
-    assert (found[weak].decisive_step, found[weak].confidence) == (11, LAST_CALL_SHARE)
+    chance = LAST_CALL_RUNS / 6
+    assert found[weak].fix_description == ""
+    assert (found[weak].decisive_step, found[weak].confidence) == (None, chance)
+    assert found[weak].to_dict()["likely_steps"] == [{"step": 11, "chance": chance}]
+    assert found[weak].problem == (
+        "the decisive step is not known; most likely it is step 11 (50 %); what failed"
+        " stands in the context"
+    )
+    assert found[sure].decisive_step == 3
     assert found[sure].fix_description.startswith("The tool Bash answered with ")
     assert found[sure].confidence == UNMENDED_SHARE
     kept = {
         event.body["outcome_id"]: event.body["confidence"]
         for event in events(lab, "reviewed")
     }
-    assert kept == {weak: LAST_CALL_SHARE, sure: UNMENDED_SHARE}
+    assert kept == {sure: UNMENDED_SHARE}
     assert {
         each.detail["confidence"] for each in audit(lab.home) if each.kind == "review"
     } == set(kept.values())
     (line,) = [line for line in _review_lines(list(found.values()), "") if weak in line]
-    assert f"step 11 with confidence {LAST_CALL_SHARE:.2f}: Probably" in line
+    assert "not written: the decisive step is not known; most likely it is step" in line
+
+
+def test_a_long_run_names_no_last_call(lab: Lab) -> None:
+    lost = failed(lab, "the ledger says 59")
+    calls = [("Bash", f"sum {n}", "42") for n in range(40)]
+    traced(lab, lost, *calls, trace_id="t-long")
+    [record] = lab.review_failures(reviewer="heuristic")
+    assert record.problem == (
+        "the decisive step is not known, and none stands out; what failed stands in the"
+        " context"
+    )
+
+
+def test_of_many_calls_that_failed_in_a_long_run_none_is_named(lab: Lab) -> None:
+    lost = failed(lab, "the ledger says 60")
+    calls = [("Bash", f"sum {n}", "42") for n in range(28)]
+    broken = [
+        ("Bash", f"./tool-{n}", f"bash: ./tool-{n}: command not found") for n in (1, 2)
+    ]
+    traced(lab, lost, *calls, *broken, trace_id="t-many")
+    [record] = lab.review_failures(reviewer="heuristic")
+    assert record.decisive_step is None
+    assert [likely.chance for likely in record.likely_steps] == [UNMENDED_SHARE / 2] * 2
 
 
 def test_the_words_of_a_rule_are_no_concepts(lab: Lab) -> None:
@@ -922,6 +953,7 @@ def test_trace_review_of_one_agent_and_of_all(
             "problem",
             "observation_id",
             "confidence",
+            "likely_steps",
         }
         assert [
             each["outcome_id"]

@@ -124,7 +124,8 @@ def a_cost_score(_: Lab) -> CostScore:
 
 def failure_scores(_: Lab) -> FailureScores:
     halves = np.array([0.0, 1.0])
-    return FailureScores("all", 2, {"find_decisive": (halves, halves)}, 0)
+    hits = {"find_decisive": (halves, halves)}
+    return FailureScores("all", 2, hits, 0, halves, halves)
 
 
 # What a user prints, and a word that printing it must show.

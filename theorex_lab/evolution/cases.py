@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.sections import read_sections
 from theorex_lab.evolution import failure_patterns
-from theorex_lab.evolution.decisive import FailureClass, RunStep
+from theorex_lab.evolution.decisive import FailureClass, LikelyStep, RunStep
 from theorex_lab.evolution.failure_signs import says
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
 from theorex_lab.memory.contract import Home
@@ -100,6 +100,8 @@ class ReviewVerdict:
             words are the same each time; None for its own.
         confidence: 0..1, how often such a step was the labelled one where that was
             measured; None for models, whose word on it is not calibrated.
+        likely_steps: Where rules reviewed it, the likeliest steps with their chances,
+            at most three. `decisive_step` is None where none is above one half.
     """
 
     score: float
@@ -111,6 +113,7 @@ class ReviewVerdict:
     reply: str = ""
     about: str | None = None
     confidence: float | None = None
+    likely_steps: tuple[LikelyStep, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,9 @@ class TraceReviewRecord(ReviewVerdict):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON holds it."""
-        return {name: getattr(self, name) for name in _RECORD_FIELDS}
+        record = {name: getattr(self, name) for name in _RECORD_FIELDS}
+        record["likely_steps"] = [likely._asdict() for likely in self.likely_steps]
+        return record
 
 
 class Reviewer(Protocol):

@@ -2,27 +2,32 @@
 
 It is the first mistake without which the run might have succeeded.
 
-In runs like those that the signs of `failure_signs` were weighted on, short chats of
-agents whose tools answer in the chat, the step with the highest weighted sum of its
-signs is the finding. In any other run the signs were measured to be worse than the
-trivial answer, so that this is given: the last call of a tool, or, where no call is
-known, the last step. Deterministic, without a language model.
+The signs of `failure_signs` are read from every step, in a run that a conductor leads
+those of `team_signs` too, and their weighted sums give each step a chance. In a run with
+known tool calls the signs were measured to be worse than the last call, so that it is
+given. A step is named where its chance is above one half; below that the decisive step
+is not known, and the likeliest are given with their chances. Deterministic,
+without a language model.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import add, mul
+from typing import NamedTuple
 
 from theorex_lab.evolution import failure_patterns
 from theorex_lab.evolution import failure_signs as signs
 from theorex_lab.evolution.failure_signs import (
+    SHARPNESS,
     WEIGHTS,
     RunStep,
     StepReading,
     candidates,
     is_foreign,
 )
+from theorex_lab.evolution.team_signs import TeamRun
 from theorex_lab.text.line import one_line
 
 __all__ = [
@@ -34,13 +39,16 @@ __all__ = [
     "find_decisive",
 ]
 
-LONGEST_CHAT_STEPS = 10  # of the runs that the signs were weighted on
-# How often the trivial answer is the labelled step: about one in ten for the last step
-# of Who&When's hand-crafted runs,
-# which was known when it was chosen; 45 of 102 for the last call of tau-bench's
-# failures (tests/helpers/decisive_standins.py).
-LAST_STEP_SHARE = 0.1
-LAST_CALL_SHARE = 0.44
+# How often the last call is the labelled step: in about three runs of as many as a run
+# has calls, and at most in .62. Read off all 102 of tau-bench's failures with calls, so
+# that no other runs confirm it (tests/helpers/decisive_standins.py).
+LAST_CALL_SHARE = 0.62
+LAST_CALL_RUNS = 3.0
+KNOWN_FROM = 0.5  # above it a step is the decisive one more likely than not
+LIKELY_STEPS = 3
+# An agent's chances are summed by this power, between the likeliest step alone and the
+# mere number of steps. Chosen on the development half of Who&When.
+_AGENT_POWER = 2.0
 QUOTE_CHARACTERS = 200
 _ERROR_CHARACTERS = 2_000
 
@@ -85,18 +93,31 @@ class StepQuote:
     quote: str
 
 
-@dataclass(frozen=True, slots=True)
-class DecisiveStep:
-    """The step that decided a failure.
+class LikelyStep(NamedTuple):
+    """A step and the chance that it is the decisive one.
 
     Attributes:
         step: Its index.
-        agent: Who took it.
-        confidence: 0..1, the chance that the scores give it among all steps. It comes
-            from the signs in a run like those that they were weighted on. In any other
-            run it says how often the trivial answer was right.
+        chance: 0..1.
+    """
+
+    step: int
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecisiveStep:
+    """The step that most likely decided a failure.
+
+    Attributes:
+        step: Its index.
+        agent: Who most likely made the mistake. Where the step is not known it need not
+            be who took that step.
+        confidence: 0..1, the chance that this step is the decisive one.
         scores: Such a chance for each step, in order, summing to 1; 0 for answers of
             tools.
+        likely_steps: The likeliest steps with their chances, the likeliest first: at
+            most three, and after the first none that is no likelier than the mean.
     """
 
     step: int
@@ -105,6 +126,28 @@ class DecisiveStep:
     confidence: float
     evidence: tuple[StepQuote, ...]
     scores: tuple[float, ...]
+    likely_steps: tuple[LikelyStep, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the step is the decisive one more likely than not."""
+        return self.confidence > KNOWN_FROM
+
+
+def likely_words(likely_steps: Sequence[LikelyStep]) -> str:
+    """Return steps and their chances in words.
+
+    >>> likely_words([LikelyStep(4, 0.31), LikelyStep(2, 0.2), LikelyStep(7, 0.1)])
+    'step 4 (31 %), 2 (20 %) or 7 (10 %)'
+    """
+    words = []
+    for likely in likely_steps:
+        percent = round(likely.chance * 100)
+        words.append(f"{likely.step} ({percent} %)")
+    last = words.pop()
+    if not words:
+        return f"step {last}"
+    return f"step {', '.join(words)} or {last}"
 
 
 def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> DecisiveStep:
@@ -136,82 +179,105 @@ def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> DecisiveStep:
     (1, 'coder', 'made_up_data')
     """
     readings = signs.read_run(steps, task)
-    if carries_over(steps, readings):
-        chances = _chances_by_signs(readings, task)
+    if any(step.tool is not None for step in steps):
+        chances = _chances_of_last_call(steps, readings)
     else:
-        chances = _chances_of_last(steps, readings)
-    position = max(chances, key=chances.__getitem__)
+        chances = _chances_by_signs(steps, readings, task)
+    ranking = sorted(chances, key=lambda position: (-chances[position], position))
+    position = ranking[0]
     failure_class = _classify(readings, position, task)
     evidence = _evidence(steps, readings, position, failure_class)
-    scores = tuple(chances.get(k, 0.0) for k in range(len(steps)))
+    scores = [chances.get(k, 0.0) for k in range(len(steps))]
     return DecisiveStep(
         steps[position].index,
-        steps[position].agent,
+        _likely_agent(steps, chances),
         failure_class,
         chances[position],
         evidence,
-        scores,
+        tuple(scores),
+        _likely_steps(steps, chances, ranking),
     )
 
 
-def carries_over(steps: Sequence[RunStep], readings: Sequence[StepReading]) -> bool:
-    """Return whether a run is like those that the signs were weighted on.
+def _likely_steps(
+    steps: Sequence[RunStep], chances: Mapping[int, float], ranking: Sequence[int]
+) -> tuple[LikelyStep, ...]:
+    """Return the likeliest steps, of those that are likelier than the mean."""
+    mean_chance = 1 / len(chances)
+    likely_steps: list[LikelyStep] = []
+    for position in ranking[:LIKELY_STEPS]:
+        chance = chances[position]
+        if not likely_steps or chance > mean_chance:
+            likely_steps.append(LikelyStep(steps[position].index, chance))
+    return tuple(likely_steps)
 
-    Those have at most ten steps, no user in them and no known tool call.
+
+def _likely_agent(steps: Sequence[RunStep], chances: Mapping[int, float]) -> str:
+    """Return who most likely made the mistake.
+
+    Of agents that are as likely, who took the likeliest step comes first, then who came
+    first.
     """
-    if len(steps) > LONGEST_CHAT_STEPS:
-        return False
-    has_user = any(reading.of_user for reading in readings)
-    has_tool = any(step.tool is not None for step in steps)
-    return not has_user and not has_tool
+    weights: dict[str, float] = {}
+    best_chances: dict[str, float] = {}
+    for position, chance in sorted(chances.items()):
+        agent = steps[position].agent
+        weights[agent] = weights.get(agent, 0.0) + chance**_AGENT_POWER
+        best_chances[agent] = max(best_chances.get(agent, 0.0), chance)
+    return max(weights, key=lambda agent: (weights[agent], best_chances[agent]))
 
 
-def _chances_by_signs(readings: Sequence[StepReading], task: str) -> dict[int, float]:
+def _chances_by_signs(
+    steps: Sequence[RunStep], readings: Sequence[StepReading], task: str
+) -> dict[int, float]:
     """Return the chance of each position by a conditional logit."""
+    positions = candidates(readings)
     weights = list(WEIGHTS.values())
     sums = []
     for values in signs.sign_values(readings, task):
-        products = [
-            weight * value for weight, value in zip(weights, values, strict=True)
-        ]
-        sums.append(math.fsum(products))
+        weighted = map(mul, weights, values)
+        sums.append(SHARPNESS * math.fsum(weighted))
+    if signs.is_led(readings):
+        team = TeamRun(steps, readings, positions, task)
+        sums = list(map(add, sums, team.sums()))
     highest = max(sums)
     masses = [math.exp(value - highest) for value in sums]
     total = math.fsum(masses)
-    positions = candidates(readings)
-    return {
-        position: mass / total for position, mass in zip(positions, masses, strict=True)
-    }
+    chances = [mass / total for mass in masses]
+    return dict(zip(positions, chances, strict=True))
 
 
-def _chances_of_last(
+def _chances_of_last_call(
     steps: Sequence[RunStep], readings: Sequence[StepReading]
 ) -> dict[int, float]:
-    """Return the chance of each position, the trivial answer first.
+    """Return the chance of each position, the last call first.
 
-    The trivial answer has the measured share. The rest is spread evenly over the other
-    candidates.
+    It has the measured share, which falls with the number of calls. The rest is spread
+    evenly over the other candidates.
     """
-    agent_positions = []
-    call_positions = []
+    last = _last_call(steps, readings)
+    n_calls = max(1, sum(step.tool is not None for step in steps))
+    measured_share = min(LAST_CALL_SHARE, LAST_CALL_RUNS / n_calls)
+    others = [position for position in candidates(readings) if position != last]
+    if not others:
+        return {last: 1.0}
+    share = max(measured_share, 1 / (1 + len(others)))
+    chances = dict.fromkeys(others, (1 - share) / len(others))
+    chances[last] = share
+    return chances
+
+
+def _last_call(steps: Sequence[RunStep], readings: Sequence[StepReading]) -> int:
+    """Return the position of the last call of a tool, else of the last message."""
+    last_message = len(steps) - 1
+    last_call = None
     for position, (step, reading) in enumerate(zip(steps, readings, strict=True)):
         if reading.of_user or _is_output(step, reading):
             continue
-        agent_positions.append(position)
+        last_message = position
         if _is_tool_answer(steps, position + 1):
-            call_positions.append(position)
-    if call_positions:
-        last = call_positions[-1]
-        measured_share = LAST_CALL_SHARE
-    else:
-        last = agent_positions[-1] if agent_positions else len(steps) - 1
-        measured_share = LAST_STEP_SHARE
-    others = [position for position in candidates(readings) if position != last]
-    share = max(measured_share, 1 / (1 + len(others)))
-    chances = {last: share}
-    for position in others:
-        chances[position] = min(share, (1 - share) / len(others))
-    return chances
+            last_call = position
+    return last_message if last_call is None else last_call
 
 
 def _is_tool_answer(steps: Sequence[RunStep], position: int) -> bool:
@@ -240,6 +306,8 @@ def _classify(
     if position == 0:
         return _class_of_opening(reading, task)
     if reading.made_up:
+        if signs.is_checked_by_hand(reading.text):
+            return FailureClass.UNVERIFIED_ANSWER
         return FailureClass.MADE_UP_DATA
     if reading.has_code:
         return FailureClass.WRONG_CODE
@@ -250,14 +318,24 @@ def _classify(
 
 
 def _class_of_prose(reading: StepReading, *, follows_result: bool) -> FailureClass:
-    """Return the kind of mistake of a step that states or asks something."""
-    if reading.new_facts or reading.approves or signs.is_claim(reading):
+    """Return the kind of mistake of a step that states or asks something.
+
+    A step whose facts stand in sentences that ask or announce states none.
+    """
+    if reading.approves or _states(reading):
         if follows_result:
             return FailureClass.WRONG_EXTRACTION
         return FailureClass.UNVERIFIED_ANSWER
     if reading.asks or reading.announces or reading.idle:
         return FailureClass.NO_ANSWER
     return FailureClass.OTHER
+
+
+def _states(reading: StepReading) -> bool:
+    """Return whether a step states new facts, outside of what it asks or announces."""
+    if not reading.new_facts:
+        return False
+    return not reading.announces or signs.stated_line(reading) != ""
 
 
 def _is_model_down(readings: Sequence[StepReading], reading: StepReading) -> bool:
@@ -340,7 +418,8 @@ def _telling_line(reading: StepReading, failure_class: FailureClass) -> str:
     if reading.has_code and failure_class is FailureClass.WRONG_CODE:
         return signs.code_quote(reading.text)
     if reading.new_facts and not reading.has_code:
-        fact_position = reading.prose.lower().find(reading.new_facts[0])
-        return signs.line_around(reading.prose, max(0, fact_position))
+        line = signs.stated_line(reading)
+        if line:
+            return line
     lines = [line.strip() for line in reading.prose.splitlines()]
     return max(lines, key=len, default="")

@@ -1,56 +1,43 @@
-"""Patterns by which the steps of a run are read.
-
-What their signs of a mistake are worth is here too.
-"""
+"""Patterns by which the steps of a run are read, and the signs of a mistake."""
 
 import re
 from typing import NamedTuple
 
 
 class MistakeSign(NamedTuple):
-    """A sign of a mistake, its weight in `find_decisive`, and what it is."""
+    """A sign of a mistake, and what it is; `decisive_weights.json` says its weight."""
 
     name: str
-    weight: float
     about: str
 
 
-# A conditional logit with a ridge of 3 on the 67 runs of Who&When whose question falls
-# into
-# the development half; fitted again by `tests/helpers/failure_weights.py`.
 SIGNS = (
+    MistakeSign("foreign_task", "the opening works on another task than the one given"),
+    MistakeSign("opening_run", "the opening holds code, and it was run"),
+    MistakeSign("first_code", "the first step that holds code"),
     MistakeSign(
-        "foreign_task", 0.79, "the opening works on another task than the one given"
-    ),
-    MistakeSign("opening_run", 0.78, "the opening holds code, and it was run"),
-    MistakeSign("first_code", 0.45, "the first step that holds code"),
-    MistakeSign(
-        "first_commitment",
-        0.37,
-        "the first step after the opening that does more than ask",
+        "first_commitment", "the first step after the opening that does more than ask"
     ),
     MistakeSign(
         "made_up",
-        0.68,
         "simulated, assumed or remembered data in place of looked-up data, or a check"
         " by hand that no tool backs",
     ),
     MistakeSign(
         "placeholder",
-        0.46,
         "a placeholder, an example value or an assumption that had to be replaced",
     ),
     MistakeSign(
         "first_claim",
-        0.71,
         "the first step that states new facts without code and announces nothing more",
     ),
-    MistakeSign("new_facts", 0.53, "ln(1 + number of facts that no earlier step held)"),
-    MistakeSign("brief", -0.53, "fewer than 250 characters"),
+    MistakeSign("new_facts", "ln(1 + number of facts that no earlier step held)"),
+    MistakeSign("brief", "fewer than 250 characters"),
+    MistakeSign("approval", "agrees with or confirms what others did, without code"),
+    MistakeSign("repair", "begins by naming what went wrong before"),
     MistakeSign(
-        "approval", -0.35, "agrees with or confirms what others did, without code"
+        "doubted", "the next act names a problem, or records that nothing moves"
     ),
-    MistakeSign("repair", -0.39, "begins by naming what went wrong before"),
 )
 
 # What a tool's answer begins with.
@@ -61,6 +48,7 @@ RESULT = re.compile(
         | traceback[ ]\(most
         | code[ ]output:
         | there[ ]is[ ]no[ ]code
+        | the[ ]script[ ]ran\b
         | address:[ ]\S
         | observation:
         | std(?:out|err):
@@ -86,7 +74,8 @@ CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.S)
 # Made-up data, or a check by hand that no tool backs.
 MADE_UP = re.compile(
     r"""
-      \b(?:simulated?|simulation|mock|dummy|fabricat\w+|hypothetical|made[- ]up)\b
+      \bsimulation\b(?![ ]of[ ]the[ ](?:game|process|rules))
+    | \b(?:simulated?|mock|dummy|fabricat\w+|hypothetical|made[- ]up)\b
     | sample[ ](?:data|numbers|values)
     | let['’]?s[ ](?:assume|suppose)
     | with[ ](?:the|an|this)[ ]assumption
@@ -257,4 +246,77 @@ ORDERS = re.compile(
     ){1,4}(?:instructions?|prompts?)\b
     """,
     re.I | re.VERBOSE,
+)
+
+# Where a browsing agent's words end and the page that it shows begins.
+PAGE = re.compile(
+    r"""
+    ^[ \t]*(?:
+          here[ ]is[ ]a[ ]screenshot[ ]of\b
+        | the[ ]following[ ](?:metadata|text)[ ]was[ ]extracted\b
+        | automatic[ ]ocr[ ]of\b
+        | viewport[ ]position:
+    )
+    """,
+    re.I | re.M | re.VERBOSE,
+)
+
+# A conductor's record of how a run goes, which takes no part in the work.
+LEDGER = re.compile(
+    r"""
+      \A\s*updated[ ]ledger\b
+    | "is_(?:request_satisfied|progress_being_made|in_loop)"\s*:
+    """,
+    re.I | re.VERBOSE,
+)
+
+# The same, where it says that the run does not get on.
+STALLED = re.compile(
+    r"""
+      "is_in_loop"\s*:\s*\{[^{}]{0,2000}"answer"\s*:\s*true
+    | "is_progress_being_made"\s*:\s*\{[^{}]{0,2000}"answer"\s*:\s*false
+    | \A\s*stalled\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# A conductor's note on the course of the run, which decides nothing by itself.
+NOTE = re.compile(
+    r"""
+    \A\s*(?:
+          request[ ]satisfied\b
+        | stalled\b
+        | replan[ ]counter\b
+        | max(?:imum)?[ ](?:number[ ]of[ ])?(?:rounds|turns|time)\b
+    )
+    """,
+    re.I | re.VERBOSE,
+)
+
+# A conductor's plan: what it states was gathered before, or is a guess that it marks.
+PLAN = re.compile(r"\A\s*(?:initial|new|updated)[ ]plan\b", re.I)
+
+# A plan that takes the place of an earlier one.
+NEW_PLAN = re.compile(
+    r"""
+      \A\s*new[ ]plan\b
+    | \b(?:new|different|another|alternative)[ ](?:plan|approach)\b
+    | \bre-?plan(?:ning|ned)?\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# A question whose answer is a number.
+ASKS_NUMBER = re.compile(
+    r"""
+    \bhow[ ](?:many|much|long|old|far|high|tall|deep)\b
+    | \bwhat(?:['’]s|[ ]is|[ ]was)?[ ](?:the[ ])?
+      (?:number|total|sum|percentage|average|difference)\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# A number, in digits or as a word.
+NUMBER = re.compile(
+    r"\d|\b(?:zero|none|no|one|two|three|four|five|six|seven|eight|nine|ten)\b", re.I
 )

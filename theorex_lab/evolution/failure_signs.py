@@ -7,10 +7,12 @@ runs of five steps and of fifty; only who asked, a user, is never at fault. Stan
 library only.
 """
 
+import json
 import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.evolution import failure_patterns as patterns
@@ -28,8 +30,16 @@ _MIN_TASK_WORDS = 4
 _FOREIGN_SCALE = 3.0
 
 SIGNS = {sign.name: sign.about for sign in patterns.SIGNS}
-WEIGHTS = {sign.name: sign.weight for sign in patterns.SIGNS}
+# What the signs are worth, as `theorex_lab.eval.metrics.decisive_fit` learned it.
+_LEARNED = json.loads(
+    (Path(__file__).parent / "decisive_weights.json").read_text(encoding="utf-8")
+)
+WEIGHTS: dict[str, float] = _LEARNED["weights"]
+# The sums of a run are multiplied by it, so that chances are as often right as they say.
+SHARPNESS: float = _LEARNED["sharpness"]
 _USERS = {"human", "user"}
+# Modes of a conductor in which it notes the end of a run.
+_RECORD_MODES = {"termination condition"}
 _WORD = re.compile(r"\w+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _IDLE_CODE = re.compile(r"#|//|import\b|from\b|def\b|class\b|\"\"\"")
@@ -49,6 +59,8 @@ class RunStep:
         text: What the agent wrote, or what the tool answered.
         tool: The tool whose answer this is, None for what an agent wrote itself.
         is_error: Whether that answer is an error, None where the text must tell.
+        address: To whom a conductor of a team speaks, or in which mode, as its
+            framework wrote it: `-> WebSurfer`, `thought`; '' in other runs.
     """
 
     index: int
@@ -56,6 +68,12 @@ class RunStep:
     text: str
     tool: str | None = None
     is_error: bool | None = None
+    address: str = ""
+
+    @property
+    def directs(self) -> bool:
+        """Return whether the step tells another agent what to do."""
+        return self.address.startswith("->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +82,12 @@ class StepReading:
 
     Attributes:
         text: The text, cut to its head and tail.
-        prose: The text without code.
+        prose: The agent's own words: the text without code and shown pages.
         of_user: Whether the user wrote it, and no agent.
+        is_page: Whether it shows a page that an agent opened.
+        is_record: Whether a conductor of a team notes how the run goes.
+        stalls: Whether such a note says that the run does not get on.
+        directs: Whether a conductor tells another agent what to do.
         new_facts: The facts that no earlier step held.
         answer: The position of the tool's answer to this step, None without one.
     """
@@ -86,6 +108,10 @@ class StepReading:
     repairs: bool
     new_facts: tuple[str, ...]
     answer: int | None
+    is_page: bool = False
+    is_record: bool = False
+    stalls: bool = False
+    directs: bool = False
 
 
 def cut(text: str) -> str:
@@ -110,11 +136,15 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
     _check_steps(steps)
     texts = [cut(step.text) for step in steps]
     results = [_is_result(step, text) for step, text in zip(steps, texts, strict=True)]
-    earlier_words = set(_words(cut(task)))
+    earlier_words = set(step_words(cut(task)))
+    is_opened = False
     readings = []
     for position, (step, text) in enumerate(zip(steps, texts, strict=True)):
-        new_facts = _new_facts(text, earlier_words) if position else ()
-        earlier_words.update(_words(text))
+        new_facts: tuple[str, ...] = ()
+        if is_opened and not says(patterns.PLAN, text):
+            new_facts = _new_facts(_without_page(text), earlier_words)
+        is_opened = is_opened or not _is_user(step.agent)
+        earlier_words.update(step_words(text))
         answer = _answer(texts, results, position)
         readings.append(
             _reading(
@@ -159,8 +189,14 @@ def _reading(
     answer: int | None,
 ) -> StepReading:
     """Return what one step did, by the patterns that its text matches."""
-    prose = patterns.CODE_BLOCK.sub(" ", text)
-    has_code = "```" in text
+    own_text = _without_page(text)
+    prose = patterns.CODE_BLOCK.sub(" ", own_text)
+    has_code = "```" in own_text
+    is_record = (
+        step.address in _RECORD_MODES
+        or says(patterns.LEDGER, text)
+        or says(patterns.NOTE, text)
+    )
     if step.is_error is not None:
         failed = step.is_error
     else:
@@ -170,19 +206,33 @@ def _reading(
         prose,
         has_code=has_code,
         is_result=is_result,
-        of_user=step.agent.strip().lower() in _USERS,
+        of_user=_is_user(step.agent),
         failed=failed,
         idle=_is_idle(text),
         asks=says(patterns.REQUEST, text[-_REQUEST_CHARACTERS:]),
         announces=says(patterns.ANNOUNCEMENT, prose[-_ENDING_CHARACTERS:]),
-        done=says(patterns.DONE, text),
-        made_up=says(patterns.MADE_UP, text),
-        placeholder=says(patterns.PLACEHOLDER, text),
-        approves=not has_code and says(patterns.APPROVAL, text),
+        done=says(patterns.DONE, own_text),
+        made_up=says(patterns.MADE_UP, own_text),
+        placeholder=says(patterns.PLACEHOLDER, own_text),
+        approves=not has_code and says(patterns.APPROVAL, own_text),
         repairs=says(patterns.REPAIR, text[:_BEGINNING_CHARACTERS]),
         new_facts=new_facts,
         answer=answer,
+        is_page=step.tool is None and text.lower().startswith("address:"),
+        is_record=is_record,
+        stalls=is_record and says(patterns.STALLED, text),
+        directs=step.directs,
     )
+
+
+def _is_user(agent: str) -> bool:
+    return agent.strip().lower() in _USERS
+
+
+def _without_page(text: str) -> str:
+    """Return what an agent writes itself, before the page that it shows."""
+    page = patterns.PAGE.search(text)
+    return text if page is None else text[: page.start()]
 
 
 def says(pattern: re.Pattern[str], text: str) -> bool:
@@ -190,16 +240,33 @@ def says(pattern: re.Pattern[str], text: str) -> bool:
     return pattern.search(text) is not None
 
 
+def opening_position(readings: Sequence[StepReading]) -> int:
+    """Return the position of the first step that no user wrote, 0 without one."""
+    for position, reading in enumerate(readings):
+        if not reading.of_user:
+            return position
+    return 0
+
+
+def is_led(readings: Sequence[StepReading]) -> bool:
+    """Return whether a conductor leads the run: it directs, or keeps a ledger."""
+    return any(reading.directs or reading.is_record for reading in readings)
+
+
 def candidates(readings: Sequence[StepReading]) -> list[int]:
     """Return the positions of the steps that can be at fault.
 
-    These are the messages of agents, or every step where agents wrote nothing.
+    These are the messages of agents, or every step where agents wrote nothing. In a run
+    that a conductor leads, pages count as the act of who opened them, and the
+    conductor's notes do not: what it decides stands in its plans and instructions.
     """
-    acting = [
-        position
-        for position, reading in enumerate(readings)
-        if not (reading.is_result or reading.idle or reading.of_user)
-    ]
+    led = is_led(readings)
+    acting = []
+    for position, reading in enumerate(readings):
+        is_output = reading.is_result and not (led and reading.is_page)
+        if is_output or reading.idle or reading.of_user or reading.is_record:
+            continue
+        acting.append(position)
     return acting or list(range(len(readings)))
 
 
@@ -208,15 +275,16 @@ def sign_values(
 ) -> list[tuple[float, ...]]:
     """Return the values of `SIGNS`, in its order, for each of `candidates`."""
     positions = candidates(readings)
-    later = [position for position in positions if position > 0]
+    opening = opening_position(readings)
+    later = [position for position in positions if position > opening]
     first_code = _first_position(readings, positions, _has_code)
     first_commitment = _first_position(readings, later, _is_commitment)
     first_claim = _first_position(readings, later, is_claim)
-    foreign = is_foreign(readings[0].text, task)
+    foreign = is_foreign(readings[opening].text, task)
     rows: list[tuple[float, ...]] = []
     for position in positions:
         reading = readings[position]
-        is_first = position == 0
+        is_first = position == opening
         is_answered_code = reading.has_code and reading.answer is not None
         row = (
             _FOREIGN_SCALE * (is_first and foreign),
@@ -230,9 +298,27 @@ def sign_values(
             float(len(reading.text) < BRIEF_CHARACTERS),
             float(reading.approves),
             float(reading.repairs),
+            float(_is_doubted(readings, position)),
         )
         rows.append(row)
     return rows
+
+
+def _is_doubted(readings: Sequence[StepReading], position: int) -> bool:
+    """Return whether the next act names a problem, or records that nothing moves.
+
+    A call that failed does not count: its error is a sign of its own.
+    """
+    answer = readings[position].answer
+    if answer is not None and readings[answer].failed:
+        return False
+    for reading in readings[position + 1 :]:
+        if reading.idle or reading.of_user or reading.is_result:
+            continue
+        if reading.is_record:
+            return reading.stalls
+        return reading.repairs
+    return False
 
 
 def _first_position(
@@ -292,6 +378,31 @@ def made_up_quote(text: str) -> str:
     """Return the line that shows made-up data or a placeholder; empty without one."""
     match = patterns.MADE_UP.search(text) or patterns.PLACEHOLDER.search(text)
     return line_around(text, match.start()) if match else ""
+
+
+def is_checked_by_hand(text: str) -> bool:
+    """Return whether a text's first sign of made-up data is a check by hand.
+
+    >>> is_checked_by_hand("I will do a manual verification of the list.")
+    True
+    """
+    match = patterns.MADE_UP.search(text)
+    return match is not None and match.group().lower().startswith("manual")
+
+
+def stated_line(reading: StepReading) -> str:
+    """Return the first line with a new fact that neither asks nor announces.
+
+    It is '' where there is none.
+    """
+    for line in reading.prose.splitlines():
+        if says(patterns.REQUEST, line) or says(patterns.ANNOUNCEMENT, line):
+            continue
+        lowered = line.lower()
+        for fact in reading.new_facts:
+            if fact in lowered:
+                return line.strip()
+    return ""
 
 
 def code_quote(text: str) -> str:
@@ -371,7 +482,8 @@ def _answer(
     return None
 
 
-def _words(text: str) -> list[str]:
+def step_words(text: str) -> list[str]:
+    """Return the words and numbers of a text, in lower case."""
     return _WORD.findall(text.lower())
 
 
@@ -385,5 +497,5 @@ def _new_facts(text: str, earlier_words: set[str]) -> tuple[str, ...]:
         fact
         for fact in facts
         if not says(patterns.FURNITURE, fact)
-        and not earlier_words.issuperset(_words(fact))
+        and not earlier_words.issuperset(step_words(fact))
     )

@@ -37,10 +37,13 @@ from theorex_lab.evolution.cases import (
     case_of,
 )
 from theorex_lab.evolution.decisive import (
+    LIKELY_STEPS,
     DecisiveStep,
     FailureClass,
+    LikelyStep,
     RunStep,
     find_decisive,
+    likely_words,
 )
 from theorex_lab.evolution.failure_signs import read_run, says
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
@@ -73,11 +76,21 @@ _NOTHING_FOUND = (
     "the rules find nothing in the trace that would help the next run; what failed"
     " stands in the context"
 )
+_NOT_KNOWN = (
+    "the decisive step is not known; most likely it is {likely}; what failed stands in"
+    " the context"
+)
+_NONE_STANDS_OUT = (
+    "the decisive step is not known, and none stands out; what failed stands in the"
+    " context"
+)
+STANDS_OUT_FROM = 0.1  # a step with a smaller chance is not worth a look before others
 _CONNECT_SECONDS = 1.0
 # How often the first unmended call was the step labelled in tau-bench's failures (8 of
 # 11; tests/helpers/decisive_standins.py).
 UNMENDED_SHARE = 0.7
-SURE = 0.5  # below it, a fix says that its cause is probable
+MOST_MEASURED_CALLS = 27
+_FIRST_VALUE = re.compile(r'\{\s*"[^"]{0,80}"\s*:\s*"([^"]*)')
 UNAVAILABLE = "unavailable"
 PERSON = "person"
 _PROMPT_STEPS = 24
@@ -101,17 +114,34 @@ class HeuristicReviewer:
         """Return the review of a failure by its decisive step.
 
         The first tool call that failed and was not mended decides; without one, what
-        `find_decisive` finds. Without a trace, or where no model answered and no tool
-        was used, there is a problem in place of a fix: that an endpoint was silent says
-        nothing of the failure that it was asked about.
+        `find_decisive` finds. Without a trace, where no model answered and no tool was
+        used, or where no step is the decisive one more likely than not, there is a
+        problem in place of a fix: that an endpoint was silent says nothing of the
+        failure that it was asked about, and a lesson from a guessed step misleads.
         """
         if case.trace is None:
             return ReviewVerdict(0.0, "", HEURISTIC, problem=_NO_TRACE)
         is_unanswered = case.trace.success is False and not case.trace.events
         decisive = _decisive_step(case, is_unanswered)
-        fix = "" if is_unanswered else rule_fix(decisive, case.steps)
-        if fix and decisive.confidence < SURE:
-            fix = f"Probably the cause: {_uncapitalized(fix)}"
+        about = f"{case.outcome.decision}\n{case.outcome.result}"
+        if not decisive.is_known and not is_unanswered:
+            problem = _NONE_STANDS_OUT
+            if decisive.confidence >= STANDS_OUT_FROM:
+                likely = likely_words(decisive.likely_steps)
+                problem = _NOT_KNOWN.format(likely=likely)
+            return ReviewVerdict(
+                0.0,
+                "",
+                HEURISTIC,
+                failure_class=FailureClass.OTHER.value,
+                problem=problem,
+                about=about,
+                confidence=decisive.confidence,
+                likely_steps=decisive.likely_steps,
+            )
+        fix = ""
+        if not is_unanswered and not _is_sound_call(decisive, case.steps):
+            fix = rule_fix(decisive, case.steps)
         return ReviewVerdict(
             decisive.confidence,
             fix,
@@ -119,8 +149,9 @@ class HeuristicReviewer:
             decisive.step,
             decisive.failure_class.value,
             None if fix else _NOTHING_FOUND,
-            about=f"{case.outcome.decision}\n{case.outcome.result}",
+            about=about,
             confidence=decisive.confidence,
+            likely_steps=decisive.likely_steps,
         )
 
 
@@ -129,10 +160,9 @@ def _decisive_step(case: FailureCase, is_unanswered: bool) -> DecisiveStep:
 
     Where no model answered, the first step is left out.
     """
-    start = _first_unmended(case.steps)
-    if start is not None:
-        decisive = find_decisive(case.steps[start : start + 2])
-        return replace(decisive, confidence=UNMENDED_SHARE)
+    unmended = _unmended(case.steps)
+    if unmended:
+        return _first_of_unmended(case.steps, unmended)
     if is_unanswered:
         return find_decisive(case.steps[1:])
     return find_decisive(case.steps, task=case.task)
@@ -142,28 +172,81 @@ def _uncapitalized(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:]
 
 
-def _first_unmended(steps: Sequence[RunStep]) -> int | None:
-    """Return the position of the first tool call that failed and was not mended.
+def _first_of_unmended(
+    steps: Sequence[RunStep], unmended: Sequence[int]
+) -> DecisiveStep:
+    """Return the first of the calls that failed and were not mended.
+
+    In a run with more calls than the measured ones have, each of them is as likely.
+    """
+    start = unmended[0]
+    decisive = find_decisive(steps[start : start + 2])
+    is_code = decisive.failure_class is FailureClass.WRONG_CODE
+    if is_code and not _error_fix(steps[start + 1]):
+        # The text of any call looks like code.
+        decisive = replace(decisive, failure_class=FailureClass.TOOL_ERROR_IGNORED)
+    n_calls = sum(step.tool is not None for step in steps)
+    if n_calls <= MOST_MEASURED_CALLS:
+        confidence = UNMENDED_SHARE
+        positions = unmended[:1]
+    else:
+        confidence = UNMENDED_SHARE / len(unmended)
+        positions = unmended[:LIKELY_STEPS]
+    likely_steps = [
+        LikelyStep(steps[position].index, confidence) for position in positions
+    ]
+    return replace(
+        decisive,
+        confidence=confidence,
+        likely_steps=tuple(likely_steps),
+    )
+
+
+def _unmended(steps: Sequence[RunStep]) -> list[int]:
+    """Return the positions of the tool calls that failed and were not mended.
 
     A call is mended by a later call like it that succeeded: one of the same tool whose
     text begins with the same word.
     """
     readings = read_run(steps)
-    kinds: dict[int, tuple[str | None, ...]] = {}  # of each call, by its position
+    kinds: dict[int, tuple[str, str]] = {}  # of each call, by its position
     for position in range(len(steps) - 1):
-        answer = steps[position + 1]
-        if steps[position].tool is None and answer.tool is not None:
-            words = readings[position].text.strip("`\n{").split(maxsplit=1)
-            kinds[position] = (answer.tool, *words[:1])
+        tool = steps[position + 1].tool
+        if steps[position].tool is None and tool is not None:
+            kinds[position] = (tool, _first_word(readings[position].text))
     last_success = {
         kind: position
         for position, kind in kinds.items()
         if not readings[position + 1].failed
     }
-    for position, kind in kinds.items():
-        if readings[position + 1].failed and last_success.get(kind, -1) < position:
-            return position
-    return None
+    return [
+        position
+        for position, kind in kinds.items()
+        if readings[position + 1].failed and last_success.get(kind, -1) < position
+    ]
+
+
+def _is_sound_call(decisive: DecisiveStep, steps: Sequence[RunStep]) -> bool:
+    """Return whether all that is known of a step is that it called a tool.
+
+    The text of any call looks like code, so that nothing says what was wrong with it.
+    """
+    if decisive.failure_class is not FailureClass.WRONG_CODE:
+        return False
+    answer = _answer(decisive, steps)
+    return answer is not None and not read_run([answer])[0].failed
+
+
+def _first_word(call_text: str) -> str:
+    r"""Return the first word of a call, of the first value where it is JSON.
+
+    >>> _first_word('```\n{"command": "git push origin"}\n```'), _first_word("git push")
+    ('git', 'git')
+    """
+    text = call_text.strip("`\n ")
+    value = _FIRST_VALUE.match(text)
+    words = (value[1] if value else text.lstrip("{")).split(maxsplit=1)
+    return words[0] if words else ""
 
 
 def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:
@@ -760,7 +843,7 @@ class _ReviewWork:
         body = {
             name: value
             for name, value in record.items()
-            if name not in ("written_to_axon", "problem")
+            if name not in ("written_to_axon", "problem", "likely_steps")
         }
         review = new_event(
             "reviewed",

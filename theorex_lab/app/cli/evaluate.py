@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from theorex_lab.eval.metrics.failures import FailureScores
     from theorex_lab.eval.metrics.needs import SessionMean
     from theorex_lab.eval.metrics.routing import PolicyScore, RoutingScore
+    from theorex_lab.eval.metrics.step_calibration import StepCalibration
     from theorex_lab.eval.replay.needs import NeedsScore
 
 Report = tuple[dict[str, Any], str]
@@ -79,11 +81,15 @@ _WHOANDWHEN_NOTES = (
         " were made on those with an even one"
     ),
     (
-        "in runs of more than ten steps, with a user, or with known tool calls, the"
-        " last call or step is blamed, without the signs"
+        "in runs with known tool calls the last call is the guess; a step is named where"
+        " its chance is above one half, else it is not known"
     ),
     "gain: find_decisive minus the baseline, paired run by run",
     "published: over all runs of that part, so not paired",
+)
+_LONG_HEAD = (
+    "the same runs, made long and led by an orchestrator; nobody ran them, they show"
+    " whether length and names mislead the rules:"
 )
 _REFLEXION_NOTES = (
     (
@@ -221,12 +227,12 @@ def eval(
     on other data than the data of the scores.
 
     JSON: {dataset, n, metrics, baselines, published, …}; with routing also policies;
-    with failures also notes; with retrieval methods instead of metrics; with strategies
-    {dataset, scores, cycles}; with causal {dataset, n, figures, verdict}; with costs
-    {dataset, policies, …}; with signals also make; with duplicates or contradictions
-    also thresholds; with factconsolidation also rows and damaged; with needs {dataset,
-    n, budgets, projects, mean, gains, lines}; with line-weights {dataset, rows}; with
-    speech-acts also unsure and classes
+    with failures also calibration, named, made_long and notes; with retrieval methods
+    instead of metrics; with strategies {dataset, scores, cycles}; with causal {dataset,
+    n, figures, verdict}; with costs {dataset, policies, …}; with signals also make; with
+    duplicates or contradictions also thresholds; with factconsolidation also rows and
+    damaged; with needs {dataset, n, budgets, projects, mean, gains, lines}; with
+    line-weights {dataset, rows}; with speech-acts also unsure and classes
     """  # noqa: D301 - click takes \b for a paragraph that it leaves as it is
     if path_argument and (path or part != "factconsolidation"):
         raise InvalidInput(
@@ -790,17 +796,40 @@ def report(dataset: str, path: str = "") -> Report:
 
 
 def _whoandwhen(path: str = "") -> Report:
-    from theorex_lab.eval.datasets.recorded_runs import load_failed_runs
+    from theorex_lab.eval.datasets.long_runs import lengthen_run
+    from theorex_lab.eval.datasets.recorded_runs import (
+        fetch_whoandwhen,
+        load_failed_runs,
+    )
     from theorex_lab.eval.metrics.failures import PUBLISHED, score_failures
 
     if path:
+        loaded = load_failed_runs(path)
         notes = [f"all runs of {path}", *_WHOANDWHEN_NOTES[1:-1]]
-        scores = score_failures(load_failed_runs(path), half="all")
-        return _scored_runs("whoandwhen", scores, notes, {})
+        if loaded.damaged:
+            notes.append(
+                f"left out: {len(loaded.damaged)} damaged files, the first:"
+                f" {loaded.damaged[0]}"
+            )
+        scores = score_failures(loaded.runs, half="all")
+        result, text = _scored_runs("whoandwhen", scores, notes, {})
+        result["damaged"] = len(loaded.damaged)
+        return result, text
     published = {"best_language_model_given_ground_truth": PUBLISHED}
-    return _scored_runs(
-        "whoandwhen", score_failures(), list(_WHOANDWHEN_NOTES), published
+    runs = fetch_whoandwhen().runs
+    result, text = _scored_runs(
+        "whoandwhen", score_failures(runs), list(_WHOANDWHEN_NOTES), published
     )
+    long_runs = [lengthen_run(run) for run in runs]
+    long_table = score_failures(long_runs).frame.set_index("method")
+    columns = ["agent_accuracy", "step_accuracy"]
+    result["made_long"] = {
+        name: _row(long_table, name, _columns(*columns)) for name in long_table.index
+    }
+    rows: dict[str, Any] = {
+        str(name): row for name, row in long_table.to_dict(orient="index").items()
+    }
+    return result, f"{text}\n\n{_LONG_HEAD}\n{_table(rows, *columns)}"
 
 
 def _simulated_failures() -> Report:
@@ -837,17 +866,53 @@ def _scored_runs(
         name: _row(table, name, _columns(*columns, *gains))
         for name in table.index.drop("find_decisive")
     }
+    calibration = scores.calibration
     result: dict[str, Any] = {
         "dataset": dataset,
         "n": scores.n,
         "metrics": _row(table, "find_decisive", _columns(*columns)),
         "baselines": baselines,
         "published": published,
+        "calibration": {
+            "brier": calibration.brier,
+            "base_rate_brier": calibration.base_rate_brier,
+            "bins": calibration.to_dict(),
+        },
+        "named": _without_nan(calibration.named()),
         "notes": notes,
     }
     for figures in published.values():
         table.loc["published, best model"] = figures
-    return result, _failures_text(result, table, [*columns, *gains], ())
+    text = _failures_text(result, table, [*columns, *gains], ())
+    return result, f"{text}\n\n{_calibration_text(calibration)}"
+
+
+def _without_nan(figures: Mapping[str, float]) -> dict[str, float | None]:
+    """Return figures with None for those that nothing was measured of."""
+    return {
+        name: None if math.isnan(value) else value for name, value in figures.items()
+    }
+
+
+def _calibration_text(calibration: StepCalibration) -> str:
+    """Return what the chances of steps are worth, for people."""
+    named = calibration.named()
+    shares = [
+        f"{label}: {named[name]:.3f} [{named[f'{name}_ci_low']:.3f},"
+        f" {named[f'{name}_ci_high']:.3f}]"
+        for name, label in (
+            ("coverage", "runs in which a step is named"),
+            ("named_accuracy", "right of the named"),
+            ("unnamed_accuracy", "right of the likeliest where none is named"),
+            ("unnamed_likely_accuracy", "among its three likeliest"),
+        )
+    ]
+    bins = calibration.frame.round(3).to_string(index=False, na_rep="–")
+    brier = (
+        f"chance of the step, Brier {calibration.brier:.3f}; of the base rate"
+        f" {calibration.base_rate_brier:.3f}"
+    )
+    return "\n".join([*shares, brier, bins])
 
 
 def _reflexion_alfworld() -> Report:

@@ -693,12 +693,13 @@ def review(agent: str | None, reviewer: str, again: bool) -> None:
     Where a review fails, nothing is written, and the failure waits for another
     reviewer; with --again the same one tries once more. A model that gives no answer
     twice in a row is not asked again in that run. The confidence of a rule says how
-    often such a step was the right one in measured runs. The confidence of a model is
-    not known.
+    often such a step was the right one in measured runs. Where no step is above one
+    half, the rules say that it is not known, and which are most likely. The confidence
+    of a model is not known.
 
     JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step,
-    failure_class, written_to_axon, model_used, problem, observation_id, confidence}],
-    reviewer}
+    failure_class, written_to_axon, model_used, problem, observation_id, confidence,
+    likely_steps: [{step, chance}]}], reviewer}
     """
     reviews, reason = _reviews(open_lab(), _named(agent), reviewer, again=again)
     emit(

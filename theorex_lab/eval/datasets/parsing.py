@@ -7,6 +7,7 @@ fields say where in the JSON they stand, and scores, prices and times of languag
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from pydantic import (
     TypeAdapter,
 )
 
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets.dataset_files import (
     FileContent,
     read_json,
@@ -157,6 +159,43 @@ def taubench(content: FileContent, licence: str) -> TauBench:
     return TauBench(runs, rewards, licence)
 
 
+def _text_of_content(content: object) -> object:
+    """Return a message's text: '' for none, the texts of one in parts."""
+    if content is None:
+        return ""
+    if not isinstance(content, list):
+        return content
+    texts = []
+    for part in content:
+        text = part.get("text") if isinstance(part, dict) else part
+        if isinstance(text, str):
+            texts.append(text)
+    return "\n".join(texts)
+
+
+def _rows_of_history(rows: object) -> object:
+    """Return rows of a run in which the role says who spoke, and to whom.
+
+    Algorithm-generated runs hold a name beside the role `assistant`, hand-crafted ones
+    a role alone, `Orchestrator (-> WebSurfer)`. Some frameworks write a name that is
+    null, or put the bracket into the name.
+    """
+    if not isinstance(rows, list):
+        return rows
+    plain: list[object] = []
+    for row in rows:
+        if not isinstance(row, dict):
+            plain.append(row)
+            continue
+        name = row.get("name")
+        if not name:
+            row = {key: value for key, value in row.items() if key != "name"}
+        elif isinstance(name, str) and " (" in name:
+            row = {**row, "role": name}
+        plain.append(row)
+    return plain
+
+
 @dataclass(frozen=True, slots=True)
 class LabelledStep:
     """A step of a failed run.
@@ -170,7 +209,7 @@ class LabelledStep:
     agent: Annotated[_AgentName, Field(validation_alias=AliasChoices("name", "role"))]
     role: str
     text: Annotated[
-        str, Field(alias="content"), BeforeValidator(lambda text: text or "")
+        str, Field(alias="content", default=""), BeforeValidator(_text_of_content)
     ]
 
 
@@ -196,7 +235,9 @@ class FailedRun:
     steps: Annotated[tuple[LabelledStep, ...], Field(alias="history")]
     mistake_agent: _AgentName
     mistake_step: Annotated[int, Field(ge=0)]
-    mistake_reason: str
+    mistake_reason: Annotated[
+        str, Field(default=""), BeforeValidator(lambda text: text or "")
+    ]
 
 
 class WhoAndWhen(NamedTuple):
@@ -204,6 +245,18 @@ class WhoAndWhen(NamedTuple):
 
     runs: tuple[FailedRun, ...]
     licence: str
+
+
+class LoadedRuns(NamedTuple):
+    """Failed runs of files, and why others are left out.
+
+    Attributes:
+        runs: The runs in the order of their numbers.
+        damaged: For each file that holds no usable run, its name and the reason.
+    """
+
+    runs: tuple[FailedRun, ...]
+    damaged: tuple[str, ...]
 
 
 def whoandwhen(members: Mapping[str, FileContent], licence: str) -> WhoAndWhen:
@@ -217,8 +270,24 @@ def whoandwhen(members: Mapping[str, FileContent], licence: str) -> WhoAndWhen:
     )
 
 
+def readable_runs(members: Mapping[str, FileContent]) -> LoadedRuns:
+    """Return the files that hold a run, and the reason for each that does not."""
+    runs = []
+    damaged = []
+    for name, content in members.items():
+        try:
+            runs.append(_failed_run(name.removesuffix(".json"), content))
+        except InvalidInput as error:
+            damaged.append(str(error))
+    runs.sort(key=lambda run: (len(run.id), run.id))
+    return LoadedRuns(tuple(runs), tuple(damaged))
+
+
 def _failed_run(name: str, content: FileContent) -> FailedRun:
-    run = read_json(content, FailedRun)
+    members = read_json(content, dict[str, Any])
+    members["history"] = _rows_of_history(members.get("history"))
+    plain = FileContent(content.place, json.dumps(members).encode())
+    run = read_json(plain, FailedRun)
     if run.mistake_step >= len(run.steps):
         raise refused(
             f"{content.place}: mistake_step",

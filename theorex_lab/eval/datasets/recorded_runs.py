@@ -196,32 +196,31 @@ def fetch_whoandwhen() -> parsing.WhoAndWhen:
     )
 
 
-def load_failed_runs(path: str | Path) -> tuple[parsing.FailedRun, ...]:
+def load_failed_runs(path: str | Path) -> parsing.LoadedRuns:
     """Return runs in the format of Who&When, its hand-crafted half among others.
 
     Args:
         path: A JSON file, or a folder of them, which are read in order.
 
+    Returns:
+        The runs, and the reason for each file that is not as it should be.
+
     Raises:
-        InvalidInput: There is no such file, or one is not as it should be; the message
-            names it.
+        InvalidInput: There is no such file, or none holds a usable run; the message
+            names the first and says what is wrong.
     """
-    place = Path(path)
-    files = (
-        sorted(place.glob("*.json"))
-        if place.is_dir()
-        else [place]
-        if place.is_file()
-        else []
-    )
+    folder = Path(path)
+    files = [folder] if folder.is_file() else sorted(folder.glob("*.json"))
     if not files:
         raise InvalidInput(
             f"got {str(path)!r} without a run; allowed is a JSON file, or a folder of"
             " .json files"
         )
-    return parsing.whoandwhen(
-        {file.name: FileContent(str(file), file.read_bytes()) for file in files}, ""
-    ).runs
+    members = {file.name: FileContent(str(file), file.read_bytes()) for file in files}
+    loaded = parsing.readable_runs(members)
+    if not loaded.runs:
+        raise InvalidInput(loaded.damaged[0])
+    return loaded
 
 
 def fetch_reflexion_alfworld() -> parsing.Reflexion:

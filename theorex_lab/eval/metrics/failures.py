@@ -7,7 +7,7 @@ cross-validation), the odd ones are reported.
 import hashlib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +16,8 @@ import numpy as np
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets import recorded_runs
 from theorex_lab.eval.datasets.parsing import FailedRun, Reflexion
+from theorex_lab.eval.metrics.step_calibration import StepCalibration
+from theorex_lab.eval.metrics.trivial_guesses import TRIVIAL_GUESSES, Guess
 from theorex_lab.evolution import failure_signs
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.memory.decay import Floats
@@ -23,14 +25,12 @@ from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.memory.rows import Rows
 
 Half = Literal["development", "report", "all"]
-Guess = tuple[int, str]
 
 # Shares of Zhang et al. (2025), "Which agent causes task failures and when?": the best
 # language model on the
 # algorithm-generated part, ground truth given, over all its runs.
 PUBLISHED = {"agent_accuracy": 0.5433, "step_accuracy": 0.2551}
-_CODE = re.compile("```")
-_ERROR_WORD = re.compile(r"\b(?:error|failed|exception|traceback)\b", re.I)
+_ADDRESS = re.compile(r"\(([^()]*)\)\s*\Z")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +42,22 @@ class FailureScores(Rows[dict[str, Any]]):
 
     hits: method → (agent right, step right) for each run, 0..1 (chances for `random`).
     n: runs. half: which questions: development, report or all.
+    stated: the chance that `find_decisive` gives its step, for each run.
+    likely_hits: whether the labelled step is among its three likeliest, for each run.
     """
 
     half: str
     n: int
     hits: dict[str, tuple[Floats, Floats]]
     seed: int
+    stated: Floats
+    likely_hits: Floats
+
+    @property
+    def calibration(self) -> StepCalibration:
+        """Return how often the stated chances of a step were right."""
+        _, right = self.hits["find_decisive"]
+        return StepCalibration(self.stated, right, self.likely_hits)
 
     def _records(self) -> Sequence[dict[str, Any]]:
         return [
@@ -57,17 +67,20 @@ class FailureScores(Rows[dict[str, Any]]):
 
     def _accuracy(self, hits: tuple[Floats, Floats]) -> dict[str, float]:
         row: dict[str, float] = {}
-        for kind, right, ours in zip(
-            ("agent", "step"), hits, self.hits["find_decisive"], strict=True
-        ):
-            row |= bootstrap_mean(right, self.seed).named(f"{kind}_accuracy")
-            row |= bootstrap_mean(ours - right, self.seed).named(f"{kind}_gain")
+        ours = self.hits["find_decisive"]
+        for number, kind in enumerate(("agent", "step")):
+            right = hits[number]
+            gains = ours[number] - right
+            accuracy = bootstrap_mean(right, self.seed)
+            gain = bootstrap_mean(gains, self.seed)
+            row |= accuracy.named(f"{kind}_accuracy")
+            row |= gain.named(f"{kind}_gain")
         return row
 
     def __repr__(self) -> str:
-        agent, step = (
-            bootstrap_mean(right, self.seed) for right in self.hits["find_decisive"]
-        )
+        agent_hits, step_hits = self.hits["find_decisive"]
+        agent = bootstrap_mean(agent_hits, self.seed)
+        step = bootstrap_mean(step_hits, self.seed)
         return f"FailureScores({self.half}: agent {agent}, step {step}; {self.n} runs)"
 
 
@@ -95,10 +108,15 @@ class FixEffect(Rows[dict[str, Any]]):
     def _trial(self, trial: int) -> dict[str, Any]:
         fixed = self.with_fixes[trial]
         plain = self.without[trial]
-        solved = {"solved_with": int(fixed.sum()), "solved_without": int(plain.sum())}
+        is_fixed_alone = fixed > plain
+        is_plain_alone = plain > fixed
+        solved = {
+            "solved_with": int(fixed.sum()),
+            "solved_without": int(plain.sum()),
+        }
         alone = {
-            "only_with": int((fixed > plain).sum()),
-            "only_without": int((plain > fixed).sum()),
+            "only_with": int(is_fixed_alone.sum()),
+            "only_without": int(is_plain_alone.sum()),
         }
         difference = bootstrap_mean(fixed - plain, self.seed).named("difference")
         return {
@@ -125,10 +143,14 @@ def half_of(question_id: str) -> Half:
     >>> half_of("what-is-it")
     'report'
     """
-    number = int(
-        hashlib.sha1(question_id.encode(), usedforsecurity=False).hexdigest(), 16
+    digest = hashlib.sha1(
+        question_id.encode(),
+        usedforsecurity=False,
     )
-    return "report" if number % 2 else "development"
+    number = int(digest.hexdigest(), 16)
+    if number % 2:
+        return "report"
+    return "development"
 
 
 def score_failures(
@@ -151,16 +173,49 @@ def score_failures(
         InvalidInput: No run is left.
     """
     chosen_runs = _half(runs, half)
-    hits = {name: _hits(chosen_runs, guess) for name, guess in _METHODS.items()}
-    agents = [
-        np.mean([step.agent == run.mistake_agent for step in run.steps])
-        for run in chosen_runs
-    ]
-    hits["random"] = (
-        np.array(agents),
-        np.array([1 / len(run.steps) for run in chosen_runs]),
+    findings = [find_decisive(run_steps(run), task=run.question) for run in chosen_runs]
+    guesses = [(finding.step, finding.agent) for finding in findings]
+    hits = {"find_decisive": _hits(chosen_runs, guesses)}
+    for name, guess in TRIVIAL_GUESSES.items():
+        hits[name] = _hits(chosen_runs, [guess(run) for run in chosen_runs])
+    agent_shares = [_share_of_mistaken(run) for run in chosen_runs]
+    step_shares = [1 / len(run.steps) for run in chosen_runs]
+    hits["random"] = (np.array(agent_shares), np.array(step_shares))
+    stated = [finding.confidence for finding in findings]
+    likely_hits = []
+    for run, finding in zip(chosen_runs, findings, strict=True):
+        likely_steps = {likely.step for likely in finding.likely_steps}
+        is_hit = run.mistake_step in likely_steps
+        likely_hits.append(float(is_hit))
+    return FailureScores(
+        half,
+        len(chosen_runs),
+        hits,
+        seed,
+        np.array(stated),
+        np.array(likely_hits),
     )
-    return FailureScores(half, len(chosen_runs), hits, seed)
+
+
+def _share_of_mistaken(run: FailedRun) -> float:
+    """Return the share of the steps that the labelled agent took."""
+    n_mistaken = 0
+    for step in run.steps:
+        n_mistaken += _is_agent(step.agent, run.mistake_agent)
+    return n_mistaken / len(run.steps)
+
+
+def _is_agent(name: str, label: str) -> bool:
+    """Return whether a label means this agent, whatever its case and spacing.
+
+    >>> _is_agent("WebSurfer", "Web surfer")
+    True
+    """
+    return _plain(name) == _plain(label)
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
 def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffect:
@@ -188,30 +243,45 @@ def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffec
             f"got {n} common trials and {int(failed.sum())} first failures; allowed are"
             " 2 and 1 or more"
         )
-    arms = [
-        solved[:n, failed].astype(np.float64)
-        for solved in (both.success, both.base_success)
-    ]
-    return FixEffect(arms[0], arms[1], seed)
+    with_fixes = both.success[:n, failed]
+    without = both.base_success[:n, failed]
+    return FixEffect(
+        with_fixes.astype(np.float64),
+        without.astype(np.float64),
+        seed,
+    )
 
 
 def run_steps(run: FailedRun) -> list[failure_signs.RunStep]:
-    """Return the steps of a recorded run, numbered from 0."""
-    return [
-        failure_signs.RunStep(k, step.agent, step.text)
-        for k, step in enumerate(run.steps)
-    ]
+    """Return the steps of a recorded run, numbered from 0.
+
+    What a role adds in brackets, as in `Orchestrator (-> WebSurfer)`, is the address of
+    the step.
+    """
+    steps = []
+    for position, step in enumerate(run.steps):
+        address = ""
+        bracket = _ADDRESS.search(step.role)
+        if bracket is not None:
+            address = bracket[1].strip()
+        run_step = failure_signs.RunStep(
+            position,
+            step.agent,
+            step.text,
+            address=address,
+        )
+        steps.append(run_step)
+    return steps
 
 
 def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
-    all_runs: Sequence[FailedRun] = (
-        runs if runs is not None else recorded_runs.fetch_whoandwhen().runs
-    )
-    if not (
-        runs_of_half := [
-            run for run in all_runs if half in ("all", half_of(run.question_id))
-        ]
-    ):
+    if runs is None:
+        runs = recorded_runs.fetch_whoandwhen().runs
+    all_runs = list(runs)
+    runs_of_half = all_runs
+    if half != "all":
+        runs_of_half = [run for run in all_runs if half_of(run.question_id) == half]
+    if not runs_of_half:
         raise InvalidInput(
             f"got {len(all_runs)} runs, none of the half {half!r}; allowed are"
             " development, report and all"
@@ -219,57 +289,16 @@ def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
     return runs_of_half
 
 
-def _found(run: FailedRun) -> Guess:
-    finding = find_decisive(run_steps(run), task=run.question)
-    return finding.step, finding.agent
-
-
-def _first(
-    run: FailedRun,
-    sign: re.Pattern[str],
-    before: int = 0,
-) -> Guess:
-    """Return the step so many before the first with the sign.
-
-    It is the opening where nothing goes before, or no step has it.
-    """
-    return _at(
-        run,
-        max(
-            0,
-            next((k for k, step in enumerate(run.steps) if sign.search(step.text)), 0)
-            - before,
-        ),
-    )
-
-
-def _at(run: FailedRun, position: int) -> Guess:
-    position %= len(run.steps)
-    return position, run.steps[position].agent
-
-
-_METHODS: dict[str, Callable[[FailedRun], Guess]] = {
-    "find_decisive": _found,
-    "first_code": lambda run: _first(run, _CODE),
-    "before_first_error_word": lambda run: _first(run, _ERROR_WORD, before=1),
-    "last_step": lambda run: _at(run, -1),
-    "first_step": lambda run: _at(run, 0),
-}
-
-
-def _hits(
-    runs: Sequence[FailedRun], guess: Callable[[FailedRun], Guess]
-) -> tuple[Floats, Floats]:
-    guesses = [(run, *guess(run)) for run in runs]
-    step = np.array(
-        [step == run.mistake_step for run, step, _ in guesses], dtype=np.float64
-    )
-    return (
-        np.array(
-            [agent == run.mistake_agent for run, _, agent in guesses], dtype=np.float64
-        ),
-        step,
-    )
+def _hits(runs: Sequence[FailedRun], guesses: Sequence[Guess]) -> tuple[Floats, Floats]:
+    """Return for each run whether the agent is right, and whether the step is."""
+    n_runs = len(runs)
+    agent_hits = np.zeros(n_runs)
+    step_hits = np.zeros(n_runs)
+    for position, run in enumerate(runs):
+        step, agent = guesses[position]
+        agent_hits[position] = _is_agent(agent, run.mistake_agent)
+        step_hits[position] = step == run.mistake_step
+    return agent_hits, step_hits
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
@@ -290,9 +319,9 @@ def mcnemar(only_first: int, only_second: int) -> float:
             f"got counts {only_first!r} and {only_second!r}; allowed are 0 and above"
         )
     n = only_first + only_second
-    return min(
-        1.0,
-        2
-        * sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))
-        / (1 << n),
-    )
+    fewer = min(only_first, only_second)
+    n_as_uneven = 0
+    for k in range(fewer + 1):
+        n_as_uneven += math.comb(n, k)
+    n_all = 1 << n
+    return min(1.0, 2 * n_as_uneven / n_all)

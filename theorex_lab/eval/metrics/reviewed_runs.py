@@ -19,7 +19,13 @@ from theorex_lab.eval.datasets.simulated_failures import load_simulated_failures
 from theorex_lab.eval.metrics.costs import HOME_VARIABLE
 from theorex_lab.eval.metrics.failures import effect_of_fixes, run_steps
 from theorex_lab.evolution.cases import FailureCase, TraceReviewRecord
-from theorex_lab.evolution.decisive import DecisiveStep, RunStep, find_decisive
+from theorex_lab.evolution.decisive import (
+    KNOWN_FROM,
+    DecisiveStep,
+    LikelyStep,
+    RunStep,
+    find_decisive,
+)
 from theorex_lab.evolution.failures import (
     HeuristicReviewer,
     PersonReviewer,
@@ -52,8 +58,9 @@ class ReviewedRun:
         id: The id in its source.
         task: What was to be done.
         steps: The run.
-        suspected: The index of the step that the rules suspect; None for none.
-        confidence: How sure they are, 0..1.
+        suspected: The index of the step that the rules hold for the likeliest; None for
+            none.
+        confidence: The chance that it is the decisive one, 0..1.
         reasons: Why they suspect it, a line each.
         failure_class: The labelled kind of mistake, or what the rules take it for.
         labelled: The index of the labelled step; None where nobody labelled it.
@@ -63,6 +70,7 @@ class ReviewedRun:
         tries: The paired second tries; None where there are none.
         later: What is known of the fix and of later failures alike; '' for nothing.
         name: What it is called where it is shown; '' for its id.
+        likely_steps: The likeliest steps with their chances, best first.
     """
 
     id: str
@@ -79,6 +87,12 @@ class ReviewedRun:
     tries: SecondTries | None = None
     later: str = ""
     name: str = ""
+    likely_steps: tuple[LikelyStep, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the suspected step is the decisive one more likely than not."""
+        return self.suspected is not None and self.confidence > KNOWN_FROM
 
     @property
     def agent(self) -> str:
@@ -181,6 +195,7 @@ def _labelled(run: FailedRun) -> ReviewedRun:
         run.mistake_step,
         run.mistake_reason,
         run.mistake_agent,
+        likely_steps=finding.likely_steps,
     )
 
 
@@ -243,6 +258,10 @@ def _home_run(
     """Return one failure of a home; without a usable trace the rules suspect nothing."""
     verdict = HeuristicReviewer().review(case)
     reasons = [verdict.problem or ""]
+    suspected = verdict.decisive_step
+    if suspected is None and verdict.likely_steps:
+        suspected = verdict.likely_steps[0].step
+        reasons = []
     if verdict.decisive_step is not None:
         finding = find_decisive(case.steps, task=case.task)
         if finding.step == verdict.decisive_step:
@@ -254,12 +273,13 @@ def _home_run(
         case.outcome.outcome_id,
         case.task,
         case.steps,
-        verdict.decisive_step,
+        suspected,
         verdict.confidence or 0.0,
         tuple(filter(None, reasons)),
         verdict.failure_class,
         fix=fix,
         later=_later(case.outcome, outcomes, is_reviewed=review is not None),
+        likely_steps=verdict.likely_steps,
     )
 
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.plots import axes
 from theorex_lab.evolution.cases import FailureCase, ReviewVerdict
+from theorex_lab.evolution.decisive import likely_words
 from theorex_lab.evolution.failure_signs import RunStep, read_run
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.text.line import one_line
@@ -368,11 +369,18 @@ def plot_failure(
     title = one_line(
         f"{case.outcome.agent_id}: {case.outcome.decision}", _TITLE_CHARACTERS
     )
-    at_step = (
-        "" if verdict.decisive_step is None else f" at step {verdict.decisive_step}"
-    )
-    ax.set_title(f"{title}\nfound: {verdict.failure_class}{at_step}", parse_math=False)
+    ax.set_title(f"{title}\n{_words_of_verdict(verdict)}", parse_math=False)
     return ax
+
+
+def _words_of_verdict(verdict: ReviewVerdict) -> str:
+    """Return what a review found: a step, likely ones, or the kind of mistake alone."""
+    if verdict.decisive_step is not None:
+        return f"found: {verdict.failure_class} at step {verdict.decisive_step}"
+    if verdict.likely_steps:
+        likely = likely_words(verdict.likely_steps)
+        return f"not known; most likely {likely}"
+    return f"found: {verdict.failure_class}"
 
 
 def plot_timeline(

@@ -17,6 +17,7 @@ from theorex_lab.eval.metrics.reviewed_runs import (
 from theorex_lab.eval.plots import axes
 from theorex_lab.eval.plots.comparison import TIMELINE_STEPS, plot_timeline
 from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph, to_png
+from theorex_lab.evolution.decisive import likely_words
 from theorex_lab.store.lab import Lab
 from theorex_lab.text.line import one_line
 
@@ -137,14 +138,13 @@ def _draw_tries(ax: Any, run: ReviewedRun) -> None:
 def describe_failure(run: ReviewedRun) -> list[str]:
     """Return in a few lines what is known of a run: its suspects, and its fix."""
     lines = []
-    if run.suspected is None:
-        lines.append(f"The rules suspect no step: {'; '.join(run.reasons)}")
-    else:
-        lines.append(
-            f"The rules suspect step {run.suspected}: {'; '.join(run.reasons)}"
-        )
+    lines.append(_words_of_suspicion(run))
     if run.labelled is not None:
-        agreement = "the same" if run.labelled == run.suspected else "another one"
+        agreement = "another one"
+        if run.labelled == run.suspected:
+            agreement = "the same"
+        elif run.labelled in [likely.step for likely in run.likely_steps]:
+            agreement = "one of the likely ones"
         lines.append(
             f"Labelled is step {run.labelled} ({agreement}), by {run.label_agent}:"
             f" {run.label_reason}"
@@ -154,6 +154,18 @@ def describe_failure(run: ReviewedRun) -> list[str]:
     if run.later:
         lines.append(f"In the memory: {run.later}.")
     return lines
+
+
+def _words_of_suspicion(run: ReviewedRun) -> str:
+    """Return which step the rules name, or that it is not known, and why."""
+    reasons = "; ".join(run.reasons)
+    if run.suspected is None:
+        return f"The rules suspect no step: {reasons}"
+    if run.is_known or not run.likely_steps:
+        return f"The rules suspect step {run.suspected}: {reasons}"
+    likely = likely_words(run.likely_steps)
+    sentence = f"The decisive step is not known; most likely it is {likely}"
+    return f"{sentence}: {reasons}" if reasons else sentence
 
 
 def _words_of_tries(tries: SecondTries) -> str:
@@ -186,7 +198,11 @@ def step_html(run: ReviewedRun, position: int) -> str:
     edge = _PLAIN_EDGE
     if step.index == run.suspected:
         edge = _FOUND_EDGE
-        marks.append("suspected by the rules")
+        marks.append(
+            "the likeliest"
+            if run.likely_steps and not run.is_known
+            else "suspected by the rules"
+        )
     if step.index == run.labelled:
         edge = _LABEL_EDGE
         marks.append("labelled as decisive")

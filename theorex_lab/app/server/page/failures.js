@@ -38,7 +38,8 @@ function failureItem(failure) {
 }
 
 function suspicion(failure) {
-  if (failure.step === null) return pair("Suspected step", "None is named: no trace of the run was kept.");
+  if (failure.step === null && failure.confidence === null) return pair("Suspected step", "None is named: no trace of the run was kept.");
+  if (failure.step === null) return pair("Suspected step", "Not known: none is the decisive one more likely than not.");
   const sure = failure.confidence === null ? "" : ` (confidence ${failure.confidence.toFixed(2)})`;
   return pair(`Suspected step ${failure.step}${sure}`, failure.step_text || failure.failure_class.replaceAll("_", " "));
 }
