@@ -2,7 +2,8 @@
 
 A file is named with the symbols that messages name with it and with the files that
 change together with it. Files that were removed are not named, and those that were
-moved are named as they are called now. Standard library only.
+moved are named as they are called now. Their order is that of
+`memory.file_order.order_of_files`, whose steps are the sessions.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ from theorex_lab.memory.claims import (
     SPEAKERS,
     is_bound,
     read_claim,
+)
+from theorex_lab.memory.file_order import (
+    FileOrder,
+    WorkStep,
+    order_of_files,
+    ranked_like,
 )
 from theorex_lab.memory.superseding import DatedStatement, superseded
 from theorex_lab.text.file_moves import (
@@ -300,6 +307,19 @@ class _Files:
             if len(edits.sessions) >= _FEWEST_SESSIONS and self.is_there(path):
                 self.edits[path] = edits
 
+    def steps(self) -> list[WorkStep]:
+        """Return the sessions with the files that they edited and that are there."""
+        last_edit: dict[str, int] = {}
+        changed: dict[str, set[str]] = defaultdict(set)
+        for path, edits in self._history.edits.items():
+            if not self.is_there(path):
+                continue
+            for session, at in edits.sessions.items():
+                last_edit[session] = max(at, last_edit.get(session, at))
+                changed[session].add(path)
+        in_time = sorted(last_edit.items(), key=lambda item: (item[1], item[0]))
+        return [WorkStep(at, frozenset(changed[session])) for session, at in in_time]
+
     def is_there(self, path: str) -> bool:
         """Return whether a path of the project is there, as far as anybody knows."""
         if self._history.is_gone(path):
@@ -329,9 +349,9 @@ def _edited_places(
 ) -> list[Candidate]:
     """Return the files that work returns to, the rest of them by their folders."""
     symbols = _symbols_by_file(sessions, files.edits)
-    best_first = sorted(
-        files.edits, key=lambda path: (-files.edits[path].worth(now), path)
-    )
+    order = order_of_files(files.steps(), now)
+    best_first = [path for path in order.paths if path in files.edits]
+    worth = _worth_by_file(order, files.edits, now)
     company = _Company(files.edits)
     candidates: list[Candidate] = []
     named: set[str] = set()  # as partners of others
@@ -348,7 +368,7 @@ def _edited_places(
                 path,
                 files.edits[path],
                 own_symbols,
-                now,
+                worth[path],
                 partners=partners,
             )
             candidates += _of_one(candidate)
@@ -364,6 +384,31 @@ def _edited_places(
             )
         )
     return candidates
+
+
+def _worth_by_file(
+    order: FileOrder, edits: Mapping[str, _Edits], now: int
+) -> dict[str, float]:
+    """Return the worth of each file in sessions, the most for the first in the order.
+
+    How much places weigh beside other lines hangs on how many sessions edited files of
+    late; which of the places weighs most hangs on their order.
+    """
+    worth: dict[str, float] = {}
+    for path, file_edits in edits.items():
+        worth[path] = file_edits.worth(now)
+    return ranked_like(order.paths, worth)
+
+
+def order_of_edited_files(sessions: Sequence[Session], now: int) -> FileOrder:
+    """Return the files that sessions edited, in the order of the places.
+
+    Args:
+        sessions: The sessions up to now.
+        now: The time (µs UTC).
+    """
+    files = _Files(_history(sessions), None)
+    return order_of_files(files.steps(), now)
 
 
 def _of_one(candidate: Candidate | None) -> list[Candidate]:
@@ -436,11 +481,19 @@ def _place_of_file(
     path: str,
     own_edits: _Edits,
     symbols: Sequence[str],
-    now: int,
+    worth: float,
     *,
     partners: Sequence[tuple[str, int]],
 ) -> Candidate | None:
-    """Return the line of a file; None where it does not fit."""
+    """Return the line of a file; None where it does not fit.
+
+    Args:
+        path: The file.
+        own_edits: Its edits.
+        symbols: The names in code that it is named with.
+        worth: How much it will be needed, in recent sessions.
+        partners: The files that change together with it.
+    """
     n_sessions = len(own_edits.sessions)
     purpose = ""
     if symbols:
@@ -451,11 +504,11 @@ def _place_of_file(
     text = f"`{path}`{purpose}: edited in {n_sessions} sessions{together}, last {last}."
     if not fits_a_line(text):
         return None
-    worth = min(1.0, own_edits.worth(now) / _MANY_SESSIONS)
+    share = min(1.0, worth / _MANY_SESSIONS)
     return _candidate(
         text,
         "file",
-        _WEIGHT_OF_FILE * (0.4 + 0.6 * worth),
+        _WEIGHT_OF_FILE * (0.4 + 0.6 * share),
         own_edits,
     )
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.memory.briefing.places import are_file_and_test, is_test_file
 from theorex_lab.memory.briefing.repository_history import (
     RepositoryHistory,
@@ -22,6 +21,7 @@ from theorex_lab.memory.briefing.repository_history import (
     areas_in,
     folder_of,
 )
+from theorex_lab.memory.file_order import FileOrder, WorkStep, order_of_files
 
 LONGEST_NAME = 100  # characters of a path that is looked at
 # A file is a place from so many commits on; with a partner that changes in this share of
@@ -35,7 +35,6 @@ _LEAST_LIFT = 1.5
 _LEAST_OF_PARTNER = 0.15
 _MOST_HUBS = 5
 _MOST_PARTNERS = 2
-_HALF_LIFE_DAYS = 180.0  # of how much a commit counts, before the newest one
 
 # A folder to which so many commits added files has a usual way of adding one, where
 # another file changes in most of them.
@@ -130,7 +129,8 @@ class RepositoryWork:
         additions.pop("", None)
         companies: list[Company] = []
         partner_lists: set[tuple[_Partner, ...]] = set()
-        for folder in self._by_worth(additions):
+        order = self._order_of(_folders_of_added).position_of
+        for folder in sorted(additions, key=order.__getitem__):
             touches = additions[folder]
             partners = self._partners_of_addition(touches)
             is_usual = len(touches) >= _FEWEST_ADDITIONS and bool(partners)
@@ -174,7 +174,7 @@ class RepositoryWork:
     def _all_company_of_files(self) -> Iterator[Company]:
         """Yield all files that change with others, those of most work first."""
         touches_of = self._grouped(_changed_files)
-        for path in self._by_worth(touches_of):
+        for path in self.order_of_files().paths:
             touches = touches_of[path]
             if is_test_file(path) or len(touches) < _FEWEST_COMMITS:
                 continue
@@ -248,23 +248,22 @@ class RepositoryWork:
                 touches_of.setdefault(name, []).append(touch)
         return touches_of
 
-    def _by_worth(self, touches_of: dict[str, list[Touch]]) -> list[str]:
-        """Return the names with the most and the newest commits first."""
-        worth: dict[str, float] = {}
-        for name, touches in touches_of.items():
-            worth[name] = self._worth(touches)
-        return sorted(
-            worth,
-            key=lambda name: (-worth[name], name),
-        )
+    def order_of_files(self) -> FileOrder:
+        """Return the files in the order in which work will probably return to them."""
+        return self._order_of(_changed_files)
 
-    def _worth(self, touches: Iterable[Touch]) -> float:
-        """Return the number of commits, the older ones counting less."""
-        worth = 0.0
-        for touch in touches:
-            days = (self.newest_at - touch.at) / MICROSECONDS_PER_DAY
-            worth += 0.5 ** (days / _HALF_LIFE_DAYS)
-        return worth
+    def _order_of(self, names_of: Callable[[Touch], Iterable[str]]) -> FileOrder:
+        """Return the names that commits have, ordered as files are.
+
+        Args:
+            names_of: Tells the names of a commit.
+        """
+        steps: list[WorkStep] = []
+        for touch in reversed(self.touches):
+            names = frozenset(names_of(touch))
+            if names:
+                steps.append(WorkStep(touch.at, names))
+        return order_of_files(steps)
 
     def _usual_share(self, path: str) -> float:
         """Return the share of all commits that change a file."""
