@@ -152,7 +152,12 @@ class FileOrder:
         return f"{text}; {', '.join(figures)}"
 
 
-def order_of_files(steps: Iterable[WorkStep], now: int | None = None) -> FileOrder:
+def order_of_files(
+    steps: Iterable[WorkStep],
+    now: int | None = None,
+    *,
+    most_scored: int = MOST_SCORED,
+) -> FileOrder:
     """Return the files of a project, those that work will probably return to first.
 
     Equal ones are ordered by how often and how late they were changed, then by path.
@@ -161,14 +166,39 @@ def order_of_files(steps: Iterable[WorkStep], now: int | None = None) -> FileOrd
         steps: The project's commits or sessions, with the present names of the files;
             those of one time in their order.
         now: The time (µs UTC); the last step by default.
+        most_scored: How many steps are predicted, the newest; with 0 the law is that
+            of the start.
 
     >>> steps = [WorkStep(n, frozenset({"a.py" if n % 3 else "b.py"})) for n in range(9)]
     >>> order_of_files(steps).paths
     ('a.py', 'b.py')
     """
-    walk = FileWalk(steps)
+    walk = FileWalk(steps, most_scored=most_scored)
     walk.finish()
     return walk.order(now)
+
+
+class _FileTable(NamedTuple):
+    """What every law makes of some files.
+
+    Attributes:
+        numbers: The files, ascending.
+        scores: Shape (files, laws).
+        standing: How files of equal scores are ordered, the first lowest.
+    """
+
+    numbers: NDArray[np.int64]
+    scores: Floats
+    standing: Floats
+
+    def ranks(self, scores: Floats, standing: Floats | float) -> Floats:
+        """Return by law the rank of a file with these scores and this standing."""
+        slack = _SAME * np.abs(scores)
+        is_same = np.abs(self.scores - scores) <= slack
+        is_ahead = self.scores > scores + slack
+        is_ahead |= is_same & (self.standing[:, None] < standing)
+        ranks: Floats = 1.0 + np.count_nonzero(is_ahead, axis=0)
+        return ranks
 
 
 class FileWalk:
@@ -207,11 +237,11 @@ class FileWalk:
 
     def go_to(self, position: int) -> None:
         """Go on to before the step at a position."""
-        if self._next < min(self._first_scored, position):
-            self._count(min(self._first_scored, position))
+        first = min(self._first_scored, position)
+        if self._next < first:
+            self._skip_to(first)
         while self._next < position:
-            self._predict(self.steps[self._next])
-            self._count(self._next + 1)
+            self._take_next()
 
     def finish(self) -> None:
         """Go through all steps."""
@@ -228,7 +258,7 @@ class FileWalk:
         if column == _RECENCY_COLUMN:
             scores = self._last
         else:
-            scores = self._counts_at(at) @ _WEIGHTS[:, column]
+            scores = (self._counts * self._left(1, at - self._at)) @ _WEIGHTS[:, column]
         return np.where(self._is_there, scores, -math.inf)
 
     def order(self, now: int | None = None) -> FileOrder:
@@ -236,7 +266,8 @@ class FileWalk:
         at = self._at if now is None else now
         scores = self.scores(self.law, at)
         # Scores that differ by rounding alone are the same.
-        rounded = np.array([float(f"{score:.9g}") for score in scores.tolist()])
+        mantissas, exponents = np.frexp(scores)
+        rounded = np.ldexp(np.round(mantissas, 9), exponents)
         best_first = np.lexsort((-self._last, -self._counts[:, -1], -rounded))
         paths: list[str] = []
         for number in best_first.tolist():
@@ -251,10 +282,6 @@ class FileWalk:
             mrr=dict(zip(FILE_LAWS, means.tolist(), strict=False)),
             n_changes=self.n_changes,
         )
-
-    def _counts_at(self, at: int) -> Floats:
-        """Return the decayed counts before the next step, if it is at a time."""
-        return self._counts * self._left(1, at - self._at)
 
     @staticmethod
     def _left(n_steps: ArrayLike, microseconds: ArrayLike) -> Floats:
@@ -273,28 +300,38 @@ class FileWalk:
         halvings = np.concatenate([in_steps, in_days, 0.0 * in_days[..., :1]], axis=-1)
         return np.asarray(np.exp2(halvings))
 
-    def _count(self, until: int) -> None:
-        """Count the files of the steps before a position."""
-        n_steps = until - self._next
+    def _skip_to(self, until: int) -> None:
+        """Count the steps before a position, and predict none of them."""
         last_at = self.steps[until - 1].at
-        self._counts *= self._left(n_steps, last_at - self._at)
+        self._counts *= self._left(until - self._next, last_at - self._at)
         numbers: list[int] = []
         steps_ago: list[int] = []
         times: list[int] = []
-        for position in range(self._next, until):
-            step = self.steps[position]
-            changed = self._numbers(step.changed)
-            self._is_there[self._numbers(step.removed)] = False
-            self._is_there[changed] = True
-            self._last[changed] = position
+        while self._next < until:
+            changed = self._note(self.steps[self._next])
             numbers += changed
-            steps_ago += [until - 1 - position] * len(changed)
-            times += [step.at] * len(changed)
+            steps_ago += [until - self._next] * len(changed)
+            times += [self._at] * len(changed)
         ages = last_at - np.array(times, np.int64)
         added = self._left(np.array(steps_ago, np.int64), ages)
         np.add.at(self._counts, numbers, added)
-        self._at = last_at
-        self._next = until
+
+    def _take_next(self) -> None:
+        """Predict the next step, then count it."""
+        step = self.steps[self._next]
+        self._counts *= self._left(1, step.at - self._at)
+        self._predict(step)
+        self._counts[self._note(step)] += 1.0
+
+    def _note(self, step: WorkStep) -> list[int]:
+        """Note what the next step changes and removes; return the changed files."""
+        changed = self._numbers(step.changed)
+        self._is_there[self._numbers(step.removed)] = False
+        self._is_there[changed] = True
+        self._last[changed] = self._next
+        self._at = step.at
+        self._next += 1
+        return changed
 
     def _numbers(self, names: Iterable[str]) -> list[int]:
         return [self._number_of[name] for name in names]
@@ -308,29 +345,45 @@ class FileWalk:
             return
         if len(self._scores) >= self._compared_at:
             self._compare()
-        self._scores.append(1.0 / self._first_ranks(needed, step.at))
+        self._scores.append(1.0 / self._first_ranks(needed))
 
-    def _first_ranks(self, needed: Sequence[int], at: int) -> Floats:
-        """Return by law the rank of the first of some files at a time, from 1 on."""
-        rows = np.flatnonzero(self._is_there)
-        counts = self._counts_at(at)[rows]
-        scores = counts @ _WEIGHTS
-        scores[:, _RECENCY_COLUMN] = self._last[rows]
-        standing = np.empty(len(rows))
-        by_use = np.lexsort((-self._last[rows], -counts[:, -1]))
-        standing[by_use] = np.arange(len(rows))
-        positions = np.searchsorted(rows, needed)
-        needed_scores = scores[positions]
+    def _first_ranks(self, needed: Sequence[int]) -> Floats:
+        """Return by law the rank of the first of some files, from 1 on."""
+        table = self._table(self._counts)
+        positions = np.searchsorted(table.numbers, needed)
+        needed_scores = table.scores[positions]
         best = needed_scores.max(axis=0)
-        slack = _SAME * np.abs(best)
-        is_best = needed_scores >= best - slack
-        of_needed = np.where(is_best, standing[positions, None], math.inf)
-        first = of_needed.min(axis=0)
-        is_same = np.abs(scores - best) <= slack
-        is_ahead = scores > best + slack
-        is_ahead |= is_same & (standing[:, None] < first)
-        ranks: Floats = 1.0 + np.count_nonzero(is_ahead, axis=0)
-        return ranks
+        is_best = needed_scores >= best - _SAME * np.abs(best)
+        of_needed = np.where(is_best, table.standing[positions, None], math.inf)
+        return table.ranks(best, of_needed.min(axis=0))
+
+    def ranks_of(self, files: Iterable[str], at: int) -> Floats:
+        """Return the ranks that files have before the next step, from 1 on.
+
+        Args:
+            files: The files; those that are not there are left out.
+            at: When the next step is (µs UTC).
+
+        Returns:
+            Shape (files, laws), the laws as in FILE_LAWS.
+        """
+        table = self._table(self._counts * self._left(1, at - self._at))
+        ranks: list[Floats] = []
+        for number in self._numbers(files):
+            if self._is_there[number]:
+                row = np.searchsorted(table.numbers, number)
+                ranks.append(table.ranks(table.scores[row], table.standing[row]))
+        return np.array(ranks).reshape(-1, len(FILE_LAWS))
+
+    def _table(self, counts: Floats) -> _FileTable:
+        """Return what every law makes of the files that are there."""
+        numbers = np.flatnonzero(self._is_there)
+        scores = counts[numbers] @ _WEIGHTS
+        scores[:, _RECENCY_COLUMN] = self._last[numbers]
+        standing = np.empty(len(numbers))
+        by_use = np.lexsort((-self._last[numbers], -counts[numbers, -1]))
+        standing[by_use] = np.arange(len(numbers))
+        return _FileTable(numbers, scores, standing)
 
     def _compare(self) -> None:
         """Take the law that predicted best, where it is better beyond its interval."""

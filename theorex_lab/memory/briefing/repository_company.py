@@ -126,11 +126,13 @@ class RepositoryWork:
     def company_of_new_files(self) -> list[Company]:
         """Return the folders with what usually changes where a file is added to them."""
         additions = self._grouped(_folders_of_added)
-        additions.pop("", None)
         companies: list[Company] = []
         partner_lists: set[tuple[_Partner, ...]] = set()
-        order = self._order_of(_folders_of_added).position_of
-        for folder in sorted(additions, key=order.__getitem__):
+        # The laws are compared on files alone.
+        order = order_of_files(self._steps(_folders_of_added), most_scored=0)
+        for folder in order.paths:
+            if not folder:
+                continue
             touches = additions[folder]
             partners = self._partners_of_addition(touches)
             is_usual = len(touches) >= _FEWEST_ADDITIONS and bool(partners)
@@ -250,20 +252,16 @@ class RepositoryWork:
 
     def order_of_files(self) -> FileOrder:
         """Return the files in the order in which work will probably return to them."""
-        return self._order_of(_changed_files)
+        return order_of_files(self._steps(_changed_files))
 
-    def _order_of(self, names_of: Callable[[Touch], Iterable[str]]) -> FileOrder:
-        """Return the names that commits have, ordered as files are.
-
-        Args:
-            names_of: Tells the names of a commit.
-        """
+    def _steps(self, names_of: Callable[[Touch], Iterable[str]]) -> list[WorkStep]:
+        """Return the commits with some names of each, the oldest first."""
         steps: list[WorkStep] = []
         for touch in reversed(self.touches):
             names = frozenset(names_of(touch))
             if names:
                 steps.append(WorkStep(touch.at, names))
-        return order_of_files(steps)
+        return steps
 
     def _usual_share(self, path: str) -> float:
         """Return the share of all commits that change a file."""
