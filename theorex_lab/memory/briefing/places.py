@@ -400,15 +400,13 @@ def _worth_by_file(
     return ranked_like(order.paths, worth)
 
 
-def order_of_edited_files(sessions: Sequence[Session], now: int) -> FileOrder:
-    """Return the files that sessions edited, in the order of the places.
+def steps_of_edits(sessions: Sequence[Session]) -> list[WorkStep]:
+    """Return the sessions that edited files, as the steps by which places are ordered.
 
     Args:
-        sessions: The sessions up to now.
-        now: The time (µs UTC).
+        sessions: The sessions.
     """
-    files = _Files(_history(sessions), None)
-    return order_of_files(files.steps(), now)
+    return _Files(_history(sessions), None).steps()
 
 
 def _of_one(candidate: Candidate | None) -> list[Candidate]:
