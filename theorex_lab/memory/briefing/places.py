@@ -104,6 +104,13 @@ _TEST_PART = re.compile(r"(?i)^test_|[._-](?:tests?|spec)(?=\.|$)")
 _NAME_OF_FILE = re.compile(r"[\w@.+-]+\.\w+")
 _FIRST_WORD = re.compile(r"[\w'’]+")
 _SHORTEST_SYMBOL = 5
+# Files that a program writes: that they change says nothing.
+_WRITTEN_BY_PROGRAMS = frozenset(
+    "package-lock.json pnpm-lock.yaml yarn.lock bun.lock bun.lockb uv.lock poetry.lock"
+    " Pipfile.lock Cargo.lock go.sum Gemfile.lock composer.lock flake.lock"
+    " npm-shrinkwrap.json lake-manifest.json mix.lock pubspec.lock Podfile.lock"
+    " Manifest.toml packages.lock.json gradle.lockfile".split()
+)
 
 
 def place_candidates(
@@ -357,7 +364,7 @@ def _edited_places(
     named: set[str] = set()  # as partners of others
     rest: dict[str, list[str]] = defaultdict(list)
     for path in best_first:
-        if is_test_file(path):
+        if is_test_file(path) or is_written_by_program(path):
             continue
         partners = company.partners_of(path)
         own_symbols = symbols.get(path, ())
@@ -432,7 +439,8 @@ class _Company:
     def partners_of(self, path: str) -> list[tuple[str, int]]:
         """Return the files that change in most sessions of a file, with in how many.
 
-        They are in the order of that number. A file's own test is left out.
+        They are in the order of that number. A file's own test is left out, and what a
+        program writes.
         """
         own_sessions = self._edits[path].sessions
         n_shared_by_file: Counter[str] = Counter()
@@ -447,7 +455,8 @@ class _Company:
             usual_share = len(self._edits[other].sessions) / len(self._files_of)
             if share < _LEAST_LIFT * usual_share:
                 continue
-            if not are_file_and_test(path, other):
+            is_news = not are_file_and_test(path, other)
+            if is_news and not is_written_by_program(other):
                 partners.append((other, n_shared))
         partners.sort(key=lambda partner: (-partner[1], partner[0]))
         return partners
@@ -465,6 +474,15 @@ def are_file_and_test(path: str, other: str) -> bool:
 def is_test_file(path: str) -> bool:
     """Return whether a file's name says that it holds tests."""
     return _TEST_PART.search(posixpath.basename(path)) is not None
+
+
+def is_written_by_program(path: str) -> bool:
+    """Return whether a program writes a file, as those that pin versions.
+
+    >>> is_written_by_program("web/package-lock.json")
+    True
+    """
+    return posixpath.basename(path) in _WRITTEN_BY_PROGRAMS
 
 
 @lru_cache(10_000)  # files are compared with many others

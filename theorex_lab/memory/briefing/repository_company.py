@@ -13,7 +13,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from theorex_lab.memory.briefing.places import are_file_and_test, is_test_file
+from theorex_lab.memory.briefing.places import (
+    are_file_and_test,
+    is_test_file,
+    is_written_by_program,
+)
 from theorex_lab.memory.briefing.repository_history import (
     RepositoryHistory,
     Touch,
@@ -61,14 +65,6 @@ _CHANGES_WITH_ALL = re.compile(
 # Folders that change because others do.
 _FOLLOWS_OTHERS = re.compile(r"(?i)_*(?:tests?|specs?|e2e|docs?|notebooks?)_*")
 _Partner = tuple[str, int]  # a path, and the commits in which it changed too
-
-# Files that a program writes: that they change says nothing.
-_WRITTEN_BY_PROGRAMS = frozenset(
-    "package-lock.json pnpm-lock.yaml yarn.lock bun.lock bun.lockb uv.lock poetry.lock"
-    " Pipfile.lock Cargo.lock go.sum Gemfile.lock composer.lock flake.lock"
-    " npm-shrinkwrap.json lake-manifest.json mix.lock pubspec.lock Podfile.lock"
-    " Manifest.toml packages.lock.json gradle.lockfile".split()
-)
 
 
 @dataclass(frozen=True)
@@ -316,8 +312,7 @@ def _without_lock_files(touch: Touch) -> Touch:
 
 
 def _is_written_by_people(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name not in _WRITTEN_BY_PROGRAMS and len(path) <= LONGEST_NAME
+    return not is_written_by_program(path) and len(path) <= LONGEST_NAME
 
 
 def most_common(
