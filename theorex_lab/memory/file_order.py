@@ -32,8 +32,27 @@ Floats = NDArray[np.float64]
 
 STEPS = "steps"
 DAYS = "days"
-HALF_LIVES_IN_STEPS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
-HALF_LIVES_IN_DAYS = (0.125, 0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
+HALF_LIVES_IN_STEPS = (
+    1.0,
+    2.0,
+    4.0,
+    8.0,
+    16.0,
+    32.0,
+    64.0,
+    128.0,
+    256.0,
+    512.0,
+)
+HALF_LIVES_IN_DAYS = (
+    0.125,
+    0.5,
+    2.0,
+    8.0,
+    32.0,
+    128.0,
+    512.0,
+)
 _N_STEPS = len(HALF_LIVES_IN_STEPS)
 _N_COUNTS = _N_STEPS + len(HALF_LIVES_IN_DAYS) + 1  # the last one never decays
 
@@ -78,25 +97,56 @@ def _power(clock: str, exponent: float) -> Floats:
     """Return the weights that make a power law of the ages in steps or days."""
     weights = np.zeros(_N_COUNTS)
     if clock == STEPS:
-        weights[:_N_STEPS] = np.power(HALF_LIVES_IN_STEPS, -exponent)
+        of_steps = np.power(HALF_LIVES_IN_STEPS, -exponent)
+        weights[:_N_STEPS] = of_steps
     else:
-        weights[_N_STEPS:-1] = np.power(HALF_LIVES_IN_DAYS, -exponent)
+        of_days = np.power(HALF_LIVES_IN_DAYS, -exponent)
+        weights[_N_STEPS:-1] = of_days
     return weights
+
+
+_FITTED_STEPS = (
+    2.0,
+    8.0,
+    32.0,
+)
+_FITTED_DAYS = (
+    0.5,
+    2.0,
+    8.0,
+    32.0,
+)
+_POWERS_OF_STEPS = (
+    0.75,
+    1.0,
+    1.25,
+)
+_POWERS_OF_DAYS = (
+    0.5,
+    0.75,
+    1.0,
+)
 
 
 def _file_laws() -> dict[str, Floats]:
     """Return the weights of each law; those of recency are zeros."""
-    laws = {RECENCY: np.zeros(_N_COUNTS), FREQUENCY: _single(-1)}
-    for half_life in (2.0, 8.0, 32.0):
+    laws: dict[str, Floats] = {}
+    laws[RECENCY] = np.zeros(_N_COUNTS)
+    laws[FREQUENCY] = _single(-1)
+    for half_life in _FITTED_STEPS:
         position = HALF_LIVES_IN_STEPS.index(half_life)
-        laws[f"half-life {half_life:g} steps"] = _single(position)
-    for half_life in (0.5, 2.0, 8.0, 32.0):
-        position = _N_STEPS + HALF_LIVES_IN_DAYS.index(half_life)
-        laws[f"half-life {half_life:g} days"] = _single(position)
-    for exponent in (0.75, 1.0, 1.25):
-        laws[f"power {exponent:g} of steps"] = _power(STEPS, exponent)
-    for exponent in (0.5, 0.75, 1.0):
-        laws[f"power {exponent:g} of days"] = _power(DAYS, exponent)
+        name = f"half-life {half_life:g} steps"
+        laws[name] = _single(position)
+    for half_life in _FITTED_DAYS:
+        position = HALF_LIVES_IN_DAYS.index(half_life)
+        name = f"half-life {half_life:g} days"
+        laws[name] = _single(_N_STEPS + position)
+    for exponent in _POWERS_OF_STEPS:
+        name = f"power {exponent:g} of steps"
+        laws[name] = _power(STEPS, exponent)
+    for exponent in _POWERS_OF_DAYS:
+        name = f"power {exponent:g} of days"
+        laws[name] = _power(DAYS, exponent)
     return laws
 
 
@@ -105,8 +155,9 @@ FILE_LAWS = tuple(_WEIGHTS_OF)
 _WEIGHTS = np.stack(list(_WEIGHTS_OF.values()), axis=1)
 _RECENCY_COLUMN = FILE_LAWS.index(RECENCY)
 _START_COLUMN = FILE_LAWS.index(START_LAW)
-_IN_STEPS = np.array(HALF_LIVES_IN_STEPS)
-_IN_DAYS = np.array(HALF_LIVES_IN_DAYS)
+# Halvings, as negative numbers.
+_PER_STEP = -1.0 / np.array(HALF_LIVES_IN_STEPS)
+_PER_DAY = -1.0 / np.array(HALF_LIVES_IN_DAYS)
 
 
 @dataclass(frozen=True)
@@ -191,14 +242,25 @@ class _FileTable(NamedTuple):
     scores: Floats
     standing: Floats
 
-    def ranks(self, scores: Floats, standing: Floats | float) -> Floats:
+    def ranks(
+        self,
+        scores: Floats,
+        standing: Floats | float,
+    ) -> Floats:
         """Return by law the rank of a file with these scores and this standing."""
         slack = _SAME * np.abs(scores)
-        is_same = np.abs(self.scores - scores) <= slack
-        is_ahead = self.scores > scores + slack
-        is_ahead |= is_same & (self.standing[:, None] < standing)
-        ranks: Floats = 1.0 + np.count_nonzero(is_ahead, axis=0)
+        distance = np.abs(self.scores - scores)
+        is_same = distance <= slack
+        stands_before = self.standing[:, None] < standing
+        is_higher = self.scores > scores + slack
+        is_ahead = is_higher | (is_same & stands_before)
+        n_ahead = np.count_nonzero(is_ahead, axis=0)
+        ranks: Floats = 1.0 + n_ahead
         return ranks
+
+
+def _time_of(step: WorkStep) -> int:
+    return step.at
 
 
 class FileWalk:
@@ -212,20 +274,28 @@ class FileWalk:
     def __init__(
         self, steps: Iterable[WorkStep], *, most_scored: int = MOST_SCORED
     ) -> None:
-        self.steps = sorted(steps, key=lambda step: step.at)
+        self.steps = sorted(steps, key=_time_of)
         names: set[str] = set()
         for step in self.steps:
-            names |= step.changed | step.removed
+            names |= step.changed
+            names |= step.removed
         self.names = sorted(names)
-        self._number_of = {name: number for number, name in enumerate(self.names)}
+        self._number_of: dict[str, int] = {}
+        for number, name in enumerate(self.names):
+            self._number_of[name] = number
         n_files = len(self.names)
+        n_steps = len(self.steps)
         self._counts = np.zeros((n_files, _N_COUNTS))
-        self._last = np.full(n_files, -1.0)  # the step that changed it last
+        # The step that changed a file last.
+        self._last = np.full(n_files, -1.0)
         self._is_there = np.zeros(n_files, np.bool_)
         self._next = 0
-        self._at = self.steps[0].at if self.steps else 0
-        self._first_scored = len(self.steps) - most_scored
-        self._scores: list[Floats] = []  # 1 / rank of each law, by predicted step
+        self._at = 0
+        if self.steps:
+            self._at = self.steps[0].at
+        self._first_scored = n_steps - most_scored
+        # 1 / rank of each law, by predicted step.
+        self._scores: list[Floats] = []
         self._compared_at = FEWEST_STEPS
         self._law = _START_COLUMN
         self.n_changes = 0
@@ -247,7 +317,11 @@ class FileWalk:
         """Go through all steps."""
         self.go_to(len(self.steps))
 
-    def scores(self, law: str, at: int) -> Floats:
+    def scores(
+        self,
+        law: str,
+        at: int,
+    ) -> Floats:
         """Return what a law makes of each name; -inf where the file is not there.
 
         Args:
@@ -255,33 +329,62 @@ class FileWalk:
             at: The time (µs UTC).
         """
         column = FILE_LAWS.index(law)
-        if column == _RECENCY_COLUMN:
-            scores = self._last
-        else:
-            scores = (self._counts * self._left(1, at - self._at)) @ _WEIGHTS[:, column]
-        return np.where(self._is_there, scores, -math.inf)
+        scores = self._last
+        if column != _RECENCY_COLUMN:
+            counts = self._counts_at(at)
+            scores = counts @ _WEIGHTS[:, column]
+        return np.where(
+            self._is_there,
+            scores,
+            -math.inf,
+        )
 
     def order(self, now: int | None = None) -> FileOrder:
         """Return the files in the order of the law in force."""
-        at = self._at if now is None else now
+        at = self._at
+        if now is not None:
+            at = now
         scores = self.scores(self.law, at)
         # Scores that differ by rounding alone are the same.
         mantissas, exponents = np.frexp(scores)
-        rounded = np.ldexp(np.round(mantissas, 9), exponents)
-        best_first = np.lexsort((-self._last, -self._counts[:, -1], -rounded))
+        rounded_mantissas = np.round(mantissas, 9)
+        rounded = np.ldexp(rounded_mantissas, exponents)
+        # The last key is the one that counts first.
+        best_first = np.lexsort(
+            (
+                -self._last,
+                -self._counts[:, -1],
+                -rounded,
+            )
+        )
         paths: list[str] = []
         for number in best_first.tolist():
             if self._is_there[number]:
                 paths.append(self.names[number])
-        means = np.mean(self._scores, axis=0) if self._scores else np.zeros(0)
         return FileOrder(
             law=self.law,
             paths=tuple(paths),
             n_steps=self._next,
             n_scored=len(self._scores),
-            mrr=dict(zip(FILE_LAWS, means.tolist(), strict=False)),
+            mrr=self._mean_scores(),
             n_changes=self.n_changes,
         )
+
+    def _mean_scores(self) -> dict[str, float]:
+        """Return the mean reciprocal rank of each law; nothing before a prediction."""
+        if not self._scores:
+            return {}
+        means = np.mean(self._scores, axis=0)
+        by_law: dict[str, float] = {}
+        for column, law in enumerate(FILE_LAWS):
+            by_law[law] = float(means[column])
+        return by_law
+
+    def _counts_at(self, at: int) -> Floats:
+        """Return the decayed counts before the next step, if it is at a time."""
+        elapsed = at - self._at
+        left = self._left(1, elapsed)
+        return self._counts * left
 
     @staticmethod
     def _left(n_steps: ArrayLike, microseconds: ArrayLike) -> Floats:
@@ -294,39 +397,62 @@ class FileWalk:
         Returns:
             Shape (counts,) of numbers, (n, counts) of arrays.
         """
-        days = np.maximum(microseconds, 0) / MICROSECONDS_PER_DAY
-        in_steps = np.multiply.outer(n_steps, -1.0 / _IN_STEPS)
-        in_days = np.multiply.outer(days, -1.0 / _IN_DAYS)
-        halvings = np.concatenate([in_steps, in_days, 0.0 * in_days[..., :1]], axis=-1)
-        return np.asarray(np.exp2(halvings))
+        past = np.maximum(microseconds, 0)
+        days = past / MICROSECONDS_PER_DAY
+        in_steps = np.multiply.outer(n_steps, _PER_STEP)
+        in_days = np.multiply.outer(days, _PER_DAY)
+        never = np.zeros_like(in_days[..., :1])
+        halvings = np.concatenate(
+            [
+                in_steps,
+                in_days,
+                never,
+            ],
+            axis=-1,
+        )
+        left = np.exp2(halvings)
+        return np.asarray(left)
 
     def _skip_to(self, until: int) -> None:
         """Count the steps before a position, and predict none of them."""
-        last_at = self.steps[until - 1].at
-        self._counts *= self._left(until - self._next, last_at - self._at)
+        last_step = self.steps[until - 1]
+        n_steps = until - self._next
+        elapsed = last_step.at - self._at
+        self._counts *= self._left(n_steps, elapsed)
         numbers: list[int] = []
         steps_ago: list[int] = []
-        times: list[int] = []
+        ages: list[int] = []
         while self._next < until:
-            changed = self._note(self.steps[self._next])
-            numbers += changed
-            steps_ago += [until - self._next] * len(changed)
-            times += [self._at] * len(changed)
-        ages = last_at - np.array(times, np.int64)
-        added = self._left(np.array(steps_ago, np.int64), ages)
-        np.add.at(self._counts, numbers, added)
+            step = self.steps[self._next]
+            age = last_step.at - step.at
+            for number in self._note(step):
+                numbers.append(number)
+                steps_ago.append(until - self._next)
+                ages.append(age)
+        added = self._left(
+            np.array(steps_ago, np.int64),
+            np.array(ages, np.int64),
+        )
+        np.add.at(
+            self._counts,
+            numbers,
+            added,
+        )
 
     def _take_next(self) -> None:
         """Predict the next step, then count it."""
         step = self.steps[self._next]
-        self._counts *= self._left(1, step.at - self._at)
+        elapsed = step.at - self._at
+        self._counts *= self._left(1, elapsed)
         self._predict(step)
-        self._counts[self._note(step)] += 1.0
+        changed = self._note(step)
+        self._counts[changed] += 1.0
 
     def _note(self, step: WorkStep) -> list[int]:
         """Note what the next step changes and removes; return the changed files."""
         changed = self._numbers(step.changed)
-        self._is_there[self._numbers(step.removed)] = False
+        removed = self._numbers(step.removed)
+        self._is_there[removed] = False
         self._is_there[changed] = True
         self._last[changed] = self._next
         self._at = step.at
@@ -339,13 +465,17 @@ class FileWalk:
     def _predict(self, step: WorkStep) -> None:
         """Score every law by the first file of a step that was there before it."""
         touched = step.changed | step.removed
-        numbers = self._numbers(touched)
-        needed = [number for number in numbers if self._is_there[number]]
-        if not needed or len(touched) > MOST_FILES_OF_A_STEP:
+        needed: list[int] = []
+        for number in self._numbers(touched):
+            if self._is_there[number]:
+                needed.append(number)
+        is_sweeping = len(touched) > MOST_FILES_OF_A_STEP
+        if is_sweeping or not needed:
             return
         if len(self._scores) >= self._compared_at:
             self._compare()
-        self._scores.append(1.0 / self._first_ranks(needed))
+        ranks = self._first_ranks(needed)
+        self._scores.append(1.0 / ranks)
 
     def _first_ranks(self, needed: Sequence[int]) -> Floats:
         """Return by law the rank of the first of some files, from 1 on."""
@@ -353,9 +483,16 @@ class FileWalk:
         positions = np.searchsorted(table.numbers, needed)
         needed_scores = table.scores[positions]
         best = needed_scores.max(axis=0)
-        is_best = needed_scores >= best - _SAME * np.abs(best)
-        of_needed = np.where(is_best, table.standing[positions, None], math.inf)
-        return table.ranks(best, of_needed.min(axis=0))
+        slack = _SAME * np.abs(best)
+        is_best = needed_scores >= best - slack
+        standing = table.standing[positions, None]
+        of_best = np.where(
+            is_best,
+            standing,
+            math.inf,
+        )
+        first = of_best.min(axis=0)
+        return table.ranks(best, first)
 
     def ranks_of(self, files: Iterable[str], at: int) -> Floats:
         """Return the ranks that files have before the next step, from 1 on.
@@ -367,13 +504,20 @@ class FileWalk:
         Returns:
             Shape (files, laws), the laws as in FILE_LAWS.
         """
-        table = self._table(self._counts * self._left(1, at - self._at))
+        counts = self._counts_at(at)
+        table = self._table(counts)
         ranks: list[Floats] = []
         for number in self._numbers(files):
-            if self._is_there[number]:
-                row = np.searchsorted(table.numbers, number)
-                ranks.append(table.ranks(table.scores[row], table.standing[row]))
-        return np.array(ranks).reshape(-1, len(FILE_LAWS))
+            if not self._is_there[number]:
+                continue
+            row = np.searchsorted(table.numbers, number)
+            of_file = table.ranks(
+                table.scores[row],
+                table.standing[row],
+            )
+            ranks.append(of_file)
+        n_laws = len(FILE_LAWS)
+        return np.array(ranks).reshape(-1, n_laws)
 
     def _table(self, counts: Floats) -> _FileTable:
         """Return what every law makes of the files that are there."""
@@ -381,9 +525,18 @@ class FileWalk:
         scores = counts[numbers] @ _WEIGHTS
         scores[:, _RECENCY_COLUMN] = self._last[numbers]
         standing = np.empty(len(numbers))
-        by_use = np.lexsort((-self._last[numbers], -counts[numbers, -1]))
+        by_use = np.lexsort(
+            (
+                -self._last[numbers],
+                -counts[numbers, -1],
+            )
+        )
         standing[by_use] = np.arange(len(numbers))
-        return _FileTable(numbers, scores, standing)
+        return _FileTable(
+            numbers,
+            scores,
+            standing,
+        )
 
     def _compare(self) -> None:
         """Take the law that predicted best, where it is better beyond its interval."""
@@ -391,10 +544,13 @@ class FileWalk:
         between = max(_FEWEST_BETWEEN, int(_SHARE_BETWEEN * n_scored))
         self._compared_at = n_scored + between
         recent = np.array(self._scores[-MOST_SCORED:])
-        best = int(recent.mean(axis=0).argmax())
+        means = recent.mean(axis=0)
+        best = int(means.argmax())
         gains = recent[:, best] - recent[:, self._law]
-        standard_error = gains.std(ddof=1) / math.sqrt(len(gains))
-        if gains.mean() > _BEYOND * standard_error:
+        spread = float(gains.std(ddof=1))
+        standard_error = spread / math.sqrt(len(gains))
+        needed_gain = _BEYOND * standard_error
+        if gains.mean() > needed_gain:
             self._law = best
             self.n_changes += 1
 

@@ -34,6 +34,11 @@ BEST_HALF_LIFE = "best half-life"
 MOST_SCORED_STEPS = 1_500
 FEWEST_PREDICTED = 6
 _RECALL_AT = 10
+_SENTENCE = (
+    "briefings order the files by {of.law}: MRR {mrr:.3f} [{ci_low:.3f}, {ci_high:.3f}]"
+    " on the last {of.n_scored:,} of {of.n_steps:,} {unit}"
+)
+_BESIDE = "{law} {mrr:.3f} ({gain:+.3f} [{gain_low:+.3f}, {gain_high:+.3f}])"
 
 
 @dataclass(frozen=True)
@@ -73,18 +78,11 @@ class FileOrderScores(Rows[dict[str, Any]]):
             unit: What a step is, in the plural.
         """
         mine = self.row_of(IN_FORCE)
-        text = (
-            f"briefings order the files by {self.law}: MRR {mine['mrr']:.3f}"
-            f" [{mine['ci_low']:.3f}, {mine['ci_high']:.3f}] on the last"
-            f" {self.n_scored:,} of {self.n_steps:,} {unit}"
-        )
+        parts = [_SENTENCE.format(**mine, of=self, unit=unit)]
         for law in (RECENCY, FREQUENCY):
             row = self.row_of(law)
-            text += (
-                f"; {law} {row['mrr']:.3f} ({row['gain']:+.3f}"
-                f" [{row['gain_low']:+.3f}, {row['gain_high']:+.3f}])"
-            )
-        return text
+            parts.append(_BESIDE.format(**row))
+        return "; ".join(parts)
 
     def __repr__(self) -> str:
         return f"FileOrderScores({self.in_words('steps')})"
@@ -181,27 +179,31 @@ def _scores(
     n_steps = len(reciprocals)
     n_scored = min(n_steps // 3, MOST_SCORED_STEPS)
     earlier = reciprocals[: n_steps - n_scored].mean(axis=0)
-    half_lives = [law for law in FILE_LAWS if law.startswith("half-life")]
-    half_life = max(half_lives, key=lambda law: float(earlier[FILE_LAWS.index(law)]))
-    all_rows = np.arange(n_steps)
-    columns = {IN_FORCE: reciprocals[all_rows, in_force]}
-    recall_columns = {IN_FORCE: recalls[all_rows, in_force]}
-    for column, law in enumerate(FILE_LAWS):
-        columns[law] = reciprocals[:, column]
-        recall_columns[law] = recalls[:, column]
-    columns[BEST_HALF_LIFE] = columns[half_life]
-    recall_columns[BEST_HALF_LIFE] = recall_columns[half_life]
-    later = np.stack([column[-n_scored:] for column in columns.values()], axis=1)
+    half_life = _best_half_life(earlier)
+    columns = _columns(
+        reciprocals,
+        in_force,
+        half_life,
+    )
+    recall_columns = _columns(
+        recalls,
+        in_force,
+        half_life,
+    )
+    scored = [column[-n_scored:] for column in columns.values()]
+    later = np.stack(scored, axis=1)
     means = bootstrap_means(later, seed=seed)
-    gains = bootstrap_means(later[:, :1] - later, seed=seed)
+    differences = later[:, :1] - later
+    gains = bootstrap_means(differences, seed=seed)
     rows: list[dict[str, Any]] = []
     for law, mean, gain in zip(columns, means, gains, strict=True):
+        recall = recall_columns[law][-n_scored:]
         row = {
             "law": law,
             "mrr": mean.mean,
             "ci_low": mean.ci_low,
             "ci_high": mean.ci_high,
-            "recall_at_10": float(recall_columns[law][-n_scored:].mean()),
+            "recall_at_10": float(recall.mean()),
             "gain": gain.mean,
             "gain_low": gain.ci_low,
             "gain_high": gain.ci_high,
@@ -214,6 +216,41 @@ def _scores(
         n_steps=len(walk.steps),
         n_scored=n_scored,
     )
+
+
+def _best_half_life(means: Floats) -> str:
+    """Return the half-life that did best, of means by law."""
+    best = ""
+    best_mean = -1.0
+    for law, mean in zip(
+        FILE_LAWS,
+        means.tolist(),
+        strict=True,
+    ):
+        if law.startswith("half-life") and mean > best_mean:
+            best = law
+            best_mean = mean
+    return best
+
+
+def _columns(
+    figures: Floats,
+    in_force: Sequence[int],
+    half_life: str,
+) -> dict[str, Floats]:
+    """Return the figures of each step by the name of a row.
+
+    Args:
+        figures: Shape (steps, laws).
+        in_force: The column of the law in force before each step.
+        half_life: The law of the best half-life.
+    """
+    all_steps = np.arange(len(figures))
+    columns = {IN_FORCE: figures[all_steps, in_force]}
+    for column, law in enumerate(FILE_LAWS):
+        columns[law] = figures[:, column]
+    columns[BEST_HALF_LIFE] = columns[half_life]
+    return columns
 
 
 def _row_order(row: dict[str, Any]) -> tuple[int, float]:

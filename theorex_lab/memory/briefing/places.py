@@ -333,6 +333,12 @@ class _Files:
             return False
         return self._exists is None or self._exists(path)
 
+    def may_be_a_place(self, path: str) -> bool:
+        """Return whether a file was edited in several sessions, and tells of the work."""
+        if path not in self.edits or is_test_file(path):
+            return False
+        return not is_written_by_program(path)
+
     def may_be_named(self, text: str) -> bool:
         """Return whether a statement names no path that is known to be gone."""
         for match in re.finditer(_PATH, text):
@@ -357,15 +363,12 @@ def _edited_places(
     """Return the files that work returns to, the rest of them by their folders."""
     symbols = _symbols_by_file(sessions, files.edits)
     order = order_of_files(files.steps(), now)
-    best_first = [path for path in order.paths if path in files.edits]
     worth = _worth_by_file(order, files.edits, now)
     company = _Company(files.edits)
     candidates: list[Candidate] = []
     named: set[str] = set()  # as partners of others
     rest: dict[str, list[str]] = defaultdict(list)
-    for path in best_first:
-        if is_test_file(path) or is_written_by_program(path):
-            continue
+    for path in filter(files.may_be_a_place, order.paths):
         partners = company.partners_of(path)
         own_symbols = symbols.get(path, ())
         if not own_symbols and not partners:
