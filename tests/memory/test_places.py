@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from theorex_lab.memory.briefing.candidates import PLACES, Candidate, fits_a_line
-from theorex_lab.memory.briefing.places import place_candidates
+from theorex_lab.memory.briefing.places import place_candidates, steps_of_edits
 from theorex_lab.memory.briefing.session_log import Message, Session, ToolUse
+from theorex_lab.memory.file_order import order_of_files
 from theorex_lab.text.statements import statements_in
 
 DAY = 86_400_000_000
@@ -89,3 +90,33 @@ def test_there_are_at_most_eight_places_and_each_fits_a_line() -> None:
 
 def test_without_sessions_there_is_no_place() -> None:
     assert place_candidates([], NOW) == []
+
+
+def test_the_order_of_places_is_that_of_the_files() -> None:
+    """One session more does not outweigh that the work is elsewhere by now."""
+    sessions = [_edits(n, "old/a.py", "old/b.py") for n in (1, 2, 3, 4)]
+    sessions += [_edits(n, "new/c.py", "new/d.py") for n in (36, 37, 38)]
+    sessions += [_edits(n, f"other{n}.py") for n in range(5, 36)]
+    sessions.sort(key=lambda session: session.start)
+    candidates = place_candidates(sessions, NOW)
+    texts = [candidate.text for candidate in candidates]
+    assert texts[0].startswith("`new/c.py`")
+    order = order_of_files(steps_of_edits(sessions), NOW)
+    assert order.paths[:2] == ("new/c.py", "new/d.py")
+
+
+def test_a_file_that_a_program_writes_is_no_place() -> None:
+    sessions = [_edits(n, "uv.lock", "a.py") for n in (1, 2, 3)]
+    sessions += [_edits(n, "b.py") for n in (4, 5, 6)]
+    text = _texts(place_candidates(sessions, NOW))
+    assert "`a.py`" in text
+    assert "uv.lock" not in text
+
+
+def test_the_weights_of_places_do_not_hang_on_their_order() -> None:
+    sessions = [_edits(n, "a.py", "b.py") for n in (1, 2, 3, 4)]
+    sessions += [_edits(n, "c.py", "d.py") for n in (5, 6)]
+    candidates = place_candidates(sessions, NOW)
+    weights = [candidate.weight for candidate in candidates]
+    assert weights == sorted(weights, reverse=True)
+    assert 0 < weights[-1] <= weights[0] <= 0.25

@@ -23,17 +23,24 @@ from theorex_lab.files.command_line import (
 from theorex_lab.files.command_line.options import PICTURE, SEED, parse_budgets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from theorex_lab.eval.metrics.compare import Comparison
     from theorex_lab.memory.decay import Law
+    from theorex_lab.memory.file_order import WorkStep
 
 _LOG = "A git repository, a file of accesses, transcripts, or the name of a data set."
 _FORMATS = ("git", "git-touches", "jsonl", "sessions")
+_FEWEST_STEPS_SHOWN = 30  # whose order of files is scored
 
 
 @command("tune")
-@click.option("--log", "log_file", metavar="FILE", required=True, help=_LOG)
+@click.option(
+    "--log",
+    "log_file",
+    metavar="FILE",
+    help=f"{_LOG} Default: the sessions of this project, of whose files only the order is shown.",
+)
 @click.option(
     "--format",
     type=click.Choice(_FORMATS),
@@ -54,7 +61,7 @@ _FORMATS = ("git", "git-touches", "jsonl", "sessions")
 )
 @PICTURE
 def tune(
-    log_file: str,
+    log_file: str | None,
     format: str | None,
     seed: int,
     law_paths: tuple[str, ...],
@@ -78,17 +85,24 @@ def tune(
     --write puts the advised settings into config.json. The fitted law is shown in any
     case (config).
 
+    The places of a briefing have a law for each project, which is fitted by itself on
+    the project's commits or sessions; it is shown beside recency and frequency.
+
     --law adds a law of your own: a class of `theorex_lab.memory.decay.Law` that needs
     no arguments, or an instance of one.
 
     JSON: {law, params, scores, advice: {adopt, config, why, gain, ci_low, ci_high},
-    held_back, config, adopted, …}
+    held_back, config, adopted, order_of_files, …}
     """
-    from theorex_lab.eval.metrics.access import load_log
+    from theorex_lab.eval.metrics.access import load_project_log
     from theorex_lab.eval.metrics.access import tune as fit
 
+    if log_file is None:
+        emit(*_own_order_of_files(seed))
+        return
+    log = load_project_log(log_file, format)
     tuning = fit(
-        load_log(log_file, format),
+        log.accesses,
         seed=seed,
         laws=[_law_at(law_path) for law_path in law_paths],
     )
@@ -116,15 +130,61 @@ def tune(
         f"{tuning.fit.n_scored} events scored; chosen on the {tuning.fit.n_train}"
         " before them"
     )
-    text = "\n".join([laws, counts, "", head, *metric_lines, "", *lines])
+    order: dict[str, Any] = {}
+    order_lines: list[str] = []
+    if len(log.steps) >= _FEWEST_STEPS_SHOWN:
+        order, order_text = _order_of_files(log.steps, log.unit, seed)
+        order_lines = ["", order_text]
+    text = "\n".join([laws, counts, "", head, *metric_lines, "", *lines, *order_lines])
     emit(
         {
             **tuning.result(),
             "config": tuning.config_lines(),
             "adopted": write and advice["adopt"],
+            "order_of_files": order,
         },
         text,
     )
+
+
+def _own_order_of_files(seed: int) -> tuple[dict[str, Any], str]:
+    """Return the order of the files that the project's sessions edited, with its scores.
+
+    Raises:
+        InvalidInput: The sessions are too few.
+    """
+    from theorex_lab.memory.briefing.places import steps_of_edits
+    from theorex_lab.memory.briefing.session_log import recorded_sessions
+
+    home = open_lab().home
+    steps = steps_of_edits(recorded_sessions(home, home.clock.now()))
+    if len(steps) < _FEWEST_STEPS_SHOWN:
+        raise InvalidInput(
+            f"got no --log, and {len(steps)} sessions of this project that edited files;"
+            f" allowed are {_FEWEST_STEPS_SHOWN} and more: name a history with --log FILE"
+        )
+    order, text = _order_of_files(steps, "sessions", seed)
+    return {"order_of_files": order}, text
+
+
+def _order_of_files(
+    steps: Sequence[WorkStep], unit: str, seed: int
+) -> tuple[dict[str, Any], str]:
+    """Return the scores of the order of files, and their table with a sentence."""
+    from theorex_lab.eval.metrics.file_order_scores import score_file_order
+
+    scores = score_file_order(steps, seed=seed)
+    result = {
+        "law": scores.law,
+        "unit": unit,
+        "n_steps": scores.n_steps,
+        "n_scored": scores.n_scored,
+        "half_life": scores.half_life,
+        "scores": list(scores),
+    }
+    table = scores.frame.round(3).to_string(index=False)
+    head = "the order of files in briefings, and how much better it is than each law:"
+    return result, f"{head}\n{table}\n{scores.in_words(unit)}"
 
 
 def _adopt(config: dict[str, Any]) -> str:

@@ -29,17 +29,24 @@ from theorex_lab.core.progress import working
 from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.eval.datasets.git_history import Commit, git_commits
 from theorex_lab.eval.metrics.access_log import AccessLog, split
+from theorex_lab.eval.metrics.file_order_scores import (
+    steps_of_access_log,
+    steps_of_sessions,
+)
 from theorex_lab.eval.metrics.fitting import FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.eval.replay.decay_replay import replay_all
 from theorex_lab.eval.replay.event_log import EventLog
 from theorex_lab.files.formats.flat_files import each_noted, parse_object
 from theorex_lab.files.isolated.limits import unpacked
 from theorex_lab.memory.decay import Floats, Law, make_law
+from theorex_lab.memory.file_order import WorkStep
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from theorex_lab.eval.adapters.protocol import EvalLog
 
 
 MIN_DAYS, MIN_EVENTS = (
@@ -233,8 +240,16 @@ def from_sessions(name: str | Path) -> AccessLog:
     """
     from theorex_lab.eval.datasets.logs import load_logs
 
+    return _log_of_sessions(load_logs(str(name)), name)
+
+
+def _log_of_sessions(logs: Sequence[EvalLog], name: str | Path) -> AccessLog:
+    """Return the files that recorded sessions read or edited, an event a turn.
+
+    Raises:
+        InvalidInput: No session touched a file.
+    """
     rows = list[Access]()
-    logs = load_logs(str(name))
     for log in logs:
         turn_of = Counter[str]()
         prefix = f"{log.name}/" if len(logs) > 1 else ""
@@ -251,6 +266,22 @@ def from_sessions(name: str | Path) -> AccessLog:
     return AccessLog.of(rows, of_files=True)
 
 
+@dataclass(frozen=True)
+class ProjectLog:
+    """What was used when, and the steps of one project.
+
+    Attributes:
+        accesses: The accesses.
+        steps: The commits or sessions, with the files that they changed; none of a log
+            that is not of the files of one project.
+        unit: What a step is, in the plural; '' without steps.
+    """
+
+    accesses: AccessLog
+    steps: tuple[WorkStep, ...] = ()
+    unit: str = ""
+
+
 def load_log(path: str | Path, format: str | None = None) -> AccessLog:
     """Return the access log at a path.
 
@@ -261,12 +292,45 @@ def load_log(path: str | Path, format: str | None = None) -> AccessLog:
     Raises:
         InvalidInput: The format is unknown; or the format's own reader raises it.
     """
+    return _READERS[_checked_format(path, format)](path)
+
+
+def load_project_log(path: str | Path, format: str | None = None) -> ProjectLog:
+    """Return the access log at a path, with the steps of the project.
+
+    Args:
+        path: As of `load_log`.
+        format: As of `load_log`.
+
+    Raises:
+        InvalidInput: As `load_log`.
+    """
+    from theorex_lab.eval.datasets.logs import load_logs
+
+    if _checked_format(path, format) == "sessions":
+        logs = load_logs(str(path))
+        accesses = _log_of_sessions(logs, path)
+        if len(logs) > 1:
+            return ProjectLog(accesses)
+        return ProjectLog(accesses, tuple(steps_of_sessions(logs[0])), "sessions")
+    accesses = load_log(path, format)
+    if not accesses.of_files:
+        return ProjectLog(accesses)
+    return ProjectLog(accesses, tuple(steps_of_access_log(accesses)), "commits")
+
+
+def _checked_format(path: str | Path, format: str | None) -> str:
+    """Return the format of a log, guessed where none is named.
+
+    Raises:
+        InvalidInput: The format is unknown, or the path tells none.
+    """
     format_name = format or _format_of(Path(path))
     if format_name not in _READERS:
         raise InvalidInput(
             f"got the format {format!r}; allowed are {', '.join(_READERS)}"
         )
-    return _READERS[format_name](path)
+    return format_name
 
 
 _READERS: dict[str, Callable[[str | Path], AccessLog]] = {
@@ -381,9 +445,10 @@ def tune(
     `fitted_thresholds` does.
 
     Settings are advised only where the held-out events say, with the whole 95 %
-    interval, that they are better, and the history is at least 14 days and 60 events
-    long. For a log of files the advice is the sessions' `agePower`, its gain in MRR;
-    else it is the law and thresholds of concepts, its gain in what was absent.
+    interval, that they are better, where neither recency nor frequency ranks these
+    events better, and where the history is at least 14 days and 60 events long. For a
+    log of files the advice is the sessions' `agePower`, its gain in MRR; else it is the
+    law and thresholds of concepts, its gain in what was absent.
 
     Args:
         log: The accesses.
@@ -411,6 +476,8 @@ def tune(
         if log.of_files
         else _advice_on_concepts(comparison)
     )
+    if advice["adopt"]:
+        advice = _unless_simpler_is_better(advice, tuning.fit.simple_gains)
     n_events = tuning.fit.n_train + tuning.fit.n_scored
     if tuning.fit.days < MIN_DAYS or n_events < MIN_EVENTS:
         shortage = (
@@ -513,6 +580,25 @@ def _advice(
         "ci_low": gain["ci_low"],
         "ci_high": gain["ci_high"],
     }
+
+
+def _unless_simpler_is_better(
+    advice: Mapping[str, Any], simple_gains: Mapping[str, Mapping[str, float]]
+) -> dict[str, Any]:
+    """Return the advice, or to keep what is there where recency or frequency is better.
+
+    Args:
+        advice: The advice to adopt a law.
+        simple_gains: As `Fit` has them.
+    """
+    for law, gain in simple_gains.items():
+        if gain["ci_low"] > 0:
+            why = (
+                f"keep what you have: {law} ranks the held-out events better than the"
+                f" fitted law, by {_interval(gain)} in MRR"
+            )
+            return {**advice, "adopt": False, "config": {}, "why": why}
+    return dict(advice)
 
 
 def _interval(gain: Mapping[str, Any]) -> str:

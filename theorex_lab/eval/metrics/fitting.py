@@ -48,7 +48,8 @@ PRESENT = next(
 # fade
 REUSE_DAYS = 7.0
 CALIBRATION_EVENTS = 60
-SINGLE_LAWS = ("recency", "frequency", "weighted_sum")
+SIMPLE_LAWS = ("recency", "frequency")
+SINGLE_LAWS = (*SIMPLE_LAWS, "weighted_sum")
 CONSTANT = "constant"
 MIN_EVENTS_FOR_CHANGE = 40
 GAIN_IN_STANDARD_ERRORS = 0.75
@@ -91,6 +92,9 @@ class Fit(Rows[dict[str, Any]]):
             files (mean, ci_low, ci_high).
         horizon_days: Where the law is logistic, its importance is the chance of use
             within this time.
+        simple_gains: By recency and frequency, how much more its MRR is than that of
+            the law to adopt; for a log of files, than that of `files` (mean, ci_low,
+            ci_high).
     """
 
     chosen: str
@@ -103,6 +107,7 @@ class Fit(Rows[dict[str, Any]]):
     days: float = math.inf
     files: str = PRESENT
     gains: dict[str, dict[str, float]] = field(default_factory=dict)
+    simple_gains: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def _records(self) -> Sequence[dict[str, Any]]:
         best_first = sorted(self.scores.items(), key=lambda pair: -pair[1].mrr)
@@ -168,6 +173,10 @@ def fit(
     orders[adopted] = law
     _add_laws(orders, laws)
     ranks, recalls = _ranks(_in_turn(replayed, scored_events), orders)
+    files = _age_power(candidates)
+    gains_over_adopted = _gains(
+        [*orders], ranks, seed, over=files if log.of_files else adopted
+    )
     return Fit(
         chosen=chosen_name,
         law=law.name,
@@ -177,8 +186,9 @@ def fit(
         n_scored=len(scored_events),
         horizon_days=horizon,
         days=float(np.ptp(log.time)) / MICROSECONDS_PER_DAY,
-        files=_age_power(candidates),
-        gains=_gains([*orders], ranks, seed),
+        files=files,
+        gains=_gains([*orders], ranks, seed, over=PRESENT),
+        simple_gains={name: gains_over_adopted[name] for name in SIMPLE_LAWS},
     )
 
 
@@ -201,15 +211,18 @@ def _gains(
     names: Sequence[str],
     ranks: Floats,
     seed: int,
+    *,
+    over: str,
 ) -> dict[str, dict[str, float]]:
-    """Return how much more each law's MRR is than that of the present order of files.
+    """Return how much more each law's MRR is than that of one of them.
 
     Args:
         names: The laws.
         ranks: Reciprocal ranks, shape (events, laws).
         seed: Draws the intervals.
+        over: The law that the others are compared with.
     """
-    column = names.index(PRESENT)
+    column = names.index(over)
     advantages = ranks - ranks[:, [column]]
     intervals = bootstrap_means(advantages, seed=seed)
     gains = {}

@@ -2,7 +2,8 @@
 
 A file is named with the symbols that messages name with it and with the files that
 change together with it. Files that were removed are not named, and those that were
-moved are named as they are called now. Standard library only.
+moved are named as they are called now. Their order is that of
+`memory.file_order.order_of_files`, whose steps are the sessions.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ from theorex_lab.memory.claims import (
     SPEAKERS,
     is_bound,
     read_claim,
+)
+from theorex_lab.memory.file_order import (
+    FileOrder,
+    WorkStep,
+    order_of_files,
+    ranked_like,
 )
 from theorex_lab.memory.superseding import DatedStatement, superseded
 from theorex_lab.text.file_moves import (
@@ -97,6 +104,13 @@ _TEST_PART = re.compile(r"(?i)^test_|[._-](?:tests?|spec)(?=\.|$)")
 _NAME_OF_FILE = re.compile(r"[\w@.+-]+\.\w+")
 _FIRST_WORD = re.compile(r"[\w'’]+")
 _SHORTEST_SYMBOL = 5
+# Files that a program writes: that they change says nothing.
+_WRITTEN_BY_PROGRAMS = frozenset(
+    "package-lock.json pnpm-lock.yaml yarn.lock bun.lock bun.lockb uv.lock poetry.lock"
+    " Pipfile.lock Cargo.lock go.sum Gemfile.lock composer.lock flake.lock"
+    " npm-shrinkwrap.json lake-manifest.json mix.lock pubspec.lock Podfile.lock"
+    " Manifest.toml packages.lock.json gradle.lockfile".split()
+)
 
 
 def place_candidates(
@@ -300,11 +314,30 @@ class _Files:
             if len(edits.sessions) >= _FEWEST_SESSIONS and self.is_there(path):
                 self.edits[path] = edits
 
+    def steps(self) -> list[WorkStep]:
+        """Return the sessions with the files that they edited and that are there."""
+        last_edit: dict[str, int] = {}
+        changed: dict[str, set[str]] = defaultdict(set)
+        for path, edits in self._history.edits.items():
+            if not self.is_there(path):
+                continue
+            for session, at in edits.sessions.items():
+                last_edit[session] = max(at, last_edit.get(session, at))
+                changed[session].add(path)
+        in_time = sorted(last_edit.items(), key=lambda item: (item[1], item[0]))
+        return [WorkStep(at, frozenset(changed[session])) for session, at in in_time]
+
     def is_there(self, path: str) -> bool:
         """Return whether a path of the project is there, as far as anybody knows."""
         if self._history.is_gone(path):
             return False
         return self._exists is None or self._exists(path)
+
+    def may_be_a_place(self, path: str) -> bool:
+        """Return whether a file was edited in several sessions, and tells of the work."""
+        if path not in self.edits or is_test_file(path):
+            return False
+        return not is_written_by_program(path)
 
     def may_be_named(self, text: str) -> bool:
         """Return whether a statement names no path that is known to be gone."""
@@ -329,16 +362,13 @@ def _edited_places(
 ) -> list[Candidate]:
     """Return the files that work returns to, the rest of them by their folders."""
     symbols = _symbols_by_file(sessions, files.edits)
-    best_first = sorted(
-        files.edits, key=lambda path: (-files.edits[path].worth(now), path)
-    )
+    order = order_of_files(files.steps(), now)
+    worth = _worth_by_file(order, files.edits, now)
     company = _Company(files.edits)
     candidates: list[Candidate] = []
     named: set[str] = set()  # as partners of others
     rest: dict[str, list[str]] = defaultdict(list)
-    for path in best_first:
-        if is_test_file(path):
-            continue
+    for path in filter(files.may_be_a_place, order.paths):
         partners = company.partners_of(path)
         own_symbols = symbols.get(path, ())
         if not own_symbols and not partners:
@@ -348,7 +378,7 @@ def _edited_places(
                 path,
                 files.edits[path],
                 own_symbols,
-                now,
+                worth[path],
                 partners=partners,
             )
             candidates += _of_one(candidate)
@@ -364,6 +394,29 @@ def _edited_places(
             )
         )
     return candidates
+
+
+def _worth_by_file(
+    order: FileOrder, edits: Mapping[str, _Edits], now: int
+) -> dict[str, float]:
+    """Return the worth of each file in sessions, the most for the first in the order.
+
+    How much places weigh beside other lines hangs on how many sessions edited files of
+    late; which of the places weighs most hangs on their order.
+    """
+    worth: dict[str, float] = {}
+    for path, file_edits in edits.items():
+        worth[path] = file_edits.worth(now)
+    return ranked_like(order.paths, worth)
+
+
+def steps_of_edits(sessions: Sequence[Session]) -> list[WorkStep]:
+    """Return the sessions that edited files, as the steps by which places are ordered.
+
+    Args:
+        sessions: The sessions.
+    """
+    return _Files(_history(sessions), None).steps()
 
 
 def _of_one(candidate: Candidate | None) -> list[Candidate]:
@@ -389,7 +442,8 @@ class _Company:
     def partners_of(self, path: str) -> list[tuple[str, int]]:
         """Return the files that change in most sessions of a file, with in how many.
 
-        They are in the order of that number. A file's own test is left out.
+        They are in the order of that number. A file's own test is left out, and what a
+        program writes.
         """
         own_sessions = self._edits[path].sessions
         n_shared_by_file: Counter[str] = Counter()
@@ -404,7 +458,8 @@ class _Company:
             usual_share = len(self._edits[other].sessions) / len(self._files_of)
             if share < _LEAST_LIFT * usual_share:
                 continue
-            if not are_file_and_test(path, other):
+            is_news = not are_file_and_test(path, other)
+            if is_news and not is_written_by_program(other):
                 partners.append((other, n_shared))
         partners.sort(key=lambda partner: (-partner[1], partner[0]))
         return partners
@@ -424,6 +479,15 @@ def is_test_file(path: str) -> bool:
     return _TEST_PART.search(posixpath.basename(path)) is not None
 
 
+def is_written_by_program(path: str) -> bool:
+    """Return whether a program writes a file, as those that pin versions.
+
+    >>> is_written_by_program("web/package-lock.json")
+    True
+    """
+    return posixpath.basename(path) in _WRITTEN_BY_PROGRAMS
+
+
 @lru_cache(10_000)  # files are compared with many others
 def _without_test(path: str) -> str:
     """Return a file's name without its ending and the part that says it is a test."""
@@ -436,11 +500,19 @@ def _place_of_file(
     path: str,
     own_edits: _Edits,
     symbols: Sequence[str],
-    now: int,
+    worth: float,
     *,
     partners: Sequence[tuple[str, int]],
 ) -> Candidate | None:
-    """Return the line of a file; None where it does not fit."""
+    """Return the line of a file; None where it does not fit.
+
+    Args:
+        path: The file.
+        own_edits: Its edits.
+        symbols: The names in code that it is named with.
+        worth: How much it will be needed, in recent sessions.
+        partners: The files that change together with it.
+    """
     n_sessions = len(own_edits.sessions)
     purpose = ""
     if symbols:
@@ -451,11 +523,11 @@ def _place_of_file(
     text = f"`{path}`{purpose}: edited in {n_sessions} sessions{together}, last {last}."
     if not fits_a_line(text):
         return None
-    worth = min(1.0, own_edits.worth(now) / _MANY_SESSIONS)
+    share = min(1.0, worth / _MANY_SESSIONS)
     return _candidate(
         text,
         "file",
-        _WEIGHT_OF_FILE * (0.4 + 0.6 * worth),
+        _WEIGHT_OF_FILE * (0.4 + 0.6 * share),
         own_edits,
     )
 

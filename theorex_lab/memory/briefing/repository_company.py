@@ -13,8 +13,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from theorex_lab.core.clock import MICROSECONDS_PER_DAY
-from theorex_lab.memory.briefing.places import are_file_and_test, is_test_file
+from theorex_lab.memory.briefing.places import (
+    are_file_and_test,
+    is_test_file,
+    is_written_by_program,
+)
 from theorex_lab.memory.briefing.repository_history import (
     RepositoryHistory,
     Touch,
@@ -22,6 +25,7 @@ from theorex_lab.memory.briefing.repository_history import (
     areas_in,
     folder_of,
 )
+from theorex_lab.memory.file_order import FileOrder, WorkStep, order_of_files
 
 LONGEST_NAME = 100  # characters of a path that is looked at
 # A file is a place from so many commits on; with a partner that changes in this share of
@@ -35,7 +39,6 @@ _LEAST_LIFT = 1.5
 _LEAST_OF_PARTNER = 0.15
 _MOST_HUBS = 5
 _MOST_PARTNERS = 2
-_HALF_LIFE_DAYS = 180.0  # of how much a commit counts, before the newest one
 
 # A folder to which so many commits added files has a usual way of adding one, where
 # another file changes in most of them.
@@ -62,14 +65,6 @@ _CHANGES_WITH_ALL = re.compile(
 # Folders that change because others do.
 _FOLLOWS_OTHERS = re.compile(r"(?i)_*(?:tests?|specs?|e2e|docs?|notebooks?)_*")
 _Partner = tuple[str, int]  # a path, and the commits in which it changed too
-
-# Files that a program writes: that they change says nothing.
-_WRITTEN_BY_PROGRAMS = frozenset(
-    "package-lock.json pnpm-lock.yaml yarn.lock bun.lock bun.lockb uv.lock poetry.lock"
-    " Pipfile.lock Cargo.lock go.sum Gemfile.lock composer.lock flake.lock"
-    " npm-shrinkwrap.json lake-manifest.json mix.lock pubspec.lock Podfile.lock"
-    " Manifest.toml packages.lock.json gradle.lockfile".split()
-)
 
 
 @dataclass(frozen=True)
@@ -127,10 +122,13 @@ class RepositoryWork:
     def company_of_new_files(self) -> list[Company]:
         """Return the folders with what usually changes where a file is added to them."""
         additions = self._grouped(_folders_of_added)
-        additions.pop("", None)
         companies: list[Company] = []
         partner_lists: set[tuple[_Partner, ...]] = set()
-        for folder in self._by_worth(additions):
+        # The laws are compared on files alone.
+        order = order_of_files(self._steps(_folders_of_added), most_scored=0)
+        for folder in order.paths:
+            if not folder:
+                continue
             touches = additions[folder]
             partners = self._partners_of_addition(touches)
             is_usual = len(touches) >= _FEWEST_ADDITIONS and bool(partners)
@@ -174,7 +172,7 @@ class RepositoryWork:
     def _all_company_of_files(self) -> Iterator[Company]:
         """Yield all files that change with others, those of most work first."""
         touches_of = self._grouped(_changed_files)
-        for path in self._by_worth(touches_of):
+        for path in self.order_of_files().paths:
             touches = touches_of[path]
             if is_test_file(path) or len(touches) < _FEWEST_COMMITS:
                 continue
@@ -248,23 +246,18 @@ class RepositoryWork:
                 touches_of.setdefault(name, []).append(touch)
         return touches_of
 
-    def _by_worth(self, touches_of: dict[str, list[Touch]]) -> list[str]:
-        """Return the names with the most and the newest commits first."""
-        worth: dict[str, float] = {}
-        for name, touches in touches_of.items():
-            worth[name] = self._worth(touches)
-        return sorted(
-            worth,
-            key=lambda name: (-worth[name], name),
-        )
+    def order_of_files(self) -> FileOrder:
+        """Return the files in the order in which work will probably return to them."""
+        return order_of_files(self._steps(_changed_files))
 
-    def _worth(self, touches: Iterable[Touch]) -> float:
-        """Return the number of commits, the older ones counting less."""
-        worth = 0.0
-        for touch in touches:
-            days = (self.newest_at - touch.at) / MICROSECONDS_PER_DAY
-            worth += 0.5 ** (days / _HALF_LIFE_DAYS)
-        return worth
+    def _steps(self, names_of: Callable[[Touch], Iterable[str]]) -> list[WorkStep]:
+        """Return the commits with some names of each, the oldest first."""
+        steps: list[WorkStep] = []
+        for touch in reversed(self.touches):
+            names = frozenset(names_of(touch))
+            if names:
+                steps.append(WorkStep(touch.at, names))
+        return steps
 
     def _usual_share(self, path: str) -> float:
         """Return the share of all commits that change a file."""
@@ -319,8 +312,7 @@ def _without_lock_files(touch: Touch) -> Touch:
 
 
 def _is_written_by_people(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name not in _WRITTEN_BY_PROGRAMS and len(path) <= LONGEST_NAME
+    return not is_written_by_program(path) and len(path) <= LONGEST_NAME
 
 
 def most_common(
