@@ -85,6 +85,7 @@ def test_hits_name_the_event_or_the_concept(lab: Lab) -> None:
         "score",
         "subject",
         "timestamp",
+        "replaced_at",
     ]
     assert (
         "&lt;" in lab.search("stampede <b>", limit=1)._repr_html_()

@@ -158,7 +158,11 @@ _TIMESTAMP = Field(
     max_length=64,
 )
 _SESSION = Field(
-    description="The running session's id, where there is one.", max_length=128
+    description=(
+        "The running session's id, or any name for what belongs together: a text is"
+        " found by what stands around it in its session too."
+    ),
+    max_length=128,
 )
 _HEAD_BYTES = 65_536  # what a request holds beside the text
 _ESCAPED = 6  # bytes of JSON that one byte of text may need: \u0000
