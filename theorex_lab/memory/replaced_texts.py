@@ -9,7 +9,7 @@ nothing: an imported page cannot take the place of what the user said.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from theorex_lab.memory.claims import read_claim
@@ -85,17 +85,32 @@ def replaced_texts(texts: Sequence[StoredText]) -> list[int | None]:
     for index, text in enumerate(texts):
         by_project[text.project].append(index)
     for indexes in by_project.values():
-        levels = {texts[index].trust for index in indexes}
-        for level in levels:
-            # All that are trusted as far as these or further may replace them.
-            judged = [index for index in indexes if texts[index].trust >= level]
-            if len(judged) < 2:
-                continue
-            replaced = _replaced_among(texts, judged)
+        for level in {texts[index].trust for index in indexes}:
+            replaced = _replaced_at_level(texts, indexes, level)
             for index, newer in replaced.items():
-                if texts[index].trust == level:
-                    replaced_by[index] = newer
+                replaced_by[index] = newer
     return replaced_by
+
+
+def _replaced_at_level(
+    texts: Sequence[StoredText],
+    indexes: Sequence[int],
+    level: int,
+) -> dict[int, int]:
+    """Return those texts of a level of trust that are replaced, each with the newest.
+
+    All that are trusted as far or further may replace them.
+    """
+    judged = [index for index in indexes if texts[index].trust >= level]
+    if len(judged) < 2:
+        return {}
+    replaced = _replaced_among(
+        texts,
+        judged,
+    )
+    return {
+        index: newer for index, newer in replaced.items() if texts[index].trust == level
+    }
 
 
 def _replaced_among(
@@ -103,14 +118,12 @@ def _replaced_among(
     indexes: Sequence[int],
 ) -> dict[int, int]:
     """Return those of some texts that one of them replaces, each with the newest."""
-    sentences: list[_Sentence] = []
-    for index in indexes:
-        for text in _sentences_of(texts[index].text):
-            sentence = _Sentence(
-                text,
-                index,
-            )
-            sentences.append(sentence)
+    sentences = list(
+        _sentences(
+            texts,
+            indexes,
+        )
+    )
     statements = [
         DatedStatement(
             sentence.text,
@@ -135,6 +148,19 @@ def _replaced_among(
         for index, newer in newer_texts.items()
         if index not in standing_texts
     }
+
+
+def _sentences(
+    texts: Sequence[StoredText],
+    indexes: Sequence[int],
+) -> Iterator[_Sentence]:
+    """Yield the sentences of some texts."""
+    for index in indexes:
+        for text in _sentences_of(texts[index].text):
+            yield _Sentence(
+                text,
+                index,
+            )
 
 
 def _is_replaced(

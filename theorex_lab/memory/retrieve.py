@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar, cast
@@ -494,32 +494,39 @@ class Searcher:
                 )
         ranked = self._ranked(index, request, vector, allowed)
         if not len(ranked.documents) and not request.labels:
-            forms = self._other_forms(index, request, allowed)
-            if forms:
-                shown_forms = ", ".join(forms[:_SHOWN_FORMS])
-                notes.append(
-                    "No text has a word of the query; these texts have other forms of"
-                    f" one, or words that begin or end alike: {shown_forms}"
-                )
-                other_request = request._replace(query=" ".join(forms))
-                ranked = self._ranked(index, other_request, vector, allowed)
+            ranked = self._by_other_forms(index, request, vector, allowed, notes)
         events: dict[int, Event] = {}
         if not request.labels and self.home.settings.search_superseding:
-            n_best = min(
-                len(ranked.documents),
-                request.limit,
-            )
-            best = set(ranked.documents[:n_best].tolist())
+            best = ranked.documents[: request.limit].tolist()
             ranked = self._newest_first(index, request, ranked, events)
-            replaced = best & ranked.replaced_at.keys()
-            if replaced and not request.history:
-                notes.append(_note_of_older(len(replaced)))
+            if ranked.replaced_at and not request.history:
+                notes += _notes_of_older(ranked.replaced_at.keys() & set(best))
                 allowed = allowed.copy()
                 allowed[list(ranked.replaced_at)] = False
         if request.spread:
             ranked = self._spread(index, ranked, allowed, request.limit)
         rows = list(self._hits(index, ranked, request.limit, events))
         return _hits_of(request.query, rows, notes)
+
+    def _by_other_forms(
+        self,
+        index: ItemIndex,
+        request: _Request,
+        vector: Vector,
+        allowed: Mask,
+        notes: list[str],
+    ) -> _Ranked:
+        """Return what other forms of the query's words find; a note says which."""
+        forms = self._other_forms(index, request, allowed)
+        if not forms:
+            return _Ranked(np.zeros(0, np.int64), np.zeros(0), {})
+        shown_forms = ", ".join(forms[:_SHOWN_FORMS])
+        notes.append(
+            "No text has a word of the query; these texts have other forms of"
+            f" one, or words that begin or end alike: {shown_forms}"
+        )
+        other_request = request._replace(query=" ".join(forms))
+        return self._ranked(index, other_request, vector, allowed)
 
     def _other_forms(
         self, index: ItemIndex, request: _Request, allowed: Mask
@@ -909,11 +916,13 @@ def _compared_rows(index: ItemIndex, ranked: _Ranked) -> list[int]:
     return rows
 
 
-def _note_of_older(n_texts: int) -> str:
-    """Return the note on texts that are left out, since newer ones replace them."""
-    if n_texts == 1:
-        return "1 older statement left out; history shows it"
-    return f"{n_texts} older statements left out; history shows them"
+def _notes_of_older(documents: Collection[int]) -> list[str]:
+    """Return a note on results that are left out, since newer ones replace them."""
+    if not documents:
+        return []
+    if len(documents) == 1:
+        return ["1 older statement left out; history shows it"]
+    return [f"{len(documents)} older statements left out; history shows them"]
 
 
 def _check_limit(limit: int) -> None:

@@ -43,7 +43,7 @@ def note_candidates(home: Home, now: int) -> list[Candidate]:
         StoredText(
             folded(note.body["text"]),
             note.at,
-            note.body["project"],
+            note.body.get("project", ""),
             TRUST[note.body["source"]],
         )
         for note in notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from theorex_lab.memory.briefing.candidates import Candidate
@@ -51,15 +51,12 @@ def _like_another(candidates: Sequence[Candidate]) -> set[int]:
     holders: dict[str, list[int]] = defaultdict(list)
     like: set[int] = set()
     for index, candidate in enumerate(candidates):
-        n_shared: dict[int, int] = defaultdict(int)
+        n_shared: Counter[int] = Counter()
         for word in candidate.words:
-            for other in holders[word]:
-                n_shared[other] += 1
+            n_shared.update(holders[word])
             holders[word].append(index)
         for other, count in n_shared.items():
-            if count < _SHARED_WORDS:
-                continue
             share = overlap(candidate.words, candidates[other].words)
-            if share >= _LIKE_OVERLAP:
+            if count >= _SHARED_WORDS and share >= _LIKE_OVERLAP:
                 like.update((index, other))
     return like
