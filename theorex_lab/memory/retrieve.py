@@ -68,9 +68,9 @@ _SIGNAL_NAMES = {
     "links": "links",
 }
 # How many of the best texts are compared with newer ones, and how much of the query they
-# hold at least, beside the one of them that holds most. On fact_updates 20, 30 and 50
-# give the same figures, and so do all of them and those that hold half.
-_COMPARED = 30
+# hold at least, beside the one of them that holds most. On fact_updates 15, 20, 30 and
+# 50 give the same figures, and so do all of them and those that hold half.
+_COMPARED = 15
 _COMPARED_SHARE = 0.5
 _PARTS = (SECTION.name, SYMBOL.name)  # of files, which are read again as they change
 # Of the newest texts, that are read where none has a word of the query.
