@@ -568,7 +568,12 @@ class Searcher:
             return _by_reciprocal_rank(
                 documents, columns, int(settings.reciprocal_rank_k)
             )
-        weights = weights_for(columns, settings.search_weights)
+        is_symbol = index.of_kinds([SYMBOL.name])[documents]
+        weights = weights_for(
+            columns,
+            settings.search_weights,
+            of_code=bool(is_symbol.all()),
+        )
         total, parts = blend(columns, weights)
         # A text that holds the words of the query fits, also where all texts hold them
         # and none stands out.
