@@ -110,6 +110,20 @@ def fire(
     return done.stdout.decode()
 
 
+def test_a_prompt_is_given_the_newer_statement_alone(
+    filled: Callable[..., Path], shop: Path
+) -> None:
+    home = filled("The till service listens on port 8080.")
+    newer = "The till service listens on port 9090 now, not 8080."
+    at = SystemClock().now() - 5 * MINUTE
+    say(home, shop, newer, session="later", at=at)
+    write_index(home)
+    prompt = "Which port does the till service listen on?"
+    given = fire(home, "UserPromptSubmit", shop, prompt=prompt)
+    assert "listens on port 9090 now" in given
+    assert "listens on port 8080" not in given
+
+
 def ask(
     home: Path,
     folder: Path | str,

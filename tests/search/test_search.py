@@ -26,6 +26,7 @@ from theorex_lab import (
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.memory import embedded
+from theorex_lab.search.blend import WEIGHTS, weights_for
 from theorex_lab.search.embed import HttpEmbedder, OnnxEmbedder
 
 
@@ -85,6 +86,7 @@ def test_hits_name_the_event_or_the_concept(lab: Lab) -> None:
         "score",
         "subject",
         "timestamp",
+        "replaced_at",
     ]
     assert (
         "&lt;" in lab.search("stampede <b>", limit=1)._repr_html_()
@@ -476,3 +478,12 @@ def test_hits_say_which_signals_found_them(tmp_path: Path) -> None:
         spread = lab.search("redis eviction", spread=True)
         assert spread.signals == (("words", "meaning"), ("links",))
         assert str(spread).splitlines()[1].endswith("  (links)")
+
+
+def test_meaning_counts_more_for_code() -> None:
+    columns = {"words": np.zeros(1), "vector": np.zeros(1)}
+    assert weights_for(columns, None)["vector"] == WEIGHTS["vector"]
+    assert weights_for(columns, None, of_code=True)["vector"] > WEIGHTS["vector"]
+    assert weights_for(columns, {"vector": 0.2}, of_code=True)["vector"] == 0.2
+    del columns["vector"]
+    assert weights_for(columns, None, of_code=True) == weights_for(columns, None)

@@ -753,6 +753,11 @@ class Settings(SettingsRecord):
         each=SettingRule(float),
     )
 
+    search_superseding: bool = setting(
+        True,
+        "whether a search leaves out what a newer statement replaces",
+    )
+
     reciprocal_rank_k: float = setting(
         60.0, "k of reciprocal-rank fusion", ge=1, le=10_000
     )

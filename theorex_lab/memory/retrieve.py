@@ -2,17 +2,26 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.journal.columns import Table
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.briefing.token_budget import count_tokens
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.embedded import EmbeddedTexts
-from theorex_lab.memory.observation import check_text
+from theorex_lab.memory.observation import TRUST, check_text
+from theorex_lab.memory.replaced_texts import (
+    LONGEST_STATED,
+    StoredText,
+    newest_first,
+    replaced_texts,
+)
 from theorex_lab.memory.rows import Rows
 from theorex_lab.search.blend import (
     Passages,
@@ -26,7 +35,7 @@ from theorex_lab.search.blend import (
 from theorex_lab.search.embed import Matrix
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
-from theorex_lab.search.items import OWN_ITEMS, SYMBOL
+from theorex_lab.search.items import MARKS, OWN_ITEMS, SECTION, SYMBOL
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.search.word_forms import other_forms
 from theorex_lab.text.line import one_line
@@ -37,8 +46,9 @@ Use = VectorUse | None
 Among = Callable[[ItemIndex], Mask]
 Vector = Matrix | None
 T = TypeVar("T")
-# Of each signal; what stands deeper in all does not reach the top ten.
-_CANDIDATES = 100
+# Of each signal. For up to 50 results they are the same, so that a greater limit shows
+# further results and changes none of the first.
+_CANDIDATES = 200
 _HOLDS_ALL = 0.8  # of the query's words, by idf
 # of them, in one text: then no model is loaded for a search that may go without
 _SUFFICES = 0.6
@@ -57,6 +67,12 @@ _SIGNAL_NAMES = {
     "asked": "asked",
     "links": "links",
 }
+# How many of the best texts are compared with newer ones, and how much of the query they
+# hold at least, beside the one of them that holds most. On fact_updates 15, 20, 30 and
+# 50 give the same figures, and so do all of them and those that hold half.
+_COMPARED = 15
+_COMPARED_SHARE = 0.5
+_PARTS = (SECTION.name, SYMBOL.name)  # of files, which are read again as they change
 # Of the newest texts, that are read where none has a word of the query.
 _READ_FOR_FORMS = 2_000
 _SHOWN_FORMS = 5
@@ -75,6 +91,7 @@ class Hit(NamedTuple):
         score: 0..1, higher is better.
         subject: What the item is about, see `ItemText`.
         timestamp: When its event happened (µs UTC).
+        replaced_at: When a newer text took its place (µs UTC); None while it stands.
 
     >>> hit = Hit("1", "observation", "The till rounds half up", "main", 0.9, "", 0)
     >>> hit
@@ -88,6 +105,7 @@ class Hit(NamedTuple):
     score: float
     subject: str
     timestamp: int
+    replaced_at: int | None = None
 
     def __repr__(self) -> str:
         text = one_line(
@@ -147,6 +165,30 @@ class Hits(Rows[Hit]):
         found_by = map(_signals_in, self.why)
         return tuple(found_by)
 
+    def within(self, tokens: int, *, at_least: int = 1) -> "Hits":
+        """Return the best results whose texts fit into a budget of tokens.
+
+        Args:
+            tokens: The budget.
+            at_least: How many results are returned whatever they cost.
+
+        >>> hits = Hits("till", (Hit("1", "memo", "The till", "main", 0.9, "", 0),))
+        >>> len(hits.within(1)), len(hits.within(1, at_least=0))
+        (1, 0)
+        """
+        n_hits = 0
+        for hit in self.hits:
+            tokens -= count_tokens(hit.text)
+            if tokens < 0 and n_hits >= at_least:
+                break
+            n_hits += 1
+        return replace(
+            self,
+            hits=self.hits[:n_hits],
+            events=self.events[:n_hits],
+            why=self.why[:n_hits],
+        )
+
     def __str__(self) -> str:
         """Return a line for each result and what found it, then the notes."""
         lines: list[str] = []
@@ -191,13 +233,21 @@ class _Ranked(NamedTuple):
         documents: The documents.
         scores: Their scores, 0..1.
         parts: By signal, what it added to each score.
-        held: The greatest share of the query's words that one of them holds.
+        held: The share of the query's words that each of them holds; of none of them
+            where that is not counted.
+        replaced_at: By document that a newer one replaces, when that was made (µs UTC).
     """
 
     documents: Ids
     scores: Scores
     parts: Mapping[str, Scores]
-    held: float = 0.0
+    held: Scores = np.zeros(0)
+    replaced_at: Mapping[int, int] = MappingProxyType({})
+
+    @property
+    def most_held(self) -> float:
+        """The greatest share of the query's words that one of them holds."""
+        return float(self.held.max(initial=0.0))
 
 
 class _Request(NamedTuple):
@@ -208,12 +258,14 @@ class _Request(NamedTuple):
         limit: The greatest number of results.
         spread: Whether related documents are results too.
         labels: Whether labels are searched, and not texts.
+        history: Whether texts that a newer one replaces are results too.
     """
 
     query: str
     limit: int
     spread: bool
     labels: bool
+    history: bool = False
 
     @property
     def n_candidates(self) -> int:
@@ -244,8 +296,12 @@ class Searcher:
         kinds: Sequence[str] | None = None,
         projects: Sequence[str] | None = None,
         vectors: Use = None,
+        history: bool = False,
     ) -> Hits:
         """Return the items that answer the query best.
+
+        Of short texts that give one thing different values the newest is a result, in
+        the best place of them all; `notes` says how many older ones are left out.
 
         Nothing comes back where nothing fits (`searchFloor`). A few vectors that are
         missing are made first, as far as a second reaches. Where the embedder does not
@@ -268,6 +324,8 @@ class Searcher:
                 shared ones; None for all.
             vectors: Whether the query's vector is computed, see the setting
                 `searchVectors`; None is always, unless that is never.
+            history: Whether older texts that a newer one replaces are results too. They
+                follow it, and `Hit.replaced_at` says when it took their place.
 
         Raises:
             InvalidInput: The query is blank, the limit is outside 1..1000, or no design
@@ -290,7 +348,12 @@ class Searcher:
         results = []
         if not labels or len(labels) < len(kinds or ()):
             texts = self.search_among(
-                query, among, limit=limit, spread=spread, vectors=vectors
+                query,
+                among,
+                limit=limit,
+                spread=spread,
+                vectors=vectors,
+                history=history,
             )
             results.append(texts)
         if labels:
@@ -333,6 +396,7 @@ class Searcher:
         spread: bool = False,
         labels: bool = False,
         vectors: Use = None,
+        history: bool = False,
     ) -> Hits:
         """Return the texts, or the labels, that answer the query best.
 
@@ -345,13 +409,14 @@ class Searcher:
             spread: Whether related documents are results too.
             labels: Whether labels are searched, and not texts.
             vectors: As in `search`.
+            history: As in `search`.
 
         Raises:
             InvalidInput: As `search` does.
         """
         check_text(query, self.home.settings.max_text_bytes)
         _check_limit(limit)
-        request = _Request(query, limit, spread, labels)
+        request = _Request(query, limit, spread, labels, history)
         use = self._vector_use(labels, vectors)
         if not labels and use != "always" and self.vectors.must_load:
             hits = self._search_without_model(request, among, use)
@@ -403,7 +468,7 @@ class Searcher:
             allowed = _searchable(index, among)
             ranked = self._ranked(index, request, None, allowed)
             vector: Vector = None
-            if ranked.held >= _SUFFICES:
+            if ranked.most_held >= _SUFFICES:
                 vector = self.vectors.mean_of(
                     index, ranked.documents[:_STAND_IN], ranked.scores[:_STAND_IN]
                 )
@@ -429,19 +494,39 @@ class Searcher:
                 )
         ranked = self._ranked(index, request, vector, allowed)
         if not len(ranked.documents) and not request.labels:
-            forms = self._other_forms(index, request, allowed)
-            if forms:
-                shown_forms = ", ".join(forms[:_SHOWN_FORMS])
-                notes.append(
-                    "No text has a word of the query; these texts have other forms of"
-                    f" one, or words that begin or end alike: {shown_forms}"
-                )
-                other_request = request._replace(query=" ".join(forms))
-                ranked = self._ranked(index, other_request, vector, allowed)
+            ranked = self._by_other_forms(index, request, vector, allowed, notes)
+        events: dict[int, Event] = {}
+        if not request.labels and self.home.settings.search_superseding:
+            best = ranked.documents[: request.limit].tolist()
+            ranked = self._newest_first(index, request, ranked, events)
+            if ranked.replaced_at and not request.history:
+                notes += _notes_of_older(ranked.replaced_at.keys() & set(best))
+                allowed = allowed.copy()
+                allowed[list(ranked.replaced_at)] = False
         if request.spread:
             ranked = self._spread(index, ranked, allowed, request.limit)
-        rows = list(self._hits(index, ranked, request.limit))
+        rows = list(self._hits(index, ranked, request.limit, events))
         return _hits_of(request.query, rows, notes)
+
+    def _by_other_forms(
+        self,
+        index: ItemIndex,
+        request: _Request,
+        vector: Vector,
+        allowed: Mask,
+        notes: list[str],
+    ) -> _Ranked:
+        """Return what other forms of the query's words find; a note says which."""
+        forms = self._other_forms(index, request, allowed)
+        if not forms:
+            return _Ranked(np.zeros(0, np.int64), np.zeros(0), {})
+        shown_forms = ", ".join(forms[:_SHOWN_FORMS])
+        notes.append(
+            "No text has a word of the query; these texts have other forms of"
+            f" one, or words that begin or end alike: {shown_forms}"
+        )
+        other_request = request._replace(query=" ".join(forms))
+        return self._ranked(index, other_request, vector, allowed)
 
     def _other_forms(
         self, index: ItemIndex, request: _Request, allowed: Mask
@@ -483,7 +568,12 @@ class Searcher:
             return _by_reciprocal_rank(
                 documents, columns, int(settings.reciprocal_rank_k)
             )
-        weights = weights_for(columns, settings.search_weights)
+        is_symbol = index.of_kinds([SYMBOL.name])[documents]
+        weights = weights_for(
+            columns,
+            settings.search_weights,
+            of_code=bool(is_symbol.all()),
+        )
         total, parts = blend(columns, weights)
         # A text that holds the words of the query fits, also where all texts hold them
         # and none stands out.
@@ -493,7 +583,7 @@ class Searcher:
         best, totals = best_first(documents[fits], total[fits], n_fitting)
         rows = np.searchsorted(documents, best)
         best_parts = {name: part[rows] for name, part in parts.items()}
-        return _Ranked(best, shown(totals), best_parts, float(held.max()))
+        return _Ranked(best, shown(totals), best_parts, held[rows])
 
     def _candidates(
         self, index: ItemIndex, request: _Request, vector: Vector, allowed: Mask
@@ -621,7 +711,96 @@ class Searcher:
             with_zero = np.append(part, 0.0)
             parts[name] = with_zero[rows]
         parts["links"] = np.where(rows < 0, ordered, 0.0)
-        return _Ranked(best, ordered, parts)
+        return _Ranked(best, ordered, parts, replaced_at=ranked.replaced_at)
+
+    def _newest_first(
+        self,
+        index: ItemIndex,
+        request: _Request,
+        ranked: _Ranked,
+        events: dict[int, Event],
+    ) -> _Ranked:
+        """Return the ranking with newer texts in the place of those they replace.
+
+        Compared are short texts among the best that hold about as many words of the
+        query as another one does.
+
+        Args:
+            index: The index.
+            request: What is searched.
+            ranked: The documents, best first.
+            events: By seq, the events that were read; those read here are added.
+        """
+        rows = _compared_rows(index, ranked)
+        if len(rows) < 2:
+            return ranked
+        # The order in which they came decides between texts of the same time.
+        rows.sort(key=lambda row: int(ranked.documents[row]))
+        documents = ranked.documents[rows]
+        self._read_events(index, documents, events)
+        texts = [self._stored_text(index, document, events) for document in documents]
+        replaced_by: dict[int, int] = {}
+        for position, newer in enumerate(replaced_texts(texts)):
+            if newer is not None:
+                replaced_by[rows[position]] = rows[newer]
+        if not replaced_by:
+            return ranked
+        made_at = {
+            row: text.at
+            for row, text in zip(
+                rows,
+                texts,
+                strict=True,
+            )
+        }
+        ordered = newest_first(
+            ranked.scores.tolist(),
+            replaced_by,
+            history=request.history,
+        )
+        replaced_at = {
+            int(ranked.documents[row]): made_at[newer]
+            for row, newer in ordered.newer.items()
+        }
+        order = np.array(ordered.rows)
+        held = ranked.held[order] if len(ranked.held) else ranked.held
+        return _Ranked(
+            ranked.documents[order],
+            np.array(ordered.scores),
+            {name: part[order] for name, part in ranked.parts.items()},
+            held,
+            replaced_at,
+        )
+
+    def _read_events(
+        self, index: ItemIndex, documents: Ids, events: dict[int, Event]
+    ) -> None:
+        """Read the events of documents from the journal that were not read yet."""
+        event_seqs = index.documents["seq"][documents].tolist()
+        missing = [seq for seq in event_seqs if seq not in events]
+        if missing:
+            for event in self.home.journal.read(seqs=missing):
+                events[event.seq] = event
+
+    def _stored_text(
+        self, index: ItemIndex, document: int, events: Mapping[int, Event]
+    ) -> StoredText:
+        """Return a document as it is compared with newer ones; '' for an erased one."""
+        event = events.get(int(index.documents["seq"][document]))
+        item = None
+        if event is not None:
+            item = index.item_of(int(document), event)
+        if event is None or item is None:
+            return StoredText("", 0)
+        source = event.body.get("source", "agent")
+        if event.kind in MARKS:
+            source = "user"
+        return StoredText(
+            item.text,
+            event.at,
+            event.body.get("project", ""),
+            TRUST.get(source, 0),
+        )
 
     def _cached(
         self, index: ItemIndex, name: str, version: int, make: Callable[[], T]
@@ -681,11 +860,24 @@ class Searcher:
 
         return self._cached(index, "awake", index.seq, awake)
 
-    def _hits(self, index: ItemIndex, ranked: _Ranked, limit: int) -> Iterator[_Row]:
-        """Read the texts of the best documents from the journal."""
+    def _hits(
+        self,
+        index: ItemIndex,
+        ranked: _Ranked,
+        limit: int,
+        events: dict[int, Event],
+    ) -> Iterator[_Row]:
+        """Read the texts of the best documents from the journal.
+
+        Args:
+            index: The index.
+            ranked: The documents, best first.
+            limit: The most rows.
+            events: By seq, the events that were read already.
+        """
         documents = ranked.documents[:limit]
+        self._read_events(index, documents, events)
         event_seqs = index.documents["seq"][documents].tolist()
-        events = {event.seq: event for event in self.home.journal.read(seqs=event_seqs)}
         pairs = zip(documents.tolist(), event_seqs, strict=True)
         for row, (document, event_seq) in enumerate(pairs):
             event = events.get(event_seq)
@@ -700,7 +892,14 @@ class Searcher:
             if kind == SYMBOL.name:
                 text = text.partition("\n· ")[0]  # the words of its source are no text
             hit = Hit(
-                item.item_id, kind, text, event.agent, score, item.subject, event.at
+                item.item_id,
+                kind,
+                text,
+                event.agent,
+                score,
+                item.subject,
+                event.at,
+                ranked.replaced_at.get(document),
             )
             parts = {
                 name: round(float(part[row]), 4)
@@ -708,6 +907,27 @@ class Searcher:
                 if part[row]
             }
             yield hit, event.id, parts
+
+
+def _compared_rows(index: ItemIndex, ranked: _Ranked) -> list[int]:
+    """Return the rows of a ranking that may replace one another."""
+    documents = ranked.documents[:_COMPARED]
+    is_compared = index.lexical.lengths[documents] <= LONGEST_STATED
+    is_compared &= ~index.of_kinds(_PARTS)[documents]
+    if len(ranked.held):
+        held = ranked.held[:_COMPARED]
+        is_compared &= held >= _COMPARED_SHARE * held.max(initial=0.0)
+    rows: list[int] = np.flatnonzero(is_compared).tolist()
+    return rows
+
+
+def _notes_of_older(documents: Collection[int]) -> list[str]:
+    """Return a note on results that are left out, since newer ones replace them."""
+    if not documents:
+        return []
+    if len(documents) == 1:
+        return ["1 older statement left out; history shows it"]
+    return [f"{len(documents)} older statements left out; history shows them"]
 
 
 def _check_limit(limit: int) -> None:

@@ -13,6 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from theorex_lab.memory.assertions import (
     Assertion,
@@ -139,7 +140,13 @@ def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
     ... )
     [1, None, None, None]
     """
-    readings = [_reading(statement) for statement in statements]
+    readings = [
+        _reading(
+            statement.text,
+            statement.subject,
+        )
+        for statement in statements
+    ]
     newest_first = sorted(
         range(len(statements)),
         key=lambda index: (statements[index].at, index),
@@ -180,8 +187,8 @@ def gives_new_value(newer: str, older: str) -> bool:
     >>> gives_new_value("The till rounds totals.", "The till listens on port 80.")
     False
     """
-    new = _reading(DatedStatement(newer, 1))
-    old = _reading(DatedStatement(older, 0))
+    new = _reading(newer)
+    old = _reading(older)
     if hold_side_by_side(newer, older):
         return False
     if _has_new_value(new.claim, old.claim):
@@ -189,9 +196,12 @@ def gives_new_value(newer: str, older: str) -> bool:
     return _has_new_known_value(new, old)
 
 
-def _reading(statement: DatedStatement) -> _Reading:
+@lru_cache(1 << 12)  # a search reads the same statements again
+def _reading(
+    text: str,
+    subject: str = "",
+) -> _Reading:
     """Return what is compared of a statement."""
-    text = statement.text
     telling_apart = _words_telling_apart(text)
     exact_words = {word.strip("`\"'").lower() for word in specifics(text)}
     details = telling_apart | exact_words
@@ -202,10 +212,10 @@ def _reading(statement: DatedStatement) -> _Reading:
     folded_words = text.lower().split()
     return _Reading(
         text=text,
-        subject=statement.subject,
+        subject=subject,
         claim=read_claim(
             text,
-            statement.subject,
+            subject,
         ),
         assertion=read_assertion(text),
         words=content_words(text),

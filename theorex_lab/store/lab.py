@@ -393,6 +393,7 @@ class Lab:
         kinds: Sequence[str] | None = None,
         all_projects: bool = False,
         vectors: VectorUse | None = None,
+        history: bool = False,
     ) -> Hits:
         """Search what all agents remember, or these and the shared web.
 
@@ -409,6 +410,7 @@ class Lab:
             kinds: The kinds of items; None for texts of all kinds.
             all_projects: Whether the items of all projects are results.
             vectors: Whether the query's vector is computed; None as the setting says.
+            history: Whether older statements that a newer one replaces are results too.
 
         Raises:
             InvalidInput: The query is blank, the limit is outside 1..1000, or no design here
@@ -424,6 +426,7 @@ class Lab:
             tag=tag,
             spread=spread,
             kinds=kinds,
+            history=history,
         )
         if hits or all_projects:
             return hits
@@ -1452,6 +1455,7 @@ class Agent:
         tag: str | None = None,
         spread: bool = False,
         kinds: Sequence[str] | None = None,
+        history: bool = False,
     ) -> Hits:
         """Search what this agent remembers and what is shared.
 
@@ -1464,6 +1468,7 @@ class Agent:
             tag: Only what has this tag.
             spread: Whether concepts that are linked to the best ones come too.
             kinds: Only items of these kinds; None is all.
+            history: Whether older statements that a newer one replaces come too.
         """
         return self.lab.search(
             query,
@@ -1473,6 +1478,7 @@ class Agent:
             tag=tag,
             spread=spread,
             kinds=kinds,
+            history=history,
         )
 
     def dispatch(

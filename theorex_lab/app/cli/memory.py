@@ -125,6 +125,11 @@ def write(
     type=click.Choice(["auto", "always", "never"]),
     help="Whether vectors are used; default: the setting searchVectors.",
 )
+@click.option(
+    "--history",
+    is_flag=True,
+    help="Also show older statements that a newer one replaces.",
+)
 @click.option("--why", is_flag=True, help="Show what each signal adds to a score.")
 @click.argument("query", nargs=-1, required=True)
 def search(
@@ -136,6 +141,7 @@ def search(
     kinds: tuple[str, ...],
     spread: bool,
     vectors: VectorUse | None,
+    history: bool,
     why: bool,
     query: tuple[str, ...],
 ) -> None:
@@ -145,9 +151,10 @@ def search(
     Each line has the score, the day, the agent, the kind and the id. `theorex pin`,
     `dismiss`, `correct` and `trust` take that id.
 
-    JSON: {hits: [{id, kind, text, agent, score, subject, timestamp, signals}], notes};
-    with --why {hits: [{id, kind, text, agent, score, subject, timestamp, signals,
-    why}], notes}
+    JSON: {hits: [{id, kind, text, agent, score, subject, timestamp,
+    replaced_at, signals}], notes};
+    with --why {hits: [{id, kind, text, agent, score, subject, timestamp,
+    replaced_at, signals, why}], notes}
     """
     if all_agents and agent is not None:
         raise click.UsageError("Give one of --agent and --all-agents.")
@@ -163,6 +170,7 @@ def search(
         spread=spread,
         kinds=kinds or None,
         vectors=vectors or lab.settings.search_vectors,
+        history=history,
     )
     notes = list(hits.notes)
     if not all_agents:
@@ -234,6 +242,8 @@ def _line(hit: Hit, query: str, found_by: str = "") -> str:
         f" {hit.id}  {part}"
     )
     line += f"  [{about}]" if about else ""
+    if hit.replaced_at is not None:
+        line += f"  (until {to_datetime(hit.replaced_at):%Y-%m-%d})"
     return f"{line}  ({found_by})" if found_by else line
 
 

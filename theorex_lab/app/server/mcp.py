@@ -87,6 +87,10 @@ class Found(ToolAnswer):
         )
     )
     timestamp: str = Field(description="When it happened: ISO 8601, UTC.")
+    replaced_at: str | None = Field(
+        default=None,
+        description="When a newer text took its place; null while it holds.",
+    )
 
 
 class FoundItems(ToolAnswer):
@@ -116,6 +120,9 @@ class SessionBriefing(ToolAnswer):
 Problem = Callable[[str], Exception]
 Naming = Callable[[str | None], str]
 PATH = "/mcp"
+LIMIT = 10  # results, where a call names no limit
+MOST_UNASKED = 50  # then, of texts that are short
+MOST_HITS = 100
 # What agents are told of the server and its tools.
 _INSTRUCTIONS = (
     "A memory that lasts. Search it before you decide something that may have been"
@@ -144,8 +151,18 @@ _TYPE = Field(
     description="Such as decision, discovery, trace_fix, change, feature.",
     max_length=32,
 )
+_LIMIT = f"How many results at most; default: {LIMIT}, and more where they are short."
+_HISTORY = "Also older statements that a newer one replaces."
+_TIMESTAMP = Field(
+    description="When it was: ISO 8601 with a zone, not ahead of now; default: now.",
+    max_length=64,
+)
 _SESSION = Field(
-    description="The running session's id, where there is one.", max_length=128
+    description=(
+        "The running session's id, or any name for what belongs together: a text is"
+        " found by what stands around it in its session too."
+    ),
+    max_length=128,
 )
 _HEAD_BYTES = 65_536  # what a request holds beside the text
 _ESCAPED = 6  # bytes of JSON that one byte of text may need: \u0000
@@ -287,18 +304,26 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
     def search(
         query: Annotated[str, Field(description="A question or keywords.")],
         limit: Annotated[
-            int, Field(description="How many results at most.", ge=1, le=100)
-        ] = 10,
+            int | None, Field(description=_LIMIT, ge=1, le=MOST_HITS)
+        ] = None,
         agent_id: AgentId = None,
         cold: Annotated[bool, Field(description="Also what was archived.")] = False,
         kinds: Annotated[list[str] | None, Field(description=_KINDS)] = None,
         project: ProjectName = None,
+        history: Annotated[bool, Field(description=_HISTORY)] = False,
     ) -> FoundItems:
         project_lab = scoped(lab, project)
         name = named(agent_id)
         hits = project_lab.search(
-            query, agents=[name], limit=limit, cold=cold, kinds=kinds
+            query,
+            agents=[name],
+            limit=limit or MOST_UNASKED,
+            cold=cold,
+            kinds=kinds,
+            history=history,
         )
+        if limit is None:
+            hits = hits.within(project_lab.settings.recall_tokens, at_least=LIMIT)
         problems = noted(project_lab, "mcp_search", name, given(hits), query=query)
         notes = [*hits.notes, *problems]
         rows = [Found(**row) for row in shown_hits(hits, name)]
@@ -318,6 +343,7 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
         ] = "agent",
         agent_id: AgentId = None,
         project: ProjectName = None,
+        timestamp: Annotated[str | None, _TIMESTAMP] = None,
     ) -> WrittenText:
         asker = scoped(lab, project, new=True).agent(named(agent_id))
         entry = asker.write(
@@ -326,6 +352,7 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
             source=source,
             tags=tags,
             session=check_session(session),
+            at=timestamp,
         )
         return WrittenText(event_id=entry.event_id, concepts=entry.concepts)
 

@@ -649,8 +649,9 @@ def score_fact_updates(
 ) -> dict[str, Any]:
     """Score whether search finds the statement that holds now.
 
-    Baselines are the search that ships without superseding, and "words alone", which
-    searches by BM25.
+    Measured is a search without what `fact write` would have replaced, by all
+    statements. Baselines are the search that ships, which compares the best results of
+    each question; the same without comparing them; and "words alone", by BM25.
 
     Args:
         file: 1k or 8k, both where it is empty, or a log with questions and corrected
@@ -674,6 +675,7 @@ def score_fact_updates(
         "superseding": [],
         "words alone": [],
         "search that ships": [],
+        "without comparing": [],
     }
     for log in load_logs(name):
         for probe, ids_by_method in _searched(log, embedder_used):
@@ -706,13 +708,18 @@ def _searched(
                 continue
             lexical_ids = found_by(lab, probe.query, "lexical").events
             shipped_ids = found_by(lab, probe.query, "default").events
-            current_ids = [id for id in shipped_ids if id not in hidden_ids]
+            ships = lab.settings
+            lab.settings = ships.replaced(search_superseding=False)
+            all_ids = found_by(lab, probe.query, "default").events
+            lab.settings = ships
+            current_ids = [id for id in all_ids if id not in hidden_ids]
             yield (
                 probe,
                 {
                     "superseding": current_ids,
                     "words alone": lexical_ids,
                     "search that ships": shipped_ids,
+                    "without comparing": all_ids,
                 },
             )
 

@@ -94,7 +94,7 @@ def only(*names: str) -> dict[str, float]:
 
 
 # By method: its weights (None: those in force), and whether it has vectors. All but
-# what ships go without the floor.
+# what ships go without the floor, and find what a newer statement replaces.
 METHODS: Mapping[str, tuple[Weights | None, bool]] = {
     "lexical": (only("words"), False),
     "vector": (only("vector"), True),
@@ -456,7 +456,11 @@ def found_by(
     ships = lab.settings
     try:
         if weights is not None:
-            lab.settings = ships.replaced(search_weights=weights, search_floor=0.0)
+            lab.settings = ships.replaced(
+                search_weights=weights,
+                search_floor=0.0,
+                search_superseding=False,
+            )
         return lab.search(
             query, limit=DEPTHS[-1], vectors="always" if with_vectors else "never"
         )

@@ -13,6 +13,7 @@ from dataclasses import replace
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.memory.annotations import Marks, as_marked
 from theorex_lab.memory.briefing.candidates import Candidate, dated, fits_a_line
+from theorex_lab.memory.briefing.standing import standing_lines
 from theorex_lab.memory.contract import (
     FIXED_KIND,
     BriefingPart,
@@ -25,6 +26,7 @@ from theorex_lab.memory.contract import (
 from theorex_lab.memory.documents import DOCUMENTS, SUMMARY
 from theorex_lab.memory.evidence import success_of
 from theorex_lab.memory.observation import FIX_TYPE
+from theorex_lab.memory.replaced_texts import StoredText
 from theorex_lab.text.line import folded
 from theorex_lab.text.wording import content_words, specifics
 
@@ -65,6 +67,7 @@ def design_candidates(
     request = ContextRequest(now, _OFFERED_TOKENS, query)
     pinned = _pinned(home)
     candidates: list[Candidate] = []
+    statements: list[StoredText] = []
     designs = home.designs if automatic else home.active
     offered: list[tuple[ContextLine, BriefingPart]] = []
     for design, line, part in _trusted_lines(home, request):
@@ -76,9 +79,23 @@ def design_candidates(
         candidate = _candidate(line, part, now, is_pinned=is_pinned)
         if fits_a_line(candidate.text):
             candidates.append(candidate)
+            statements.append(_stored_text(line, is_vouched=is_pinned))
+    standing = standing_lines(candidates, statements)
     if query:
-        return list(_fitting(candidates, query))
-    return candidates
+        return list(_fitting(standing, query))
+    return standing
+
+
+def _stored_text(line: ContextLine, *, is_vouched: bool) -> StoredText:
+    """Return a design's line as it is compared with newer ones.
+
+    What a person pinned or confirmed gives way to such a line alone.
+    """
+    return StoredText(
+        folded(line.statement),
+        line.at,
+        trust=int(is_vouched or line.confirmed),
+    )
 
 
 def _trusted_lines(

@@ -12,8 +12,10 @@ from theorex_lab.memory.briefing.candidates import (
     Candidate,
     dated,
 )
+from theorex_lab.memory.briefing.standing import standing_lines
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, DEFAULT_TYPE, TRUST
+from theorex_lab.memory.replaced_texts import StoredText
 from theorex_lab.text.line import folded
 from theorex_lab.text.wording import content_words
 
@@ -27,15 +29,26 @@ _MOST_NOTES = 500  # the newest, that are looked at
 def note_candidates(home: Home, now: int) -> list[Candidate]:
     """Return the notes of the home's project or of none, as lines.
 
-    Untrusted notes are left out. What a person says of notes is applied afterwards, by
-    `marked_lines`, and there a note is left out that is too long for a line: search
-    finds it.
+    Untrusted notes are left out, and those that a newer one replaces. What a person
+    says of notes is applied afterwards, by `marked_lines`, and there a note is left out
+    that is too long for a line: search finds it.
 
     Args:
         home: The home.
         now: The time of the briefing (µs UTC).
     """
-    return [_line(event, now) for event in _notes(home, now)]
+    notes = list(_notes(home, now))
+    candidates = [_line(note, now) for note in notes]
+    statements = [
+        StoredText(
+            folded(note.body["text"]),
+            note.at,
+            note.body.get("project", ""),
+            TRUST[note.body["source"]],
+        )
+        for note in notes
+    ]
+    return standing_lines(candidates, statements)
 
 
 def _notes(home: Home, now: int) -> Iterator[Event]:

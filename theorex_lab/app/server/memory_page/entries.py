@@ -61,6 +61,10 @@ MarkText = Annotated[
     str, Field(description="The words that stand for it.", max_length=4_000)
 ]
 Undo = Annotated[bool, Field(description="Take it back.")]
+History = Annotated[
+    bool,
+    Field(description="Also older statements that a newer one replaces."),
+]
 
 
 @tells_the_owner
@@ -107,12 +111,16 @@ def search_page(
     project: Project = "",
     offset: Offset = 0,
     limit: Limit = 10,
+    history: History = False,
 ) -> dict[str, Any]:
     """Return what the search of the product finds, page by page."""
     scoped_lab = in_scope(lab, project)
     last = min(offset + limit, _MOST_HITS)
     hits = scoped_lab.search(
-        query, limit=min(last + 1, _MOST_HITS), vectors=lab.settings.search_vectors
+        query,
+        limit=min(last + 1, _MOST_HITS),
+        vectors=lab.settings.search_vectors,
+        history=history,
     )
     marks = _marks_by_id(scoped_lab)
     rows = []
@@ -141,6 +149,7 @@ def _hit_row(lab: Lab, hits: Hits, number: int) -> dict[str, Any]:
         "score": round(hit.score, 3),
         "why": f"found by {found_by}",
         "timestamp": to_iso(hit.timestamp),
+        "replaced_at": None if hit.replaced_at is None else to_iso(hit.replaced_at),
         "events": events[:_MOST_EVENTS_OF_A_HIT],
     }
 
