@@ -38,9 +38,18 @@ REPLACED = [
     ("Releases happen on Monday at 09:00", "Releases happen on Monday at 11:30"),
     ("The watcher is called FSWatcher", "The watcher was renamed to DirWatcher"),
     ("The chief executive of Orla is Ann Lee.", "Bo Kim runs Orla as its CEO."),
+    ("The dev server listens on port 8080", "The dev server is on 9090 now, not 8080"),
+    ("The service runs on port 8080", "We moved the service to 9090, not 8080"),
+    ("port 8080", "9090 now, not 8080"),
+    ("port 8080", "The till listens on port 9090 now, not 8080"),
     ("Run the linter on the project", "Please run the linter on the whole project"),
 ]
 SIDE_BY_SIDE = [
+    ("The kiosk listens on port 8080", "The till is on 9090 now, not 8080"),
+    ("The kiosk listens on port 8080", "9090 now, not 8080"),
+    ("The build failed on port 8080", "The build was moved to 9090, not 8080"),
+    ("timeout 8080", "The till listens on port 9090 now, not 8080"),
+    ("The dev server listens on port 80", "The dev server is on 9090 now, not 8080"),
     ("Server db-1 runs Postgres 14", "Server db-2 runs Postgres 14"),
     ("Her phone is a Pixel 8", "His phone is a Pixel 8"),
     ("The left motor draws 4 amps", "The right motor draws 5 amps"),

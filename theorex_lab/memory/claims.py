@@ -248,7 +248,7 @@ def read_claim(text: str, subject: str = "") -> Claim | None:
         return None
     change = _CHANGED.fullmatch(clause) or _CHANGED_BY.fullmatch(clause)
     if change:
-        return _claim_of_change(change, subject)
+        return _claim_of_change(change, subject, given_up)
     tokens = _TOKEN.findall(clause)
     group = _verb_group(tokens)
     if group is None:
@@ -356,6 +356,16 @@ def denies(text: str) -> bool:
     return _NEGATION.search(text) is not None
 
 
+def value_given_up(text: str) -> tuple[str, ...]:
+    """Return the words of a value that a sentence says holds no more; () for none.
+
+    >>> value_given_up("9090 now, not 8080.")
+    ('8080',)
+    """
+    _, given_up = _without_given_up(text.strip().rstrip(".!"))
+    return given_up
+
+
 def _without_given_up(sentence: str) -> tuple[str, tuple[str, ...]]:
     """Return a sentence without "instead of X", and the words of X."""
     match = _GIVEN_UP.search(sentence)
@@ -379,8 +389,13 @@ def _first_clause(sentence: str) -> str:
     return sentence[: end.start()].strip()
 
 
-def _claim_of_change(change: re.Match[str], subject: str) -> Claim | None:
-    """Return the claim of "S moved from A to B"; None where the subject is unclear."""
+def _claim_of_change(
+    change: re.Match[str], subject: str, given_up: tuple[str, ...]
+) -> Claim | None:
+    """Return the claim of "S moved from A to B"; None where the subject is unclear.
+
+    What it gives up is A, else what the sentence says elsewhere: "…, not A".
+    """
     subject_words = _subject_of(_TOKEN.findall(change["subject"]), subject)
     value = _value_words(_TOKEN.findall(change["value"]))
     if not subject_words or not value:
@@ -393,7 +408,7 @@ def _claim_of_change(change: re.Match[str], subject: str) -> Claim | None:
         value=value,
         form=_form(value),
         is_news=True,
-        given_up=_value_words(old_tokens),
+        given_up=_value_words(old_tokens) or given_up,
     )
 
 

@@ -32,6 +32,7 @@ from theorex_lab.memory.claims import (
     denies,
     is_bound,
     read_claim,
+    value_given_up,
 )
 from theorex_lab.memory.distinct_things import hold_side_by_side
 from theorex_lab.text.wording import content_words, specifics
@@ -55,6 +56,7 @@ _MANY_VALUED = frozenset(
     " speak fix close add see read write test show list have".split()
 )
 _LONGEST_PLACE = 2  # words of a place that is named as a whole
+_LONGEST_LABEL = 3  # words of a value with its name and no verb: "port 8080"
 # Words that tell two things of one kind apart.
 _TELLING_APART = (
     frozenset("his her their its my your our".split()),
@@ -117,6 +119,7 @@ class _Reading:
     details: frozenset[str]  # what statements that say the same have in common
     folded_text: str
     is_bound: bool
+    given_up: tuple[str, ...]  # an exact value that it says holds no more
 
 
 def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
@@ -165,7 +168,7 @@ def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
         )
         for newer_rank in _candidates(
             ranks_by_key,
-            keys,
+            [*keys, *_keys_of_values(reading)],
         ):
             newer_index = newest_first[newer_rank]
             if _replaces(
@@ -176,6 +179,8 @@ def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
                 break
         for key in keys:
             ranks_by_key[key].append(rank)
+        if reading.given_up:
+            ranks_by_key["given up", reading.given_up[-1]].append(rank)
     return replaced_by
 
 
@@ -191,7 +196,7 @@ def gives_new_value(newer: str, older: str) -> bool:
     old = _reading(older)
     if hold_side_by_side(newer, older):
         return False
-    if _has_new_value(new.claim, old.claim):
+    if _has_new_value(new.claim, old.claim) or _takes_back(new, old):
         return not _are_told_apart(new, old)
     return _has_new_known_value(new, old)
 
@@ -210,20 +215,28 @@ def _reading(
     if denies(text):
         details |= {"not"}
     folded_words = text.lower().split()
+    claim = read_claim(
+        text,
+        subject,
+    )
+    given_up = value_given_up(text) if claim is None else claim.given_up
     return _Reading(
         text=text,
         subject=subject,
-        claim=read_claim(
-            text,
-            subject,
-        ),
+        claim=claim,
         assertion=read_assertion(text),
         words=content_words(text),
         telling_apart=telling_apart,
         details=details,
         folded_text=" ".join(folded_words).rstrip("."),
         is_bound=is_bound(text),
+        given_up=given_up if _is_exact(given_up) else (),
     )
+
+
+def _is_exact(value: Sequence[str]) -> bool:
+    """Return whether the words of a value hold a number, as a port or a version does."""
+    return any(map(str.isdigit, "".join(value)))
 
 
 def _words_telling_apart(text: str) -> frozenset[str]:
@@ -262,6 +275,13 @@ def _keys(
         yield "word", word
 
 
+def _keys_of_values(reading: _Reading) -> Iterator[Hashable]:
+    """Yield the keys under which statements stand that take an exact value back."""
+    for word in reading.folded_text.split():
+        if _is_exact([word]):
+            yield "given up", word
+
+
 def _candidates(
     ranks_by_key: dict[Hashable, list[int]], keys: Sequence[Hashable]
 ) -> list[int]:
@@ -286,6 +306,7 @@ def _replaces(
         _says_the_same(newer, older)
         or _has_new_value(newer.claim, older.claim)
         or _has_new_known_value(newer, older)
+        or _takes_back(newer, older)
     )
     return is_replaced and not hold_side_by_side(newer.text, older.text)
 
@@ -377,6 +398,43 @@ def _gives_up(
     """Return whether a claim names the value of an older one as given up."""
     n_words = len(newer.given_up)
     return older.value[:n_words] == newer.given_up
+
+
+def _takes_back(
+    newer: _Reading,
+    older: _Reading,
+) -> bool:
+    """Return whether a statement names the exact value of an older one as given up.
+
+    "We moved the service to 9090, not 8080" takes back "the service runs on port 8080",
+    whatever the verbs. One without a subject takes back what has none either.
+    """
+    value = newer.given_up
+    if not value or older.is_bound:
+        return False
+    new = newer.claim
+    old = older.claim
+    if old is None:
+        return _is_label_of(older, newer)
+    if new is None or old.is_event or old.is_negative:
+        return False
+    is_value = old.value[-len(value) :] == value
+    return is_value and new.subject == old.subject
+
+
+def _is_label_of(older: _Reading, newer: _Reading) -> bool:
+    """Return whether a text is a value with its name, as "port 8080", that is given up.
+
+    The newer statement has the same name, or none.
+    """
+    words = older.folded_text.split()
+    value = newer.given_up[-1]
+    if len(words) > _LONGEST_LABEL or value not in words:
+        return False
+    if newer.claim is None:
+        return True
+    name = set(words) - {value}
+    return name <= set(newer.folded_text.split())
 
 
 def _has_other_amount(
