@@ -1,5 +1,8 @@
 """Recall: how the models did when (nearly) the same query was asked before.
 
+It also says how they did on each type of query, pair by pair where several of them
+answered one query.
+
 The calls are those in the journal. Queries are as alike as the cosine of their words,
 each weighed by how few calls hold it: 1 for the same words, 0 for none in common.
 """
@@ -13,11 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory import outcome_lookup as verdicts
-from theorex_lab.memory.evidence import is_untrusted
+from theorex_lab.memory.evidence import counted_type, is_untrusted
+from theorex_lab.routing.noninferiority import Scope, scope_of
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint32]
@@ -25,9 +30,10 @@ Ints = NDArray[np.int64]
 # Calls that are compared with a query, so that its cost is bounded.
 NEWEST_CALLS = 20_000
 # A run weighs likeness / (1 − likeness + this): 3.3 for the same query, 0.1 for a
-# likeness of 0.12. This, the prior and the setting recallCalls were chosen by
-# cross-validation on the training queries of llmrouter alone.
+# likeness of 0.12. This and the setting recallCalls were chosen on halves of the
+# training queries of llmrouter, routellm and simulated_calls.
 NEARNESS = 0.3
+SAME = 1.0 - 1e-9  # the likeness from which a call has the words of the query
 _WORD = re.compile(r"\w+")
 
 
@@ -39,6 +45,23 @@ class RecalledRuns(NamedTuple):
 
 
 NOTHING_RECALLED = RecalledRuns(0.0, 0.0)
+
+
+class Nearest(NamedTuple):
+    """The calls that are most like a query, the most alike first.
+
+    Attributes:
+        calls: Their numbers.
+        likeness: How alike each is, 0 to 1.
+    """
+
+    calls: Ints
+    likeness: Floats
+
+    @property
+    def weights(self) -> Floats:
+        """Return what each call weighs."""
+        return self.likeness / (1.0 - self.likeness + NEARNESS)
 
 
 class _Index(NamedTuple):
@@ -63,19 +86,20 @@ class Recall(View):
     `memory.evidence.EvidenceView`; untrusted runs are left out.
 
     Attributes:
-        asked: key (of the trace's id), one row a call.
+        asked: key (of the trace's id), type of query and time (µs UTC), one row a call.
         words: word (its hash) and call.
         runs: call, model and success.
     """
 
     name = "recall"
-    code = 1
+    code = 2
     kinds = ("trace_started", "trace_ended", *verdicts.KINDS)
 
     def __init__(self) -> None:
         super().__init__()
         self.models = Names()
-        self.asked = Table(key="u4")
+        self.types = Names()
+        self.asked = Table(key="u4", type="i4", at="i8")
         self.words = Table(word="u4", call="i4")
         self.runs = Table(call="i4", model="i4", success="?")
         self.verdicts = verdicts.Verdicts()
@@ -96,7 +120,9 @@ class Recall(View):
         """Take in the words of a call."""
         key = _hash(event.body["trace_id"])
         words = words_of(event.body["task"])
-        call = self.asked.add(key=key)
+        query_type = counted_type(event.body.get("query_type", ""))
+        number = self.types.number(query_type)
+        call = self.asked.add(key=key, type=number, at=event.at)
         self._open[key] = call
         rows = self.words.grow(len(words))
         self.words.put(rows, word=words, call=call)
@@ -114,6 +140,21 @@ class Recall(View):
         if event.body.get("trace_id"):
             self._judge(event)
 
+    def nearest(self, query: str, most: int) -> Nearest:
+        """Return the calls that are most like a query.
+
+        Args:
+            query: The query; its words count.
+            most: How many calls are taken.
+        """
+        if not len(self.runs):
+            return Nearest(np.zeros(0, np.int64), np.zeros(0))
+        index = self._current()
+        likeness = _likeness(index, words_of(query))
+        order = np.argsort(-likeness, kind="stable")
+        nearest = order[:most]
+        return Nearest(index.first + nearest, likeness[nearest])
+
     def like(self, query: str, most: int) -> dict[str, RecalledRuns]:
         """Return what is recalled of each model from the calls most like a query.
 
@@ -121,16 +162,14 @@ class Recall(View):
             query: The query; its words count.
             most: How many calls are taken.
         """
-        if not len(self.runs):
+        return self.runs_of(self.nearest(query, most))
+
+    def runs_of(self, nearest: Nearest) -> dict[str, RecalledRuns]:
+        """Return what is recalled of each model from these calls."""
+        if not len(nearest.calls):
             return {}
-        index = self._current()
-        likeness = _likeness(index, words_of(query))
-        order = np.argsort(-likeness, kind="stable")
-        nearest = order[:most]
-        nearest_likeness = likeness[nearest]
-        distance = 1.0 - nearest_likeness + NEARNESS
         call_weights = np.zeros(len(self.asked))
-        call_weights[index.first + nearest] = nearest_likeness / distance
+        call_weights[nearest.calls] = nearest.weights
         run_weights = call_weights[self.runs["call"]]
         success_weights = run_weights * self.runs["success"]
         run_models = self.runs["model"]
@@ -143,6 +182,59 @@ class Recall(View):
             if weight > 0:
                 recalled_runs[name] = RecalledRuns(weight, success)
         return recalled_runs
+
+    def scope_of(self, nearest: Nearest, models: Sequence[str]) -> Scope:
+        """Return how these models did on these calls, each by its likeness."""
+        scores = self._scores(models)
+        scope = scope_of(scores[nearest.calls], nearest.weights)
+        return _with_pairs_of_choice(scope, scores)
+
+    def repeats(self, nearest: Nearest, models: Sequence[str]) -> Scope:
+        """Return how these models did on the calls that have the words of the query."""
+        calls = nearest.calls[nearest.likeness >= SAME]
+        return scope_of(self._scores(models)[calls])
+
+    def scopes(
+        self,
+        models: Sequence[str],
+        *,
+        now: int,
+        half_life_days: float | None = None,
+    ) -> dict[str, Scope]:
+        """Return how these models did on each type of query.
+
+        Args:
+            models: The models, in the order of the columns.
+            now: µs UTC.
+            half_life_days: The time in which a call counts half as much; each call by
+                its own age. None: they do not age.
+        """
+        scores = self._scores(models)
+        weights = np.ones(len(scores))
+        if half_life_days is not None:
+            ages = np.maximum(now - self.asked["at"], 0) / MICROSECONDS_PER_DAY
+            weights = 0.5 ** (ages / half_life_days)
+        scopes = {}
+        for number, query_type in enumerate(self.types):
+            of_type = self.asked["type"] == number
+            scope = scope_of(scores[of_type], weights[of_type])
+            if scope.n.any():
+                scopes[query_type] = _with_pairs_of_choice(scope, scores)
+        return scopes
+
+    def _scores(self, models: Sequence[str]) -> Floats:
+        """Return whether each model succeeded on each call, NaN where it was not asked.
+
+        Its shape is (calls, models). Of several runs of a call the last counts.
+        """
+        scores = np.full((len(self.asked), len(models)), np.nan)
+        for column, name in enumerate(models):
+            model = self.models.find(name)
+            if model is not None:
+                of_model = self.runs["model"] == model
+                calls = self.runs["call"][of_model]
+                scores[calls, column] = self.runs["success"][of_model]
+        return scores
 
     def _answer(self, event: Event) -> None:
         """Take in a run for each model that answered a call."""
@@ -199,6 +291,21 @@ class Recall(View):
         index = _index(words, calls - first, first, n_calls)
         self._index = index
         return index
+
+
+def _with_pairs_of_choice(scope: Scope, scores: Floats) -> Scope:
+    """Return a scope with the pairs of models that were asked by choice alone.
+
+    A model that is asked only where another failed forms no pairs with that one: the
+    query is known to be hard. Such models have no call on which both succeeded.
+    """
+    successes = np.nan_to_num(scores)
+    by_choice = (successes.T @ successes) > 0
+    return scope._replace(
+        pair_n=scope.pair_n * by_choice,
+        pair_sum=scope.pair_sum * by_choice,
+        pair_square=scope.pair_square * by_choice,
+    )
 
 
 def words_of(text: str) -> Hashes:
