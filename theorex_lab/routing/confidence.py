@@ -5,7 +5,7 @@ It says also how far the evidence reaches.
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -315,7 +315,7 @@ def choose_cell(
     if differences is None:
         differences = known.on(cells[0].query_type)
     costs = [cell.costs for cell in cells]
-    verdict = choose(differences, costs, rule, known=known.best)
+    verdict = choose(differences, costs, rule, known=known.best(costs))
     return CellChoice(cells[verdict.chosen], cells[verdict.best], verdict)
 
 

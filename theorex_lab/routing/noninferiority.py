@@ -100,6 +100,33 @@ class RouteRule:
         return min(points / 100.0, 1.0)
 
 
+def with_knobs(
+    settings: Settings, *, margin: float | None, willingness: float | None
+) -> Settings:
+    """Return settings in which a margin or a willingness takes the place of theirs.
+
+    Args:
+        settings: The settings.
+        margin: See `RouteRule`; None for the settings' own. It takes the place of a
+            willingness, too.
+        willingness: See `RouteRule`; None for the settings' own.
+
+    Raises:
+        InvalidInput: A number is outside its range.
+    """
+    changes: dict[str, float | None] = {}
+    if margin is not None:
+        changes["route_margin"] = margin
+        changes["route_willingness"] = willingness
+    if willingness is not None:
+        changes["route_willingness"] = willingness
+    if not changes:
+        return settings
+    changed = settings.replaced(**changes)
+    RouteRule.of(changed)  # refuses what is outside its range
+    return changed
+
+
 class Scope(NamedTuple):
     """How models did on some queries: a kind of them, or those like one query.
 
@@ -136,16 +163,27 @@ class PooledDifferences(NamedTuple):
     Attributes:
         by_kind: The differences on each kind.
         new_kind: Those to expect on a kind that is new.
-        best: The number of the model that does best on all kinds.
+        quality: By how much each model does better than the mean of all on all kinds,
+            shape (models,).
     """
 
     by_kind: dict[str, Differences]
     new_kind: Differences
-    best: int
+    quality: Floats
 
     def on(self, kind: str) -> Differences:
         """Return the differences on a kind of query."""
         return self.by_kind.get(kind, self.new_kind)
+
+    def best(self, costs: Sequence[tuple[float, ...]]) -> int:
+        """Return the number of the model that does best on all kinds.
+
+        Of equal ones it is the cheapest.
+        """
+        qualities = self.quality.round(9).tolist()
+        return min(
+            range(len(costs)), key=lambda index: (-qualities[index], costs[index])
+        )
 
 
 class Verdict(NamedTuple):
@@ -261,18 +299,18 @@ def pooled(scopes: Mapping[str, Scope]) -> PooledDifferences:
             prior = _expected(other_weights, other_sums, between)
             drawn.append(_combined(estimate, prior))
     by_kind = dict(zip(scopes, drawn, strict=True))
-    return PooledDifferences(by_kind, expected, _best_of_all(scopes, drawn))
+    return PooledDifferences(by_kind, expected, _quality(scopes, drawn))
 
 
-def _best_of_all(scopes: Mapping[str, Scope], drawn: Sequence[Differences]) -> int:
-    """Return the number of the model that does best, each kind by its runs.
+def _quality(scopes: Mapping[str, Scope], drawn: Sequence[Differences]) -> Floats:
+    """Return how well models do on all kinds, each kind by its runs.
 
     Differences within a kind are averaged, so that a model that was asked the easy kinds
     alone has no gain of it.
     """
     runs = np.array([scope.n.sum() for scope in scopes.values()])
     means = np.stack([each.mean.mean(axis=1) for each in drawn])
-    return int((runs @ means).argmax())
+    return np.asarray(runs @ means / max(float(runs.sum()), 1.0), np.float64)
 
 
 def narrowed(prior: Differences, scope: Scope) -> Differences:
