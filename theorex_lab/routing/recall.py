@@ -64,6 +64,32 @@ class Nearest(NamedTuple):
         return self.likeness / (1.0 - self.likeness + NEARNESS)
 
 
+class _Answers(NamedTuple):
+    """How models did on calls.
+
+    Attributes:
+        models: The names of the models.
+        scores: Whether each succeeded, shape (calls, models); NaN where it was not
+            asked.
+        by_choice: Which two models were asked one query by choice, shape (models,
+            models). A model that is asked only where another failed forms no pairs with
+            that one: the query is known to be hard. Such models have no call on which
+            both succeeded.
+    """
+
+    models: tuple[str, ...]
+    scores: Floats
+    by_choice: NDArray[np.bool_]
+
+    def with_pairs_of_choice(self, scope: Scope) -> Scope:
+        """Return a scope with the pairs of models that were asked by choice alone."""
+        return scope._replace(
+            pair_n=scope.pair_n * self.by_choice,
+            pair_sum=scope.pair_sum * self.by_choice,
+            pair_square=scope.pair_square * self.by_choice,
+        )
+
+
 class _Index(NamedTuple):
     """The newest calls by word.
 
@@ -105,9 +131,12 @@ class Recall(View):
         self.verdicts = verdicts.Verdicts()
         self._open: dict[int, int] = {}
         self._index: _Index | None = None
+        self._answers: _Answers | None = None
+        self._scopes: dict[str, Scope] | None = None
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in what was asked, how it went, and what outcomes say of that."""
+        self._forget_answers()
         for event in events:
             if event.kind == "trace_started":
                 self._start(event)
@@ -185,14 +214,14 @@ class Recall(View):
 
     def scope_of(self, nearest: Nearest, models: Sequence[str]) -> Scope:
         """Return how these models did on these calls, each by its likeness."""
-        scores = self._scores(models)
-        scope = scope_of(scores[nearest.calls], nearest.weights)
-        return _with_pairs_of_choice(scope, scores)
+        answers = self._answers_of(models)
+        scope = scope_of(answers.scores[nearest.calls], nearest.weights)
+        return answers.with_pairs_of_choice(scope)
 
     def repeats(self, nearest: Nearest, models: Sequence[str]) -> Scope:
         """Return how these models did on the calls that have the words of the query."""
         calls = nearest.calls[nearest.likeness >= SAME]
-        return scope_of(self._scores(models)[calls])
+        return scope_of(self._answers_of(models).scores[calls])
 
     def scopes(
         self,
@@ -209,32 +238,50 @@ class Recall(View):
             half_life_days: The time in which a call counts half as much; each call by
                 its own age. None: they do not age.
         """
-        scores = self._scores(models)
-        weights = np.ones(len(scores))
+        answers = self._answers_of(models)
         if half_life_days is not None:
             ages = np.maximum(now - self.asked["at"], 0) / MICROSECONDS_PER_DAY
-            weights = 0.5 ** (ages / half_life_days)
+            return self._scopes_of(answers, 0.5 ** (ages / half_life_days))
+        if self._scopes is None:
+            self._scopes = self._scopes_of(answers, None)
+        return self._scopes
+
+    def _scopes_of(self, answers: _Answers, weights: Floats | None) -> dict[str, Scope]:
+        """Return how models did on each type of query that they were asked."""
         scopes = {}
         for number, query_type in enumerate(self.types):
-            of_type = self.asked["type"] == number
-            scope = scope_of(scores[of_type], weights[of_type])
+            of_type = np.flatnonzero(self.asked["type"] == number)
+            type_weights = None if weights is None else weights[of_type]
+            scope = scope_of(answers.scores[of_type], type_weights)
             if scope.n.any():
-                scopes[query_type] = _with_pairs_of_choice(scope, scores)
+                scopes[query_type] = answers.with_pairs_of_choice(scope)
         return scopes
 
-    def _scores(self, models: Sequence[str]) -> Floats:
-        """Return whether each model succeeded on each call, NaN where it was not asked.
+    def _answers_of(self, models: Sequence[str]) -> _Answers:
+        """Return how these models did on every call.
 
-        Its shape is (calls, models). Of several runs of a call the last counts.
+        Of several runs of a call the last counts.
         """
-        scores = np.full((len(self.asked), len(models)), np.nan)
-        for column, name in enumerate(models):
+        names = tuple(models)
+        if self._answers is not None and self._answers.models == names:
+            return self._answers
+        scores = np.full((len(self.asked), len(names)), np.nan)
+        for column, name in enumerate(names):
             model = self.models.find(name)
             if model is not None:
                 of_model = self.runs["model"] == model
                 calls = self.runs["call"][of_model]
                 scores[calls, column] = self.runs["success"][of_model]
-        return scores
+        successes = np.where(np.isnan(scores), 0.0, scores)
+        by_choice = (successes.T @ successes) > 0
+        self._answers = _Answers(names, scores, by_choice)
+        self._scopes = None
+        return self._answers
+
+    def _forget_answers(self) -> None:
+        """Forget how models did on the calls, since there are others."""
+        self._answers = None
+        self._scopes = None
 
     def _answer(self, event: Event) -> None:
         """Take in a run for each model that answered a call."""
@@ -272,6 +319,7 @@ class Recall(View):
 
     def _after_load(self) -> None:
         self._open = {}
+        self._forget_answers()
         keys = self.asked["key"].tolist()
         for call, key in enumerate(keys):
             self._open[key] = call
@@ -291,21 +339,6 @@ class Recall(View):
         index = _index(words, calls - first, first, n_calls)
         self._index = index
         return index
-
-
-def _with_pairs_of_choice(scope: Scope, scores: Floats) -> Scope:
-    """Return a scope with the pairs of models that were asked by choice alone.
-
-    A model that is asked only where another failed forms no pairs with that one: the
-    query is known to be hard. Such models have no call on which both succeeded.
-    """
-    successes = np.nan_to_num(scores)
-    by_choice = (successes.T @ successes) > 0
-    return scope._replace(
-        pair_n=scope.pair_n * by_choice,
-        pair_sum=scope.pair_sum * by_choice,
-        pair_square=scope.pair_square * by_choice,
-    )
 
 
 def words_of(text: str) -> Hashes:

@@ -26,6 +26,7 @@ from theorex_lab.core.settings import (
 )
 from theorex_lab.eval.datasets.recorded_runs import LocalRuns, load_local_runs, prompts
 from theorex_lab.eval.datasets.routing_sets import (
+    ROUTING_SETS,
     TEST_SHARE,
     Ints,
     Queries,
@@ -182,12 +183,12 @@ def score_costs(
 
 
 def load_cost_set(name: str, *, seed: int = 0) -> RoutingSet:
-    """Return a set by its name, one of COST_SETS.
+    """Return a set by its name: one of ROUTING_SETS, or local_runs.
 
     Raises:
         InvalidInput: The name is another; whatever else loading a set raises.
     """
-    if name not in COST_SETS:
+    if name not in (*ROUTING_SETS, *COST_SETS):
         raise InvalidInput(f"got the set {name!r}; allowed are {', '.join(COST_SETS)}")
     return (
         local_routing_set(load_local_runs())

@@ -50,6 +50,14 @@ Chooser = Callable[[str], str]
 Paid = tuple[Floats, Floats]  # of each query what an answer scored, and what it cost
 OURS = "route, as it ships"
 MAINS = Power(None, False)
+# The sets that `theorex eval routing --dataset all` scores.
+ALL_SETS = (
+    "llmrouter",
+    "routellm_mmlu",
+    "routellm_gsm8k",
+    "simulated_calls",
+    "local_runs",
+)
 _AT = 0
 _TIERS: tuple[ModelTier, ...] = ("small", "medium", "large")
 

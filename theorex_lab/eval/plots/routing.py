@@ -22,7 +22,10 @@ POLICY_COLOURS = {
     "task matrix": "#009E73",
     "best single": "#D55E00",
     "uniform": "#8C8C8C",
-    "cheapest not worse": "#56B4E9",
+    "task matrix, not worse": "#56B4E9",
+    "route, as it shipped before": "#999933",
+    "nearest neighbours": "#AA4499",
+    "cheapest": "#882255",
     "Thompson sampling": "#CC79A7",
     "cascade, perfect check": "#000000",
     "cascade, noisy check": "#E69F00",
@@ -33,6 +36,8 @@ POLICY_NAMES = {
     "oracle": "oracle (hindsight)",
     "route, as it ships": "route: recall and matrix",
     "task matrix": "matrix by the set's tasks",
+    "task matrix, not worse": "the rule by the set's tasks",
+    "cheapest": "cheapest model",
     "best single": "best single model",
     "uniform": "a random model",
     "cascade, perfect check": "cascade, perfect check (bound)",
@@ -340,6 +345,60 @@ def plot_costs(
     ax.title.set_fontsize(10)
     steps = _steps(frontier_costs, frontier_scores)
     label_points(ax, _labels(points, models), lines=[*_bars(points), *steps])
+    return ax
+
+
+def plot_curve(curve: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw what routing brings at each cost, a line a policy, with 95 % intervals.
+
+    Each point is a setting of the knob, which is written beside it.
+
+    Args:
+        curve: A RoutingCurve, as `score_curve` makes it.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
+    """
+    ax = axes.new_axes(ax, width=9.5, height=6.0)
+    labels: list[PointLabel] = []
+    bars: list[Line] = []
+    names = dict.fromkeys(point.policy for point in curve.points)
+    for name in names:
+        points = [point for point in curve.points if point.policy == name]
+        colour = POLICY_COLOURS.get(name, _OTHER_COLOUR)
+        costs = [point.cost for point in points]
+        scores = [point.score for point in points]
+        label = POLICY_NAMES.get(name, name)
+        ax.plot(costs, scores, color=colour, linewidth=1.2, label=label, zorder=1)
+        for point in points:
+            _draw_point(ax, point, fmt="o", color=colour, markersize=5)
+        distinct = {_position(point): point for point in reversed(points)}
+        for point in distinct.values():
+            labels.append(
+                PointLabel(f"{point.value:g}", point.cost, point.score, colour)
+            )
+        bars += _bars(points)
+    for score in curve.baselines:
+        _draw_policy(ax, score)
+        labels.append(_label(score, None))
+    bars += _bars(curve.baselines)
+    everything = [*curve.points, *curve.baselines]
+    _scale_costs(ax, [row.cost for row in everything])
+    lowest = min(row.ci_low for row in everything)
+    ax.set(
+        xlabel=f"Mean cost of a query: {curve.cost_unit}",
+        ylabel="Mean score",
+        ylim=(max(lowest - 0.05, 0.0), 1.02),
+    )
+    axes.finish_axes(
+        ax,
+        title=f"What does the {curve.knob} buy on {curve.dataset}?\n"
+        f"(a point is one {curve.knob}; bars: 95 % intervals)",
+    )
+    ax.title.set_fontsize(10)
+    ax.legend(loc="lower right", fontsize=8, frameon=False)
+    label_points(ax, labels, lines=bars)
     return ax
 
 
