@@ -220,24 +220,37 @@ def scope_of(scores: Floats, weights: Floats | None = None) -> Scope:
     """
     is_answered = np.isfinite(scores)
     answered = is_answered.astype(np.float64)
-    values = np.where(is_answered, scores, 0.0)
-    scale = np.ones(len(scores))
-    if weights is not None:
-        square = float((weights**2).sum())
-        scale = weights * (float(weights.sum()) / square) if square else scale * 0.0
-    weighted_answered = answered * scale[:, None]
-    weighted_values = values * scale[:, None]
-    pair_n = weighted_answered.T @ answered
+    values = np.where(
+        is_answered,
+        scores,
+        0.0,
+    )
+    scale = _scaled(weights, len(scores))
+    weighted_answered = answered * scale
+    weighted_values = values * scale
     row_sums = weighted_values.T @ answered
     row_squares = (values * weighted_values).T @ answered
     products = weighted_values.T @ values
+    squares = row_squares + row_squares.T
     return Scope(
         n=weighted_answered.sum(axis=0),
         successes=weighted_values.sum(axis=0),
-        pair_n=pair_n,
+        pair_n=weighted_answered.T @ answered,
         pair_sum=row_sums - row_sums.T,
-        pair_square=row_squares + row_squares.T - 2.0 * products,
+        pair_square=squares - 2.0 * products,
     )
+
+
+def _scaled(weights: Floats | None, n: int) -> Floats:
+    """Return weights scaled to their effective number, shape (n, 1)."""
+    if weights is None:
+        return np.ones((n, 1))
+    total = float(weights.sum())
+    squares = float((weights**2).sum())
+    if not squares:
+        return np.zeros((n, 1))
+    scaled = weights * (total / squares)
+    return scaled[:, None]
 
 
 def counted_scope(n: Sequence[float], successes: Sequence[float]) -> Scope:
@@ -261,19 +274,39 @@ def differences_in(scope: Scope) -> Differences:
     >>> round(float(differences_in(scope).mean[0, 1]), 3)
     0.098
     """
-    pairs = scope.pair_n + 2.0
-    paired_mean = scope.pair_sum / pairs
-    squares = (np.maximum(scope.pair_square, 0.0) + 2.0) / pairs
-    paired_variance = (squares - paired_mean**2) / pairs
-    runs = scope.n + 2.0
-    rates = (scope.successes + 1.0) / runs
-    rate_variances = rates * (1.0 - rates) / runs
-    mean = rates[:, None] - rates[None, :]
-    variance = rate_variances[:, None] + rate_variances[None, :]
-    by_pairs = (scope.pair_n > 0) & (paired_variance <= variance)
+    paired = _paired(scope)
+    by_rates = _by_rates(scope)
+    has_pairs = scope.pair_n > 0
+    is_closer = paired.variance <= by_rates.variance
+    takes_pairs = has_pairs & is_closer
     return Differences(
-        np.where(by_pairs, paired_mean, mean),
-        np.where(by_pairs, paired_variance, variance),
+        np.where(takes_pairs, paired.mean, by_rates.mean),
+        np.where(takes_pairs, paired.variance, by_rates.variance),
+    )
+
+
+def _paired(scope: Scope) -> Differences:
+    """Return the differences by pairs, with a discordant pair more of each kind."""
+    n = scope.pair_n + 2.0
+    mean = scope.pair_sum / n
+    square = np.maximum(scope.pair_square, 0.0) + 2.0
+    mean_square = square / n
+    variance = (mean_square - mean**2) / n
+    return Differences(
+        mean,
+        variance,
+    )
+
+
+def _by_rates(scope: Scope) -> Differences:
+    """Return the differences of the rates, with a success and a failure more of each."""
+    n = scope.n + 2.0
+    rates = (scope.successes + 1.0) / n
+    failure_rates = 1.0 - rates
+    variances = rates * failure_rates / n
+    return Differences(
+        np.subtract.outer(rates, rates),
+        np.add.outer(variances, variances),
     )
 
 
@@ -286,20 +319,39 @@ def pooled(scopes: Mapping[str, Scope]) -> PooledDifferences:
     alone = [differences_in(scope) for scope in scopes.values()]
     means = np.stack([each.mean for each in alone])
     variances = np.stack([each.variance for each in alone])
-    between = _between(means, variances, KIND_DEVIATION)
+    between = _between(
+        means,
+        variances,
+        KIND_DEVIATION,
+    )
     weights = 1.0 / (variances + between)
     sums = weights * means
-    expected = _expected(weights.sum(axis=0), sums.sum(axis=0), between)
+    total_weights = weights.sum(axis=0)
+    total_sums = sums.sum(axis=0)
+    expected = _expected(
+        total_weights,
+        total_sums,
+        between,
+    )
     drawn = alone
     if len(alone) > 1:
         drawn = []
         for kind, estimate in enumerate(alone):
-            other_weights = weights.sum(axis=0) - weights[kind]
-            other_sums = sums.sum(axis=0) - sums[kind]
-            prior = _expected(other_weights, other_sums, between)
+            other_weights = total_weights - weights[kind]
+            other_sums = total_sums - sums[kind]
+            prior = _expected(
+                other_weights,
+                other_sums,
+                between,
+            )
             drawn.append(_combined(estimate, prior))
     by_kind = dict(zip(scopes, drawn, strict=True))
-    return PooledDifferences(by_kind, expected, _quality(scopes, drawn))
+    quality = _quality(scopes, drawn)
+    return PooledDifferences(
+        by_kind,
+        expected,
+        quality,
+    )
 
 
 def _quality(scopes: Mapping[str, Scope], drawn: Sequence[Differences]) -> Floats:
@@ -310,12 +362,20 @@ def _quality(scopes: Mapping[str, Scope], drawn: Sequence[Differences]) -> Float
     """
     runs = np.array([scope.n.sum() for scope in scopes.values()])
     means = np.stack([each.mean.mean(axis=1) for each in drawn])
-    return np.asarray(runs @ means / max(float(runs.sum()), 1.0), np.float64)
+    total = max(float(runs.sum()), 1.0)
+    weighted_means = runs @ means
+    return np.asarray(
+        weighted_means / total,
+        np.float64,
+    )
 
 
 def narrowed(prior: Differences, scope: Scope) -> Differences:
     """Return the differences on queries like one query, drawn to those of its kind."""
-    wide = Differences(prior.mean, prior.variance + LIKE_DEVIATION**2)
+    wide = Differences(
+        prior.mean,
+        prior.variance + LIKE_DEVIATION**2,
+    )
     return _combined(differences_in(scope), wide)
 
 
@@ -346,19 +406,25 @@ def choose(
     >>> choose(few, [(1.0,), (9.0,)], RouteRule(), known=1).chosen
     1
     """
-    models = range(len(costs))
-    best = known
-    bounds = _bounds_to(differences, known, rule.confidence)
-    for model in models:
-        is_shown = model != known and bounds.ci_low[model] > -rule.margin
-        if is_shown and bounds.mean[model] > bounds.mean[best]:
-            best = model
-    bounds = _bounds_to(differences, best, rule.confidence)
-    cheaper = [model for model in models if costs[model] < costs[best]]
+    best = _best_here(
+        differences,
+        rule,
+        known,
+    )
+    bounds = _bounds_to(
+        differences,
+        best,
+        rule.confidence,
+    )
+    cheaper = []
+    for model, cost in enumerate(costs):
+        if cost < costs[best]:
+            cheaper.append(model)
     chosen = best
     chosen_loss = 0.0
     for model in cheaper if rule.takes_cheaper else ():
-        allowed_loss = rule.allowed_loss(costs[best][0] - costs[model][0])
+        saving = costs[best][0] - costs[model][0]
+        allowed_loss = rule.allowed_loss(saving)
         is_shown = bounds.ci_low[model] > -allowed_loss
         if is_shown and costs[model] < costs[chosen]:
             chosen = model
@@ -373,6 +439,24 @@ def choose(
     )
 
 
+def _best_here(differences: Differences, rule: RouteRule, known: int) -> int:
+    """Return the number of the model that does best on this kind of query.
+
+    It is the one that does best on all kinds, unless another is shown to be not worse.
+    """
+    best = known
+    bounds = _bounds_to(
+        differences,
+        known,
+        rule.confidence,
+    )
+    for model in range(len(bounds.mean)):
+        is_shown = model != known and bounds.ci_low[model] > -rule.margin
+        if is_shown and bounds.mean[model] > bounds.mean[best]:
+            best = model
+    return best
+
+
 class _Bounds(NamedTuple):
     """The differences of all models to one of them, and their lower bounds."""
 
@@ -382,29 +466,52 @@ class _Bounds(NamedTuple):
 
 def _bounds_to(differences: Differences, best: int, confidence: float) -> _Bounds:
     """Return how much better each model is than one, 0 for that one itself."""
-    others = np.arange(len(differences.mean)) != best
-    mean = np.zeros(len(others))
-    ci_low = np.zeros(len(others))
-    if others.any():
-        drawn = _drawn_to_models(
-            differences.mean[others, best], differences.variance[others, best]
+    n_models = len(differences.mean)
+    others = np.arange(n_models) != best
+    mean = np.zeros(n_models)
+    ci_low = np.zeros(n_models)
+    if not others.any():
+        return _Bounds(
+            mean,
+            ci_low,
         )
-        errors_wide = NormalDist().inv_cdf(confidence)
-        mean[others] = drawn.mean
-        ci_low[others] = drawn.mean - errors_wide * np.sqrt(drawn.variance)
-    return _Bounds(mean, ci_low)
+    alone = Differences(
+        differences.mean[others, best],
+        differences.variance[others, best],
+    )
+    drawn = _drawn_to_models(alone)
+    errors_wide = NormalDist().inv_cdf(confidence)
+    half_width = errors_wide * np.sqrt(drawn.variance)
+    mean[others] = drawn.mean
+    ci_low[others] = drawn.mean - half_width
+    return _Bounds(
+        mean,
+        ci_low,
+    )
 
 
-def _drawn_to_models(means: Floats, variances: Floats) -> Differences:
+def _drawn_to_models(alone: Differences) -> Differences:
     """Return the differences of models to one, each drawn to those of the others."""
-    if len(means) < 2:
-        return Differences(means, variances)
-    between = _between(means, variances, MODEL_DEVIATION)
-    weights = 1.0 / (variances + between)
+    if len(alone.mean) < 2:
+        return alone
+    between = _between(
+        alone.mean,
+        alone.variance,
+        MODEL_DEVIATION,
+    )
+    weights = 1.0 / (alone.variance + between)
+    sums = weights * alone.mean
     other_weights = weights.sum() - weights
-    other_sums = (weights * means).sum() - weights * means
-    prior = _expected(other_weights, other_sums, between)
-    return _combined(Differences(means, variances), prior)
+    other_sums = sums.sum() - sums
+    prior = _expected(
+        other_weights,
+        other_sums,
+        between,
+    )
+    return _combined(
+        alone,
+        prior,
+    )
 
 
 def _between(means: Floats, variances: Floats, deviation: float) -> Floats:
@@ -414,20 +521,35 @@ def _between(means: Floats, variances: Floats, deviation: float) -> Floats:
     """
     weights = 1.0 / variances
     total = weights.sum(axis=0)
-    centre = (weights * means).sum(axis=0) / total
-    spread = (weights * (means - centre) ** 2).sum(axis=0)
+    weighted_means = weights * means
+    centre = weighted_means.sum(axis=0) / total
+    deviations = means - centre
+    weighted_squares = weights * deviations**2
+    spread = weighted_squares.sum(axis=0)
     degrees = len(means) - 1.0
-    scale = total - (weights**2).sum(axis=0) / total
-    estimate = np.maximum(spread - degrees, 0.0) / np.maximum(scale, 1e-12)
+    weight_squares = weights**2
+    scale = total - weight_squares.sum(axis=0) / total
+    excess = np.maximum(
+        spread - degrees,
+        0.0,
+    )
+    estimate = excess / np.maximum(scale, 1e-12)
     assumed = ASSUMED_WEIGHT * deviation**2
-    averaged = (degrees * estimate + assumed) / (degrees + ASSUMED_WEIGHT)
-    return np.asarray(averaged, np.float64)
+    total_degrees = degrees + ASSUMED_WEIGHT
+    averaged = (degrees * estimate + assumed) / total_degrees
+    return np.asarray(
+        averaged,
+        np.float64,
+    )
 
 
 def _expected(weights: Floats, sums: Floats, between: Floats) -> Differences:
     """Return what is expected of another kind or model, by the weights of those seen."""
     variance = 1.0 / weights
-    return Differences(sums * variance, variance + between)
+    return Differences(
+        sums * variance,
+        variance + between,
+    )
 
 
 def _combined(estimate: Differences, prior: Differences) -> Differences:
@@ -435,5 +557,10 @@ def _combined(estimate: Differences, prior: Differences) -> Differences:
     weight = 1.0 / estimate.variance
     prior_weight = 1.0 / prior.variance
     total = weight + prior_weight
-    mean = (estimate.mean * weight + prior.mean * prior_weight) / total
-    return Differences(mean, 1.0 / total)
+    weighted_mean = estimate.mean * weight
+    weighted_prior = prior.mean * prior_weight
+    mean = (weighted_mean + weighted_prior) / total
+    return Differences(
+        mean,
+        1.0 / total,
+    )

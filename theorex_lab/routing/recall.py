@@ -61,7 +61,8 @@ class Nearest(NamedTuple):
     @property
     def weights(self) -> Floats:
         """Return what each call weighs."""
-        return self.likeness / (1.0 - self.likeness + NEARNESS)
+        distance = 1.0 - self.likeness + NEARNESS
+        return self.likeness / distance
 
 
 class _Answers(NamedTuple):
@@ -203,13 +204,24 @@ class Recall(View):
         success_weights = run_weights * self.runs["success"]
         run_models = self.runs["model"]
         n_models = len(self.models)
-        weights = np.bincount(run_models, run_weights, n_models)
-        successes = np.bincount(run_models, success_weights, n_models)
+        weights = np.bincount(
+            run_models,
+            run_weights,
+            n_models,
+        )
+        successes = np.bincount(
+            run_models,
+            success_weights,
+            n_models,
+        )
         recalled_runs = {}
         rows = zip(self.models, weights.tolist(), successes.tolist(), strict=True)
         for name, weight, success in rows:
             if weight > 0:
-                recalled_runs[name] = RecalledRuns(weight, success)
+                recalled_runs[name] = RecalledRuns(
+                    weight,
+                    success,
+                )
         return recalled_runs
 
     def scope_of(self, nearest: Nearest, models: Sequence[str]) -> Scope:
@@ -240,8 +252,10 @@ class Recall(View):
         """
         answers = self._answers_of(models)
         if half_life_days is not None:
-            ages = np.maximum(now - self.asked["at"], 0) / MICROSECONDS_PER_DAY
-            return self._scopes_of(answers, 0.5 ** (ages / half_life_days))
+            ages = now - self.asked["at"]
+            half_life = half_life_days * MICROSECONDS_PER_DAY
+            half_lives = np.maximum(ages, 0) / half_life
+            return self._scopes_of(answers, 0.5**half_lives)
         if self._scopes is None:
             self._scopes = self._scopes_of(answers, None)
         return self._scopes
@@ -249,8 +263,9 @@ class Recall(View):
     def _scopes_of(self, answers: _Answers, weights: Floats | None) -> dict[str, Scope]:
         """Return how models did on each type of query that they were asked."""
         scopes = {}
+        asked_types = self.asked["type"]
         for number, query_type in enumerate(self.types):
-            of_type = np.flatnonzero(self.asked["type"] == number)
+            of_type = np.flatnonzero(asked_types == number)
             type_weights = None if weights is None else weights[of_type]
             scope = scope_of(answers.scores[of_type], type_weights)
             if scope.n.any():
@@ -266,14 +281,19 @@ class Recall(View):
         if self._answers is not None and self._answers.models == names:
             return self._answers
         scores = np.full((len(self.asked), len(names)), np.nan)
+        run_models = self.runs["model"]
+        run_calls = self.runs["call"]
+        run_successes = self.runs["success"]
         for column, name in enumerate(names):
             model = self.models.find(name)
-            if model is not None:
-                of_model = self.runs["model"] == model
-                calls = self.runs["call"][of_model]
-                scores[calls, column] = self.runs["success"][of_model]
-        successes = np.where(np.isnan(scores), 0.0, scores)
-        by_choice = (successes.T @ successes) > 0
+            if model is None:
+                continue
+            of_model = run_models == model
+            calls = run_calls[of_model]
+            scores[calls, column] = run_successes[of_model]
+        successes = np.nan_to_num(scores)
+        both_successes = successes.T @ successes
+        by_choice = both_successes > 0
         self._answers = _Answers(names, scores, by_choice)
         self._scopes = None
         return self._answers
@@ -336,7 +356,12 @@ class Recall(View):
         is_indexed = self.words["call"] >= first
         words = self.words["word"][is_indexed]
         calls = self.words["call"][is_indexed]
-        index = _index(words, calls - first, first, n_calls)
+        index = _index(
+            words,
+            calls - first,
+            first,
+            n_calls,
+        )
         self._index = index
         return index
 
@@ -356,13 +381,23 @@ def _index(words: Hashes, calls: NDArray[np.int32], first: int, n_calls: int) ->
     """Return the calls by word, with the rarity of each word and each call's length."""
     order = np.argsort(words, kind="stable")
     sorted_words = words[order]
-    distinct_words, starts = np.unique(sorted_words, return_index=True)
+    distinct_words, starts = np.unique(
+        sorted_words,
+        return_index=True,
+    )
     bounds = np.append(starts, len(words))
     calls_per_word = np.diff(bounds)
     rarity = np.log1p(n_calls / calls_per_word)
     calls_by_word = calls[order].astype(np.int64)
-    squares = np.repeat(rarity**2, calls_per_word)
-    squared_lengths = np.bincount(calls_by_word, squares, n_calls)
+    squares = np.repeat(
+        rarity**2,
+        calls_per_word,
+    )
+    squared_lengths = np.bincount(
+        calls_by_word,
+        squares,
+        n_calls,
+    )
     return _Index(
         first=first,
         words=distinct_words,
@@ -390,14 +425,24 @@ def _likeness(index: _Index, words: Hashes) -> Floats:
     shared_rarity = index.rarity[shared_words]
     square = float((shared_rarity**2).sum()) + unknown
     length = math.sqrt(square) or 1.0
-    call_lengths = np.where(index.lengths > 0, index.lengths, 1.0)
+    call_lengths = np.where(
+        index.lengths > 0,
+        index.lengths,
+        1.0,
+    )
     cosines = shared / (call_lengths * length)
-    return np.minimum(cosines, 1.0)
+    return np.minimum(
+        cosines,
+        1.0,
+    )
 
 
 def _indexed(index: _Index, words: Hashes) -> NDArray[np.intp]:
     """Return the positions in the index of those of these words that it has."""
-    positions = np.searchsorted(index.words, words)
+    positions = np.searchsorted(
+        index.words,
+        words,
+    )
     inside = positions < len(index.words)
     words = words[inside]
     positions = positions[inside]

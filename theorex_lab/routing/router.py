@@ -14,6 +14,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent
 from theorex_lab.core.readable import Report
@@ -234,13 +236,13 @@ def route(
     energy_reason = _energy(power, no_large, turned_down)
     candidates = _candidates(allowed, preferred) if urgent else [*allowed]
 
-    known = _known_runs(evidence, recall, settings, now, query_type)
-    similar = _similar(known, query, candidates)
-    recalled = _recall(similar, known, preferred)
+    runs = _known_runs(evidence, recall, settings, now, query_type)
+    similar = _similar(runs, query, candidates)
+    recalled = _recall(similar, runs, preferred)
     if similar is not None:
         scored = _MATRIX_NOT_NEEDED
     else:
-        scored = _confidence_matrix(known, candidates, preferred)
+        scored = _confidence_matrix(runs, candidates, preferred)
 
     decided = _first_decided([recalled, scored, role._replace(model=preferred)])
     decided_tier = advice.tier if decided is None else allowed[decided.model].tier
@@ -473,32 +475,38 @@ def _similar(
     cells = _similar_cells(runs, known.query_type, candidates, known.cells)
     if not cells:
         return None
-    cells = _not_failed(recall, nearest, cells)
+    margin = known.settings.route_margin
+    cells = _not_failed(recall, nearest, cells, margin)
     models = [cell.model for cell in cells]
     like = recall.scope_of(nearest, models)
     return _SimilarRuns(priced(cells, known.settings), like, known)
 
 
-def _not_failed(recall: Recall, nearest: Nearest, cells: list[Cell]) -> list[Cell]:
+def _not_failed(
+    recall: Recall, nearest: Nearest, cells: list[Cell], margin: float
+) -> list[Cell]:
     """Return the cells of the models that did best on the very same query.
 
     Where all that were asked failed mostly, those that were not asked are left.
+
+    Args:
+        recall: The calls by their words.
+        nearest: The calls that are most like the query.
+        cells: The cells to choose from.
+        margin: By how much the success of a model may be lower than the best.
     """
     scope = recall.repeats(nearest, [cell.model for cell in cells])
-    runs = scope.n.tolist()
-    successes = scope.successes.tolist()
-    rates = []
-    for n, n_successes in zip(runs, successes, strict=True):
-        rates.append(n_successes / n if n else math.nan)
-    tried = [rate for rate in rates if not math.isnan(rate)]
-    if not tried:
+    is_tried = scope.n > 0
+    if not is_tried.any():
         return cells
-    best_rate = max(tried)
-    is_solved = best_rate >= SOLVED_FROM
+    rates = scope.successes / np.maximum(scope.n, 1.0)
+    best_rate = float(rates[is_tried].max())
+    is_left = ~is_tried
+    if best_rate >= SOLVED_FROM:
+        is_left = is_tried & (rates >= best_rate - margin)
     left = []
-    for cell, rate in zip(cells, rates, strict=True):
-        is_left = rate == best_rate if is_solved else math.isnan(rate)
-        if is_left:
+    for cell, is_kept in zip(cells, is_left.tolist(), strict=True):
+        if is_kept:
             left.append(cell)
     return left or cells
 

@@ -777,7 +777,7 @@ def _routing_text(score: RoutingScore) -> str:
         f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training,"
         f" {len(score.models)} models"
     )
-    lines = [head, score.repeat_note, f"cost: {score.cost_unit}"]
+    lines = [head, *score.notes, f"cost: {score.cost_unit}"]
     lines += ["", _policies(score.policies)]
     for name, value in score.published.items():
         lines.append(f"published, with what was left out here: {name} {value:.3f}")

@@ -19,6 +19,7 @@ NEARLY_SAME = 0.9
 # Shorter queries are the same or not: a word more makes another query of them.
 LEAST_WORDS = 10
 _WORD = re.compile(r"\w+")
+_HAS_DIGIT = re.compile(r"\d")
 
 
 class RepeatedQueries(NamedTuple):
@@ -42,7 +43,10 @@ def same_text(text: str) -> str:
     'who is she'
     """
     folded = text.casefold()
-    return " ".join(_WORD.findall(folded)) or " ".join(folded.split())
+    words = _WORD.findall(folded)
+    if not words:
+        words = folded.split()
+    return " ".join(words)
 
 
 def repeated_queries(training: Sequence[str], test: Sequence[str]) -> RepeatedQueries:
@@ -60,42 +64,97 @@ def repeated_queries(training: Sequence[str], test: Sequence[str]) -> RepeatedQu
     >>> both.training_rows.tolist(), both.test_rows.tolist()
     ([0], [0])
     """
-    training_forms = [same_text(text) for text in training]
-    test_forms = [same_text(text) for text in test]
-    is_repeated_training = np.isin(training_forms, test_forms)
-    is_repeated_test = np.isin(test_forms, training_forms)
-    training_words = [set(form.split()) for form in training_forms]
-    test_words = [set(form.split()) for form in test_forms]
-    n_texts = Counter(word for words in training_words for word in words)
-    rows_by_word = defaultdict[str, list[int]](list)
-    for row, words in enumerate(training_words):
-        for word in _rarest(words, n_texts):
-            rows_by_word[word].append(row)
-    for test_row, words in enumerate(test_words):
-        candidates: set[int] = set()
-        for word in _rarest(words, n_texts):
-            candidates.update(rows_by_word.get(word, ()))
-        for row in candidates:
-            if _is_nearly_same(words, training_words[row]):
-                is_repeated_test[test_row] = True
-                is_repeated_training[row] = True
+    training_forms = _forms_of(training)
+    test_forms = _forms_of(test)
+    training_rows = set(_rows_among(training_forms, test_forms))
+    test_rows = set(_rows_among(test_forms, training_forms))
+    index = _WordIndex(training_forms)
+    for test_row, form in enumerate(test_forms):
+        near_rows = index.nearly_same(form)
+        if near_rows:
+            test_rows.add(test_row)
+            training_rows.update(near_rows)
     return RepeatedQueries(
-        np.flatnonzero(is_repeated_training), np.flatnonzero(is_repeated_test)
+        np.array(sorted(training_rows), np.int64),
+        np.array(sorted(test_rows), np.int64),
     )
 
 
-def _rarest(words: set[str], n_texts: Counter[str]) -> list[str]:
-    """Return the rarest words, of which near duplicates share one; none of few words."""
-    if len(words) < LEAST_WORDS:
-        return []
-    n_prefix = len(words) - math.ceil(NEARLY_SAME * len(words)) + 1
-    by_rarity = sorted(words, key=lambda word: (n_texts[word], word))
-    return by_rarity[:n_prefix]
+def _forms_of(texts: Sequence[str]) -> list[str]:
+    """Return the form in which each text is compared."""
+    forms = []
+    for text in texts:
+        form = same_text(text)
+        forms.append(form)
+    return forms
+
+
+def _rows_among(forms: Sequence[str], others: Sequence[str]) -> list[int]:
+    """Return the rows of the texts that stand among others."""
+    other_forms = set(others)
+    rows = []
+    for row, form in enumerate(forms):
+        if form in other_forms:
+            rows.append(row)
+    return rows
+
+
+class _WordIndex:
+    """Texts by their rarest words.
+
+    Args:
+        forms: The texts, as `same_text` gives them.
+    """
+
+    def __init__(self, forms: Sequence[str]) -> None:
+        self._words: list[set[str]] = []
+        self._n_texts = Counter[str]()
+        for form in forms:
+            words = set(form.split())
+            self._words.append(words)
+            self._n_texts.update(words)
+        self._rows = defaultdict[str, list[int]](list)
+        for row, words in enumerate(self._words):
+            for word in self._rarest(words):
+                rows = self._rows[word]
+                rows.append(row)
+
+    def nearly_same(self, form: str) -> set[int]:
+        """Return the rows of the texts that are nearly the same as this one."""
+        words = set(form.split())
+        candidates: set[int] = set()
+        for word in self._rarest(words):
+            rows = self._rows.get(word, ())
+            candidates.update(rows)
+        near_rows = set()
+        for row in candidates:
+            row_words = self._words[row]
+            if _is_nearly_same(words, row_words):
+                near_rows.add(row)
+        return near_rows
+
+    def _rarest(self, words: set[str]) -> list[str]:
+        """Return the rarest words, of which near duplicates share one.
+
+        There are none of few words.
+        """
+        if len(words) < LEAST_WORDS:
+            return []
+        least_shared = math.ceil(NEARLY_SAME * len(words))
+        n_prefix = len(words) - least_shared + 1
+        by_name = sorted(words)
+        by_rarity = sorted(
+            by_name,
+            key=self._n_texts.__getitem__,
+        )
+        return by_rarity[:n_prefix]
 
 
 def _is_nearly_same(words: set[str], others: set[str]) -> bool:
     """Return whether two queries share nearly all words, and every number."""
     n_shared = len(words & others)
-    if n_shared < NEARLY_SAME * len(words | others):
+    n_all = len(words | others)
+    if n_shared < NEARLY_SAME * n_all:
         return False
-    return not any(any(map(str.isdigit, word)) for word in words ^ others)
+    other_words = words ^ others
+    return not any(map(_HAS_DIGIT.search, other_words))

@@ -15,7 +15,7 @@ The columns are found by their names. A row that is damaged is left out and coun
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -217,9 +217,10 @@ def load_routing_table(
             f" allowed are {LEAST_QUERIES} or more, and 2 models or more"
         )
     costs, unit = _costs_of(table, keys, models)
-    scores = np.array(
-        [[table.results[key][model].score for model in models] for key in keys]
-    )
+    scores = np.zeros((len(keys), len(models)))
+    for row, key in enumerate(keys):
+        results = table.results[key]
+        scores[row] = [results[model].score for model in models]
     texts = [table.queries[key] for key in keys]
     training = TrainingScores(
         Queries(texts, [table.tasks[key] for key in keys]), scores
@@ -271,15 +272,15 @@ def _read_long(
     columns: dict[str, str],
 ) -> None:
     """Read rows of a query and a model."""
-    for place, row in placed_rows:
+    for position, row in placed_rows:
         query = _query_of(row, columns)
         model = _text_of(row.get(columns["model"]))
         score = _score_of(row.get(columns["score"]))
         if query is None or not model:
-            table.damaged.add(place, "no query or no model")
+            table.damaged.add(position, "no query or no model")
         elif math.isnan(score):
             got = row.get(columns["score"])
-            table.damaged.add(place, f"the score {got!r:.40} is no number from 0")
+            table.damaged.add(position, f"the score {got!r:.40} is no number from 0")
         else:
             amounts = (
                 _amount_of(row.get(columns.get(meaning, "")))
@@ -314,20 +315,29 @@ def _read_wide(
             f"got a table with the columns {listed:.300}; allowed are a column `model`"
             " and one `score`, or two columns or more that hold models' scores"
         )
-    for place, row in placed_rows:
+    for position, row in placed_rows:
         query = _query_of(row, columns)
-        if query is None:
-            table.damaged.add(place, "no query")
-            continue
         scores = {model: _score_of(row.get(model)) for model in models}
-        unread = [model for model, score in scores.items() if math.isnan(score)]
-        if unread:
-            got = row.get(unread[0])
-            table.damaged.add(place, f"the score {got!r:.40} of {unread[0]}")
+        problem = _problem_of(query, scores, row)
+        if query is None or problem:
+            table.damaged.add(position, problem)
             continue
         for model, score in scores.items():
             cost = _amount_of(row.get(cost_columns.get(model, "")))
             table.add(query, model, ModelResult(score, cost, math.nan, math.nan))
+
+
+def _problem_of(
+    query: _QueryRow | None, scores: Mapping[str, float], row: TableRow
+) -> str:
+    """Return what is wrong with a row of a wide table, '' for nothing."""
+    if query is None:
+        return "no query"
+    for model, score in scores.items():
+        if math.isnan(score):
+            got = row.get(model)
+            return f"the score {got!r:.40} of {model}"
+    return ""
 
 
 def _cost_columns(names: Collection[str]) -> dict[str, str]:
@@ -456,7 +466,9 @@ def _notes_on(
     table: RoutingTable, models: Sequence[str], n_queries: int
 ) -> tuple[str, ...]:
     """Return what was read and what was left out, a sentence each."""
-    all_models = {model for row in table.results.values() for model in row}
+    all_models: set[str] = set()
+    for row in table.results.values():
+        all_models.update(row)
     notes = [f"a {table.form} table: {n_queries:,} queries, {len(models)} models"]
     left_out = sorted(all_models - set(models))
     if left_out:

@@ -42,11 +42,12 @@ class DamagedRows:
     def __str__(self) -> str:
         if not self.n:
             return "no damaged row"
-        listed = "; ".join(self.reasons)
-        more = f"; and {self.n - len(self.reasons):,} more"
-        return f"{self.n:,} damaged rows were left out: {listed}" + (
-            more if self.n > len(self.reasons) else ""
-        )
+        reasons = [*self.reasons]
+        n_more = self.n - len(reasons)
+        if n_more:
+            reasons.append(f"and {n_more:,} more")
+        listed = "; ".join(reasons)
+        return f"{self.n:,} damaged rows were left out: {listed}"
 
 
 def read_rows(path: Path, damaged: DamagedRows) -> Iterator[tuple[str, TableRow]]:
@@ -60,13 +61,16 @@ def read_rows(path: Path, damaged: DamagedRows) -> Iterator[tuple[str, TableRow]
         InvalidInput: There is no such file, it is of another kind, or no table.
     """
     if path.is_dir():
-        files = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES)
+        files = []
+        for file in path.rglob("*"):
+            if file.suffix in SUFFIXES:
+                files.append(file)
         if not files:
             raise InvalidInput(
                 f"got the folder {path} without a table; allowed are files that end"
                 f" with {', '.join(SUFFIXES)}"
             )
-        for file in files:
+        for file in sorted(files):
             yield from _rows_of(file, damaged)
         return
     if not path.is_file():
@@ -97,47 +101,50 @@ def _csv_rows(
 ) -> Iterator[tuple[str, TableRow]]:
     """Yield the rows of a file of separated values, whose first line names columns."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter)
+        reader = csv.reader(
+            file,
+            delimiter=delimiter,
+        )
         names = next(reader, [])
-        if len(set(names)) < max(len(names), 1):
+        if len(set(names)) < len(names):
             raise InvalidInput(
                 f"got {path.name} with the columns {names!r:.200}; allowed is a first"
                 " line with one name a column"
             )
         rows = iter(reader)
         while True:
-            place = f"{path.name} line {reader.line_num + 1}"
+            where = f"{path.name} line {reader.line_num + 1}"
             try:
                 values = next(rows)
             except StopIteration:
                 return
             except csv.Error as error:
-                damaged.add(place, str(error))
+                damaged.add(where, str(error))
                 continue
             if not values:
                 continue
             if len(values) != len(names):
-                damaged.add(place, f"{len(values)} values for {len(names)} columns")
+                damaged.add(where, f"{len(values)} values for {len(names)} columns")
                 continue
-            yield place, dict(zip(names, values, strict=True))
+            yield where, dict(zip(names, values, strict=True))
 
 
 def _json_lines(path: Path, damaged: DamagedRows) -> Iterator[tuple[str, TableRow]]:
     """Yield the objects of a file that has one on each line."""
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         for number, line in enumerate(file, start=1):
-            place = f"{path.name} line {number}"
+            where = f"{path.name} line {number}"
             if not line.strip():
                 continue
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError) as error:
-                damaged.add(place, f"no JSON ({error})")
+                damaged.add(where, f"no JSON ({error})")
                 continue
             if isinstance(row, dict):
-                yield place, row
+                yield where, row
             else:
-                damaged.add(place, f"{type(row).__name__} in place of an object")
+                damaged.add(where, f"{type(row).__name__} in place of an object")
 
 
 def _json_rows(path: Path, damaged: DamagedRows) -> Iterator[tuple[str, TableRow]]:
@@ -163,11 +170,11 @@ def _json_rows(path: Path, damaged: DamagedRows) -> Iterator[tuple[str, TableRow
             " result}}}"
         )
     for number, row in enumerate(content, start=1):
-        place = f"{path.name} row {number}"
+        where = f"{path.name} row {number}"
         if isinstance(row, dict):
-            yield place, {**shared, **row}
+            yield where, {**shared, **row}
         else:
-            damaged.add(place, f"{type(row).__name__} in place of an object")
+            damaged.add(where, f"{type(row).__name__} in place of an object")
 
 
 def _list_in(content: TableRow) -> tuple[Any, TableRow]:
@@ -189,8 +196,15 @@ def _nested_rows(content: Mapping[str, Mapping[str, Any]]) -> list[TableRow]:
     rows = []
     for model, results in content.items():
         for instance, result in results.items():
-            fields = result if isinstance(result, dict) else {"score": result}
-            rows.append({"model": model, "instance_id": instance, **fields})
+            row = {
+                "model": model,
+                "instance_id": instance,
+            }
+            if isinstance(result, dict):
+                row.update(result)
+            else:
+                row["score"] = result
+            rows.append(row)
     return rows
 
 

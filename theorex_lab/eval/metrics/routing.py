@@ -106,7 +106,8 @@ class RoutingScore(NamedTuple):
         policies: A row a policy.
         published: Figures that others had on the same set; most of them learned from
             the repeated queries too.
-        repeat_note: What was left out, in a sentence.
+        repeat_note: How many test queries stood in the training, in a sentence.
+        notes: What was left out, a sentence each.
     """
 
     dataset: str
@@ -119,6 +120,7 @@ class RoutingScore(NamedTuple):
     policies: tuple[PolicyScore, ...]
     published: dict[str, float]
     repeat_note: str
+    notes: tuple[str, ...]
 
     def __repr__(self) -> str:
         scores = {row.policy: row.score for row in self.policies}
@@ -151,7 +153,7 @@ class RoutingScore(NamedTuple):
             if name != OURS:
                 baselines[name.replace(" ", "_")] = row["score"]
         return values | {
-            "notes": [self.repeat_note],
+            "notes": [*self.notes],
             "metrics": by_policy[OURS],
             "baselines": baselines,
             "policies": [*by_policy.values()],
@@ -204,6 +206,7 @@ def score_routing(
         policies=policy_scores(values, routing_set.test.scores.max(axis=1), seed),
         published=dict(routing_set.published),
         repeat_note=routing_set.repeat_note,
+        notes=(*routing_set.notes, routing_set.repeat_note),
     )
 
 
@@ -218,7 +221,7 @@ def policy_choices(dataset: RoutingSet, rule: RouteRule) -> dict[str, Ints]:
     """
     training = dataset.train_without_repeats
     calls = calls_of(training, dataset.models, dataset.costs)
-    recorded = [event for call in calls for event in call]
+    recorded = list(chain.from_iterable(calls))
     fitted: list[RoutingPolicy] = [
         FormerRule(recorded, dataset.models, dataset.costs),
         NearestNeighbours(recorded),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -143,43 +144,58 @@ def score_curve(
             outside its range.
         StorageError: The set is nowhere and cannot be downloaded.
     """
-    values = willingness or margins
-    if not values:
-        raise InvalidInput("got no margin; allowed are one or more, each 0 to 1")
     routing_set = dataset
     if isinstance(routing_set, str):
         routing_set = load_routing_set(routing_set, seed=seed)
-    knob: Knob = "willingness" if willingness else "margin"
-    rules = {}
-    for value in values:
-        is_margin = knob == "margin"
-        rules[value] = RouteRule(value) if is_margin else RouteRule(willingness=value)
-    choices = _choices(routing_set, rules)
+    rules = _rules(margins, willingness)
+    turned = {}
+    for (name, value), choices in _choices(routing_set, rules).items():
+        turned[_PointName(name, value)] = choices
     baselines = _baselines(routing_set)
-    alone = {
-        name: np.full(len(routing_set.test.scores), number, np.int64)
-        for number, name in enumerate(routing_set.models)
-    }
-    turned = {f"{name} {value}": each for (name, value), each in choices.items()}
-    scored = policy_scores(
-        bounds_of(routing_set) | taken(routing_set, {**baselines, **alone, **turned}),
-        routing_set.test.scores.max(axis=1),
-        seed,
-    )
+    alone = {}
+    n = len(routing_set.test.scores)
+    for number, name in enumerate(routing_set.models):
+        alone[name] = np.full(n, number, np.int64)
+    by_text = {str(name): choices for name, choices in turned.items()}
+    values = taken(routing_set, {**baselines, **alone, **by_text})
+    best_scores = routing_set.test.scores.max(axis=1)
+    scored = policy_scores(bounds_of(routing_set) | values, best_scores, seed)
     rows = {row.policy: row for row in scored}
-    points = []
-    for name, value in choices:
-        points.append(_point(name, value, rows[f"{name} {value}"]))
     return RoutingCurve(
         dataset=routing_set.name,
-        n=len(routing_set.test.scores),
+        n=n,
         cost_unit=routing_set.cost_unit,
-        knob=knob,
-        points=tuple(points),
+        knob="willingness" if willingness else "margin",
+        points=tuple(_point(name, rows[str(name)]) for name in turned),
         baselines=tuple(rows[name] for name in ("oracle", "uniform", *baselines)),
         models=tuple(rows[name] for name in alone),
-        notes=(routing_set.repeat_note,),
+        notes=(*routing_set.notes, routing_set.repeat_note),
     )
+
+
+class _PointName(NamedTuple):
+    """A policy and the setting of the knob."""
+
+    policy: str
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.policy} {self.value}"
+
+
+def _rules(
+    margins: Sequence[float], willingness: Sequence[float]
+) -> dict[float, RouteRule]:
+    """Return the rule of each setting of the knob.
+
+    Raises:
+        InvalidInput: There is none, or one is outside its range.
+    """
+    if willingness:
+        return {value: RouteRule(willingness=value) for value in willingness}
+    if not margins:
+        raise InvalidInput("got no margin; allowed are one or more, each 0 to 1")
+    return {value: RouteRule(value) for value in margins}
 
 
 def _choices(
@@ -191,7 +207,7 @@ def _choices(
     queries = dataset.test.queries
     choices = {}
     with Lab.temporary(models=models_of(dataset.models, dataset.sizes)) as lab:
-        lab.journal.append([event for call in calls for event in call])
+        lab.journal.append(list(chain.from_iterable(calls)))
         for value, rule in rules.items():
             choices[OURS, value] = routed(lab, queries, dataset.models, rule)
     for value, rule in rules.items():
@@ -214,11 +230,11 @@ def _baselines(dataset: RoutingSet) -> dict[str, Ints]:
     return choices
 
 
-def _point(name: str, value: float, row: PolicyScore) -> CurvePoint:
+def _point(name: _PointName, row: PolicyScore) -> CurvePoint:
     """Return a point of the curve."""
     return CurvePoint(
-        policy=name,
-        value=value,
+        policy=name.policy,
+        value=name.value,
         score=row.score,
         ci_low=row.ci_low,
         ci_high=row.ci_high,

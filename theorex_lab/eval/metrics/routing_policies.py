@@ -29,7 +29,6 @@ from theorex_lab.routing.recall import (
     NOTHING_RECALLED,
     Nearest,
     Recall,
-    RecalledRuns,
 )
 
 NEIGHBOURS = 50
@@ -71,7 +70,10 @@ class TaskMatrix:
 
     def fit(self, training: TrainingScores) -> Self:
         """Take the means by task; return the policy."""
-        tasks = np.asarray(training.queries.tasks, dtype=object)
+        tasks = np.asarray(
+            training.queries.tasks,
+            dtype=object,
+        )
         self.means = {
             task: training.scores[tasks == task].mean(axis=0)
             for task in set(training.queries.tasks)
@@ -144,7 +146,10 @@ class TaskRule:
 
     def fit(self, training: TrainingScores) -> Self:
         """Compare the models on each task; return the policy."""
-        tasks = np.asarray(training.queries.tasks, dtype=object)
+        tasks = np.asarray(
+            training.queries.tasks,
+            dtype=object,
+        )
         scopes = {}
         for task in sorted(set(training.queries.tasks)):
             scopes[task] = scope_of(training.scores[tasks == task])
@@ -153,7 +158,12 @@ class TaskRule:
 
     def choose(self, queries: Queries) -> Ints:
         """Return the model that the rule chooses for the task of each query."""
-        return _by_task(queries.tasks, self.known, self.costs, self.rule)
+        return _by_task(
+            queries.tasks,
+            self.known,
+            self.costs,
+            self.rule,
+        )
 
 
 def _by_task(
@@ -222,10 +232,15 @@ class FormerRule:
         """Count the successes on each type of query; return the policy."""
         successes = training.scores >= SUCCESS_FROM
         types = np.array([classify(text).query_type for text in training.queries.texts])
-        self.counts = {}
+        self.options = {}
         for query_type in set(types.tolist()):
             of_type = successes[types == query_type]
-            self.counts[query_type] = (float(len(of_type)), of_type.sum(axis=0))
+            runs = np.full(len(self.models), float(len(of_type)))
+            n_successes = of_type.sum(axis=0)
+            self.options[query_type] = self._options(
+                runs,
+                n_successes,
+            )
         return self
 
     def choose(self, queries: Queries) -> Ints:
@@ -234,30 +249,37 @@ class FormerRule:
 
     def _model_of(self, text: str) -> int:
         """Return the model for a query."""
-        n, successes = self.counts.get(classify(text).query_type, (0.0, None))
-        of_type = []
-        if successes is not None:
-            of_type = self._options(np.full(len(self.models), n), successes)
-        similar = self._similar(self.recall.nearest(text, _FORMER_CALLS), of_type)
+        query_type = classify(text).query_type
+        of_type = self.options.get(query_type, [])
+        nearest = self.recall.nearest(text, _FORMER_CALLS)
+        similar = self._similar(
+            nearest,
+            of_type,
+        )
         if not similar:
             return cheapest_not_worse(of_type) if of_type else 0
-        first, *others = not_worse(similar)
-        near = set(not_worse(of_type)) if of_type else {*others}
-        left = [first, *(index for index in others if index in near)]
-        return min(left, key=lambda index: self.costs[index])
+        left = not_worse(similar)
+        if of_type:
+            best = left[0]
+            near = {best, *not_worse(of_type)}
+            left = [index for index in left if index in near]
+        return min(left, key=self.costs.__getitem__)
 
     def _similar(self, nearest: Nearest, of_type: list[Option]) -> list[Option]:
         """Return how the models did on similar queries, drawn to those of the type."""
         runs = self.recall.runs_of(nearest)
-        weights = np.array([_weight(runs, model)[0] for model in self.models])
-        successes = np.array([_weight(runs, model)[1] for model in self.models])
+        of_models = [runs.get(model, NOTHING_RECALLED) for model in self.models]
+        weights = np.array([each.weight for each in of_models])
+        successes = np.array([each.successes for each in of_models])
         if (weights < _FORMER_LEAST_WEIGHT).all():
             return []
         rates = np.full(len(self.models), 0.5)
         if of_type:
             rates = np.array([option.successes / option.n for option in of_type])
+        prior_successes = _FORMER_PRIOR_RUNS * rates
         return self._options(
-            weights + _FORMER_PRIOR_RUNS, successes + _FORMER_PRIOR_RUNS * rates
+            weights + _FORMER_PRIOR_RUNS,
+            successes + prior_successes,
         )
 
     def _options(self, runs: Floats, successes: Floats) -> list[Option]:
@@ -269,8 +291,3 @@ class FormerRule:
         for name, n, n_successes, cost in rows:
             options.append(Option(name, n, n_successes, cost))
         return options
-
-
-def _weight(runs: dict[str, RecalledRuns], model: str) -> tuple[float, float]:
-    """Return the weights of a model's runs, all and successful, 0 without any."""
-    return runs.get(model, NOTHING_RECALLED)

@@ -362,27 +362,14 @@ def plot_curve(curve: Any, *, ax: Axes | None = None) -> Axes:
     """
     ax = axes.new_axes(ax, width=9.5, height=6.0)
     labels: list[PointLabel] = []
-    bars: list[Line] = []
-    names = dict.fromkeys(point.policy for point in curve.points)
-    for name in names:
+    bars = _bars(curve.baselines)
+    for name in dict.fromkeys(point.policy for point in curve.points):
         points = [point for point in curve.points if point.policy == name]
-        colour = POLICY_COLOURS.get(name, _OTHER_COLOUR)
-        costs = [point.cost for point in points]
-        scores = [point.score for point in points]
-        label = POLICY_NAMES.get(name, name)
-        ax.plot(costs, scores, color=colour, linewidth=1.2, label=label, zorder=1)
-        for point in points:
-            _draw_point(ax, point, fmt="o", color=colour, markersize=5)
-        distinct = {_position(point): point for point in reversed(points)}
-        for point in distinct.values():
-            labels.append(
-                PointLabel(f"{point.value:g}", point.cost, point.score, colour)
-            )
+        labels += _draw_line(ax, name, points)
         bars += _bars(points)
     for score in curve.baselines:
         _draw_policy(ax, score)
         labels.append(_label(score, None))
-    bars += _bars(curve.baselines)
     everything = [*curve.points, *curve.baselines]
     _scale_costs(ax, [row.cost for row in everything])
     lowest = min(row.ci_low for row in everything)
@@ -400,6 +387,22 @@ def plot_curve(curve: Any, *, ax: Axes | None = None) -> Axes:
     ax.legend(loc="lower right", fontsize=8, frameon=False)
     label_points(ax, labels, lines=bars)
     return ax
+
+
+def _draw_line(ax: Axes, policy: str, points: Sequence[Any]) -> list[PointLabel]:
+    """Draw the points of a policy as a line; return what stands beside them."""
+    colour = POLICY_COLOURS.get(policy, _OTHER_COLOUR)
+    costs = [point.cost for point in points]
+    scores = [point.score for point in points]
+    label = POLICY_NAMES.get(policy, policy)
+    ax.plot(costs, scores, color=colour, linewidth=1.2, label=label, zorder=1)
+    for point in points:
+        _draw_point(ax, point, fmt="o", color=colour, markersize=5)
+    distinct = {_position(point): point for point in reversed(points)}
+    labels = []
+    for point in distinct.values():
+        labels.append(PointLabel(f"{point.value:g}", point.cost, point.score, colour))
+    return labels
 
 
 def _scale_costs(ax: Axes, costs: Sequence[float]) -> None:
