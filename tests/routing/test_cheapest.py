@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import InvalidInput, Settings
-from theorex_lab.core.settings import ModelSettings
+from theorex_lab.core.settings import ModelSettings, load_settings
 from theorex_lab.dispatch.bus import CallEnd, CallStart
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.memory.evidence import (
