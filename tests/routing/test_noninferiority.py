@@ -20,12 +20,12 @@ from theorex_lab.routing.noninferiority import (
     RouteRule,
     Scope,
     Verdict,
-    choose,
+    choose_model,
     counted_scope,
     differences_in,
     narrowed,
     pooled,
-    scope_of,
+    scored_scope,
     with_knobs,
 )
 
@@ -36,10 +36,10 @@ def chosen_on(
     scores: Floats, costs: list[float], rule: RouteRule | None = None
 ) -> Verdict:
     """The verdict on one kind of query that every model answered."""
-    known = pooled({"all": scope_of(scores)})
+    known = pooled({"all": scored_scope(scores)})
     by_cost = [(cost,) for cost in costs]
     best = known.best(by_cost)
-    return choose(known.on("all"), by_cost, rule or RouteRule(), known=best)
+    return choose_model(known.on("all"), by_cost, rule or RouteRule(), known=best)
 
 
 # The estimate
@@ -47,7 +47,7 @@ def chosen_on(
 
 def test_pairs_count_where_there_are_some_and_rates_otherwise() -> None:
     scores = np.array([[1.0, 1.0]] * 60 + [[0.0, 0.0]] * 40)
-    paired = differences_in(scope_of(scores))
+    paired = differences_in(scored_scope(scores))
     unpaired = differences_in(counted_scope([100, 100], [60, 60]))
     assert paired.mean[0, 1] == unpaired.mean[0, 1] == 0.0
     assert paired.variance[0, 1] < unpaired.variance[0, 1] / 10, (
@@ -57,7 +57,7 @@ def test_pairs_count_where_there_are_some_and_rates_otherwise() -> None:
 
 def test_the_paired_interval_is_that_of_bonett_and_price() -> None:
     scores = np.array([[1, 1]] * 49 + [[1, 0]] * 12 + [[0, 1]] * 5 + [[0, 0]] * 34)
-    estimate = differences_in(scope_of(scores.astype(float)))
+    estimate = differences_in(scored_scope(scores.astype(float)))
     p12 = 13 / 102
     p21 = 6 / 102
     assert estimate.mean[0, 1] == pytest.approx(7 / 102)
@@ -67,12 +67,12 @@ def test_the_paired_interval_is_that_of_bonett_and_price() -> None:
 
 def test_weights_count_as_their_effective_number_of_queries() -> None:
     scores = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
-    equal = scope_of(scores, np.full(4, 7.0))
-    for weighted, plain in zip(equal, scope_of(scores), strict=True):
+    equal = scored_scope(scores, np.full(4, 7.0))
+    for weighted, plain in zip(equal, scored_scope(scores), strict=True):
         assert weighted == pytest.approx(plain)
-    one = scope_of(scores, np.array([1.0, 0.0, 0.0, 0.0]))
+    one = scored_scope(scores, np.array([1.0, 0.0, 0.0, 0.0]))
     assert one.n.tolist() == [1.0, 1.0]
-    assert not scope_of(scores, np.zeros(4)).n.any()
+    assert not scored_scope(scores, np.zeros(4)).n.any()
 
 
 def test_a_kind_with_few_runs_is_drawn_to_the_others() -> None:
@@ -194,13 +194,13 @@ def test_what_holds_of_every_verdict(
         assert np.isfinite(differences.mean).all()
         assert (differences.variance > 0).all()
         assert differences.mean == pytest.approx(-differences.mean.T, abs=1e-9)
-        verdict = choose(differences, by_cost, rule, known=best)
+        verdict = choose_model(differences, by_cost, rule, known=best)
         if verdict.chosen != verdict.best:
             assert by_cost[verdict.chosen] < by_cost[verdict.best]
             assert verdict.ci_low > -margin
         else:
             assert verdict.difference == verdict.ci_low == 0.0
-        assert verdict == choose(differences, by_cost, rule, known=best)
+        assert verdict == choose_model(differences, by_cost, rule, known=best)
 
 
 @given(kinds, st.floats(0, 0.2), st.floats(0, 0.2), st.floats(0.5, 0.98))
@@ -214,7 +214,7 @@ def test_a_wider_margin_and_less_confidence_cost_no_more(
 
     def cost_at(margin: float, at: float) -> tuple[tuple[float, ...], int]:
         rule = RouteRule(margin, at)
-        verdict = choose(differences, by_cost, rule, known=3)
+        verdict = choose_model(differences, by_cost, rule, known=3)
         return by_cost[verdict.chosen], verdict.best
 
     narrow = cost_at(low, confidence)
@@ -331,11 +331,11 @@ def test_errors_are_as_stated_over_kinds_that_differ() -> None:
         scopes = {}
         for kind, loss in enumerate(losses):
             rates = np.array([0.7 - loss, 0.7]).clip(0.05, 0.95)
-            scopes[str(kind)] = scope_of(answers_of(rates, 40, 100 * seed + kind))
+            scopes[str(kind)] = scored_scope(answers_of(rates, 40, 100 * seed + kind))
         known = pooled(scopes)
         for kind, loss in enumerate(losses):
             costs = [(1.0,), (9.0,)]
-            chosen = choose(known.on(str(kind)), costs, rule, known=1).chosen
+            chosen = choose_model(known.on(str(kind)), costs, rule, known=1).chosen
             n_chosen += chosen == 0
             n_wrong += chosen == 0 and loss > rule.margin
     assert n_chosen > 0

@@ -28,7 +28,7 @@ from theorex_lab.routing.noninferiority import (
     RouteRule,
     Scope,
     Verdict,
-    choose,
+    choose_model,
     counted_scope,
     pooled,
 )
@@ -315,7 +315,7 @@ def choose_cell(
     if differences is None:
         differences = known.on(cells[0].query_type)
     costs = [cell.costs for cell in cells]
-    verdict = choose(differences, costs, rule, known=known.best(costs))
+    verdict = choose_model(differences, costs, rule, known=known.best(costs))
     return CellChoice(cells[verdict.chosen], cells[verdict.best], verdict)
 
 

@@ -206,7 +206,7 @@ class Verdict(NamedTuple):
     n_compared: int
 
 
-def scope_of(scores: Floats, weights: Floats | None = None) -> Scope:
+def scored_scope(scores: Floats, weights: Floats | None = None) -> Scope:
     """Return how models did on queries.
 
     Args:
@@ -214,7 +214,7 @@ def scope_of(scores: Floats, weights: Floats | None = None) -> Scope:
         weights: What each query weighs, shape (queries,), None for 1. They are scaled
             to the effective number of queries, (Σw)² / Σw² (Kish 1965).
 
-    >>> scope = scope_of(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, np.nan]]))
+    >>> scope = scored_scope(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, np.nan]]))
     >>> scope.n.tolist(), scope.pair_n[0, 1], scope.pair_sum[0, 1]
     ([3.0, 2.0], 2.0, 1.0)
     """
@@ -379,7 +379,7 @@ def narrowed(prior: Differences, scope: Scope) -> Differences:
     return _combined(differences_in(scope), wide)
 
 
-def choose(
+def choose_model(
     differences: Differences,
     costs: Sequence[tuple[float, ...]],
     rule: RouteRule,
@@ -400,10 +400,10 @@ def choose(
         known: The number of the model that does best on all kinds.
 
     >>> differences = differences_in(counted_scope([2_000, 2_000], [1_600, 1_604]))
-    >>> choose(differences, [(1.0,), (9.0,)], RouteRule(), known=1).chosen
+    >>> choose_model(differences, [(1.0,), (9.0,)], RouteRule(), known=1).chosen
     0
     >>> few = differences_in(counted_scope([20, 20], [16, 16]))
-    >>> choose(few, [(1.0,), (9.0,)], RouteRule(), known=1).chosen
+    >>> choose_model(few, [(1.0,), (9.0,)], RouteRule(), known=1).chosen
     1
     """
     best = _best_here(

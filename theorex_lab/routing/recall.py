@@ -22,7 +22,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory import outcome_lookup as verdicts
 from theorex_lab.memory.evidence import counted_type, is_untrusted
-from theorex_lab.routing.noninferiority import Scope, scope_of
+from theorex_lab.routing.noninferiority import Scope, scored_scope
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint32]
@@ -227,13 +227,13 @@ class Recall(View):
     def scope_of(self, nearest: Nearest, models: Sequence[str]) -> Scope:
         """Return how these models did on these calls, each by its likeness."""
         answers = self._answers_of(models)
-        scope = scope_of(answers.scores[nearest.calls], nearest.weights)
+        scope = scored_scope(answers.scores[nearest.calls], nearest.weights)
         return answers.with_pairs_of_choice(scope)
 
     def repeats(self, nearest: Nearest, models: Sequence[str]) -> Scope:
         """Return how these models did on the calls that have the words of the query."""
         calls = nearest.calls[nearest.likeness >= SAME]
-        return scope_of(self._answers_of(models).scores[calls])
+        return scored_scope(self._answers_of(models).scores[calls])
 
     def scopes(
         self,
@@ -267,7 +267,7 @@ class Recall(View):
         for number, query_type in enumerate(self.types):
             of_type = np.flatnonzero(asked_types == number)
             type_weights = None if weights is None else weights[of_type]
-            scope = scope_of(answers.scores[of_type], type_weights)
+            scope = scored_scope(answers.scores[of_type], type_weights)
             if scope.n.any():
                 scopes[query_type] = answers.with_pairs_of_choice(scope)
         return scopes

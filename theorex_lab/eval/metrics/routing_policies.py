@@ -1,6 +1,6 @@
 """Ways to choose a model that routing is compared with.
 
-They have the same verbs, `fit(training)`, then `choose(queries)`, and learn from the
+They have the same verbs, `fit(training)`, then `choose_model(queries)`, and learn from the
 training alone.
 """
 
@@ -21,9 +21,9 @@ from theorex_lab.routing.heuristic import classify
 from theorex_lab.routing.noninferiority import (
     PooledDifferences,
     RouteRule,
-    choose,
+    choose_model,
     pooled,
-    scope_of,
+    scored_scope,
 )
 from theorex_lab.routing.recall import (
     NOTHING_RECALLED,
@@ -152,7 +152,7 @@ class TaskRule:
         )
         scopes = {}
         for task in sorted(set(training.queries.tasks)):
-            scopes[task] = scope_of(training.scores[tasks == task])
+            scopes[task] = scored_scope(training.scores[tasks == task])
         self.known = pooled(scopes)
         return self
 
@@ -176,7 +176,7 @@ def _by_task(
     best = known.best(costs)
     chosen = {}
     for task in set(tasks):
-        chosen[task] = choose(known.on(task), costs, rule, known=best).chosen
+        chosen[task] = choose_model(known.on(task), costs, rule, known=best).chosen
     return np.array([chosen[task] for task in tasks], np.int64)
 
 
