@@ -317,8 +317,8 @@ def pooled(scopes: Mapping[str, Scope]) -> PooledDifferences:
         scopes: How the same models did on each kind, one or more.
     """
     alone = [differences_in(scope) for scope in scopes.values()]
-    means = np.stack([each.mean for each in alone])
-    variances = np.stack([each.variance for each in alone])
+    means = np.stack([estimate.mean for estimate in alone])
+    variances = np.stack([estimate.variance for estimate in alone])
     between = _between(
         means,
         variances,
@@ -361,7 +361,7 @@ def _quality(scopes: Mapping[str, Scope], drawn: Sequence[Differences]) -> Float
     alone has no gain of it.
     """
     runs = np.array([scope.n.sum() for scope in scopes.values()])
-    means = np.stack([each.mean.mean(axis=1) for each in drawn])
+    means = np.stack([estimate.mean.mean(axis=1) for estimate in drawn])
     total = max(float(runs.sum()), 1.0)
     weighted_means = runs @ means
     return np.asarray(

@@ -622,7 +622,7 @@ def _confidence_matrix(
 def _by_score(cells: Sequence[Cell]) -> CellChoice:
     """Return the choice of the cell with the highest score."""
     cell = highest_score(cells)
-    position = [each.model for each in cells].index(cell.model)
+    position = [other.model for other in cells].index(cell.model)
     return CellChoice(cell, cell, Verdict(position, position, 0.0, 0.0, 0.0, 0))
 
 
