@@ -280,24 +280,24 @@ def share_wrong(
     return n_wrong / draws
 
 
-@pytest.mark.parametrize("n_models", [2, 5, 20])
-@pytest.mark.parametrize("n", [60, 500])
-@pytest.mark.parametrize("loss", [0.03, 0.05])
-def test_a_worse_model_is_chosen_no_more_often_than_stated(
-    n_models: int, n: int, loss: float
-) -> None:
-    """At the margin itself the error is greatest; it stays below 1 − confidence.
-
-    The bound is three standard errors of the simulation above it.
-    """
+@pytest.mark.parametrize("n", [60, 500, 2_000])
+def test_one_comparison_errs_no_more_often_than_stated(n: int) -> None:
+    """At the margin itself the error is greatest, and below 1 − confidence."""
     rule = RouteRule()
-    rates = np.full(n_models, 0.70 - loss)
+    rates = np.array([0.67, 0.70])
+    assert share_wrong(rates, n, rule, draws=400) <= 1.0 - rule.confidence
+
+
+@pytest.mark.parametrize("n_models", [2, 5, 20])
+@pytest.mark.parametrize("n", [60, 500, 2_000])
+def test_of_many_models_one_that_is_five_points_worse_is_chosen_as_rarely(
+    n_models: int, n: int
+) -> None:
+    """Nearer to the margin it is not so: the confidence is that of one comparison."""
+    rule = RouteRule()
+    rates = np.full(n_models, 0.65)
     rates[-1] = 0.70
-    stated = 1.0 - rule.confidence
-    allowed = stated + 3 * math.sqrt(stated * (1 - stated) / 150)
-    assert share_wrong(rates, n, rule) <= allowed
-    if loss == 0.05:
-        assert share_wrong(rates, n, rule) <= stated
+    assert share_wrong(rates, n, rule) <= 1.0 - rule.confidence
 
 
 def test_what_was_taken_for_equal_before_was_wrong_much_more_often() -> None:

@@ -13,8 +13,12 @@ The difference of two models on a kind of query is estimated in steps:
 2. It is drawn to the mean difference on the other kinds of queries, by the variance
    between kinds (DerSimonian and Laird 1986, doi:10.1016/0197-2456(86)90046-2).
 3. It is drawn to the differences of the other models, by the variance between models.
-   Of many models one looks good by chance; this is what corrects that (Gelman, Hill and
-   Yajima 2012, doi:10.1080/19345747.2011.618213).
+   Of many models one looks good by chance; this lessens that (Gelman, Hill and Yajima
+   2012, doi:10.1080/19345747.2011.618213).
+
+The confidence is that of one comparison. It does not hold for the whole choice where
+several models lie at the margin itself: in simulations at a confidence of 80 %, one of
+19 such models was chosen in 26 % of cases after 500 queries, and in 70 % after 2,000.
 
 Steps 2 and 3 are the normal empirical Bayes estimate of Morris (1983,
 doi:10.1080/01621459.1983.10477920).
