@@ -347,7 +347,7 @@ class TestMatrixExplorer:
         assert to_png(draw_matrix(NO_RUNS))
 
     def test_the_choices_follow_the_weight(self) -> None:
-        _, success, _, _, _, measure, status, picture = self._explorer()
+        _, success, _, _, _, _, measure, status, picture = self._explorer()
         before = picture.value
         assert success.value == 0.6
         success.value = 0.95
@@ -369,14 +369,14 @@ class TestMatrixExplorer:
             assert picture.value == to_png(drawing) != before
 
     def test_runs_that_a_cell_needs_take_a_model_out(self) -> None:
-        _, _, samples, _, _, _, status, _ = self._explorer()
+        _, _, samples, *_, status, _ = self._explorer()
         samples.value = 11
         assert "Flipped: code: quick → heuristic." in status.value
         samples.value = 1
         assert "Flipped: math: heuristic → quick." in status.value
 
     def test_the_half_life_ages_what_was_not_used_for_long(self) -> None:
-        _, _, _, half_life, _, _, status, _ = self._explorer(
+        _, _, _, half_life, *_, status, _ = self._explorer(
             made=lambda: made_runs(quick=NOW - 30 * DAY)
         )
         assert half_life.value == 0
@@ -392,15 +392,16 @@ class TestMatrixExplorer:
             matrix_half_life_days=9.0,
         )
         sources = {"made": lambda: RUNS, "own": lambda: made_runs(settings=own)}
-        source, success, samples, half_life, worse_at, _, status, _ = self._explorer(
-            **sources
-        )
+        controls = self._explorer(**sources)
+        source, success, samples, half_life, margin, confidence, *_ = controls
+        *_, status, _ = controls
         source.value = "own"
         assert (success.value, samples.value, half_life.value) == (0.75, 200, 9.0)
-        assert worse_at.value == own.worse_at
+        assert margin.value == own.route_margin
+        assert confidence.value == own.route_confidence
         assert "Flipped: nothing.<br>Traded: no type has a choice" in status.value
 
-    def test_a_stricter_test_for_worse_takes_the_cheaper_model(self) -> None:
+    def test_a_wider_margin_takes_the_cheaper_model(self) -> None:
         rows = [("code", "good", number < 90, NOW, 1.0) for number in range(100)]
         rows += [("code", "cheap", number < 83, NOW, 1.0) for number in range(100)]
         models = {"good": MODELS["careful"], "cheap": MODELS["quick"]}
@@ -410,9 +411,9 @@ class TestMatrixExplorer:
             NOW,
             costs={"good": 9.0, "cheap": 1.0},
         )
-        *_, worse_at, _, status, _ = self._explorer(made=lambda: runs)
+        *_, margin, _, _, status, _ = self._explorer(made=lambda: runs)
         assert "chosen: code: good." in status.value
-        worse_at.value = 0.05
+        margin.value = 0.2
         assert "Flipped: code: good → cheap." in status.value
         assert "-7 points [-17, +3], not significantly" in status.value
         assert "success 90% → 83%, latency 1 ms → 1 ms, cost 9 → 1." in status.value

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from theorex_lab import InvalidInput
 from theorex_lab.eval.datasets import sources
+from theorex_lab.eval.datasets.repeats import repeated_queries
 from theorex_lab.eval.datasets.routing_sets import RoutingSet, load_routing_set
 from theorex_lab.eval.metrics.routing import (
     OURS,
@@ -17,6 +19,7 @@ from theorex_lab.eval.metrics.routing import (
     TrainingScores,
     score_routing,
 )
+from theorex_lab.eval.metrics.routing_curve import score_curve
 from theorex_lab.memory.intervals import bootstrap_means
 
 needs_data = pytest.mark.skipif(
@@ -73,7 +76,7 @@ def test_a_bootstrap_interval_covers_the_mean_as_often_as_it_says() -> None:
 
 def test_a_small_set_is_scored_as_computed_by_hand() -> None:
     found = score_routing(small_set(), seed=1)
-    scores = {each.policy: each for each in found.without_repeats}
+    scores = {each.policy: each for each in found.policies}
     tasks = np.array(small_set().test.queries.tasks)
     assert scores["oracle"].regret == 0.0
     assert scores["oracle"].score > scores[OURS].score > scores["best single"].score
@@ -85,14 +88,18 @@ def test_a_small_set_is_scored_as_computed_by_hand() -> None:
     # Task 0 goes to model 0 and task 1 to model 1, which answer all of them.
     mastered = (tasks != "task 2").mean()
     assert scores["task matrix"].score > mastered
-    assert found.policies == found.without_repeats
     assert json.loads(json.dumps(found.result()))["metrics"]["policy"] == OURS
-    assert set(found.result()["baselines"]) == {
+    assert {
         "best_single",
-        "task_matrix",
-        "uniform",
+        "cheapest",
+        "nearest_neighbours",
         "oracle",
-    }
+        "route,_as_it_shipped_before",
+        "task_matrix",
+        "task_matrix,_not_worse",
+        "uniform",
+    } == set(found.result()["baselines"])
+    assert scores["cheapest"].cost == 0.0
     assert score_routing(small_set(), seed=1) == found
 
 
@@ -104,44 +111,97 @@ def test_a_policy_of_ones_own_is_scored_beside_the_router() -> None:
         policies={"mine": lambda query: models[query[-1]]},
         seed=1,
     )
-    for part in (found.policies, found.without_repeats):
-        scores = {each.policy: each for each in part}
-        assert (
-            scores["oracle"].score >= scores["mine"].score > scores["best single"].score
-        )
-        assert (scores["mine"].gain, scores["mine"].regret) != (0.0, 0.0)
+    scores = {each.policy: each for each in found.policies}
+    assert scores["oracle"].score >= scores["mine"].score > scores["best single"].score
+    assert (scores["mine"].gain, scores["mine"].regret) != (0.0, 0.0)
     with pytest.raises(
         InvalidInput, match=r"got 'gpt' from the policy 'mine'; allowed are a, b, c"
     ):
         score_routing(small_set(), policies={"mine": lambda _: "gpt"})
 
 
-def test_figures_are_given_with_and_without_repeated_queries() -> None:
+def test_test_queries_that_stand_in_the_training_are_left_out_of_it_and_flagged() -> (
+    None
+):
     found = score_routing(small_set(repeats=40))
-    assert found.n_repeated == 40
-    for part, key in (
-        (found.policies, "metrics"),
-        (found.without_repeats, "metrics_without_repeats"),
-    ):
-        assert {each.policy: each for each in part}[OURS].score == found.result()[key][
-            "score"
-        ]
+    assert (found.n_repeated, found.n_left_out, found.n, found.n_train) == (
+        40,
+        40,
+        120,
+        80,
+    )
+    note = (
+        "40 of 120 test queries stand in the training; 40 queries were left out of the"
+        " training"
+    )
+    assert found.repeat_note == note
+    assert note in str(found)
+    assert found.result()["notes"] == [note]
+    clean = score_routing(small_set())
+    assert clean.repeat_note == "none of 120 test queries stands in the training"
+
+
+def test_no_policy_gains_by_a_test_query_that_it_has_met() -> None:
+    """A lookup table over the training answers what it has met, and nothing else."""
+    met = small_set(repeats=120)
+    with pytest.raises(InvalidInput, match="all stand in the test"):
+        score_routing(met)
+
+
+LONG = "Which of the twelve harbours on the northern coast has the oldest lighthouse"
+
+
+@pytest.mark.parametrize(
+    ("training", "test", "rows"),
+    [
+        ("Who is she?", " who IS\nshe", [0]),
+        ("Who is she?", "Who is he?", []),
+        (LONG, f"{LONG} today?", [0]),
+        (f"{LONG} of 3?", f"{LONG} of 4?", []),
+        (LONG, " ".join(reversed(LONG.split())), [0]),
+        (LONG, LONG.replace("harbours", "towns").replace("coast", "shore"), []),
+        ("?!", "!?", []),
+        ("?!", " ?! ", [0]),
+    ],
+)
+def test_queries_are_the_same_by_their_words_and_numbers(
+    training: str, test: str, rows: list[int]
+) -> None:
+    repeats = repeated_queries([training, "Another one"], [test])
+    assert repeats.training_rows.tolist() == rows
+    assert repeats.test_rows.tolist() == rows
 
 
 @needs_data
 def test_llmrouter_baselines_are_those_published() -> None:
     found = load_routing_set("llmrouter")
-    assert len(found.repeated) == 119
+    assert len(found.repeats.test_rows) >= 119
     score = score_routing(found)
-    for name in ("best_single", "task_matrix", "oracle"):
+    for name in ("best_single", "oracle"):
         assert score.result()["baselines"][name] == pytest.approx(
             found.published[name], abs=0.001
         )
     # The figure is that of `route` itself; what beats it in an experiment is not
     # claimed.
     assert score.result()["metrics"]["policy"] == OURS
-    assert score.result()["metrics"]["score"] >= 0.60
-    assert score.result()["metrics_without_repeats"]["score"] >= 0.57
+    assert score.result()["metrics"]["score"] >= 0.56
+
+
+def test_a_curve_goes_from_the_best_to_the_cheapest() -> None:
+    curve = score_curve(small_set(), margins=(0.0, 1.0), seed=1)
+    points = {(point.policy, point.value): point for point in curve}
+    rule = "task matrix, not worse"
+    assert points[rule, 1.0].cost == 0.0 < points[rule, 0.0].cost
+    assert points[OURS, 1.0].cost <= points[OURS, 0.0].cost
+    assert json.loads(json.dumps(curve.result()))["knob"] == "margin"
+    worth = score_curve(small_set(), willingness=(1e-9, 1e9), seed=1)
+    by_worth = {(point.policy, point.value): point.cost for point in worth}
+    assert by_worth[rule, 1e-9] == 0.0 < by_worth[rule, 1e9]
+    ax = curve.plot()
+    assert "margin" in ax.get_title()
+    plt.close("all")
+    with pytest.raises(InvalidInput, match="got no margin"):
+        score_curve(small_set(), margins=())
 
 
 @needs_data

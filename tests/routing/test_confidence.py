@@ -143,9 +143,13 @@ def test_speed_then_cost_break_ties_of_success_and_nothing_else() -> None:
         ("code", "quick", 88, 100, 100),
         ("code", "quickest", 60, 100, 1),
     )
-    assert chosen_of(table) == "quick", (
-        "2 points of 100 runs cannot be told apart, 30 can"
+    assert chosen_of(table) == "slow", "100 runs do not show that 2 points are nothing"
+    many = filled(
+        ("code", "slow", 9_000, 10_000, 9_000),
+        ("code", "quick", 8_900, 10_000, 100),
+        ("code", "quickest", 6_000, 10_000, 1),
     )
+    assert chosen_of(many) == "quick", "10,000 show that it is one, and not 30"
     assert (
         chosen_of(
             filled(("code", "slow", 90, 100, 9_000), ("code", "quick", 70, 100, 100))

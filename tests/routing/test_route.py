@@ -642,10 +642,9 @@ def test_the_matrix_decides_where_no_role_does() -> None:
     decision = _route(evidence=_evidence(small=(9, 10, 100.0), large=(9, 10, 900.0)))
     assert (decision.model, decision.tier, decision.confidence) == (SMALL, "small", 0.5)
     assert decision.is_measured
-    near = f"the quickest of 2 not distinguishably worse than {LARGE}"
     assert (
         decision.reasons[3]
-        == f"confidence matrix: {SMALL} scores 0.90 (90% of 10 runs), {near} for code"
+        == f"confidence matrix: {SMALL} scores 0.90 (90% of 10 runs), the best for code"
     )
     assert decision.fallbacks == [MEDIUM, LARGE]
 

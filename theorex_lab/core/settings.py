@@ -50,11 +50,11 @@ SIGNALS = (
     "length",
 )
 
-# The chance of error at which an option counts as worse than the best. Of parts of
-# llmrouter's training (300 to 3,000 queries, 3 to 6 models, 159 draws), routing fell
-# distinguishably behind the best single model on other training queries in 5 % at 0.3
-# (cost 0.72 of its), 12 % at 0.25 (0.68), 2 % at 0.4 (0.80).
-WORSE_AT = 0.3
+# When `route` takes a cheaper model: by how much its success may be lower, and how sure
+# that must be. Both were chosen on halves of the training of llmrouter, routellm and
+# simulated_calls, and on simulations of models that lie near one another.
+ROUTE_MARGIN = 0.03
+ROUTE_CONFIDENCE = 0.8
 
 # Names of settings and presets that had others before: the older -> the newer.
 RENAMED = {
@@ -67,6 +67,7 @@ RENAMED = {
 # read as it is printed.
 WITHOUT_EFFECT = {
     "cold_store_path": "archived concepts stay in the journal, and in axon.json",
+    "route_worse_at": "routeMargin and routeConfidence say when a model is not worse",
 }
 RENAMED_PRESETS: dict[str, PresetName] = {"document": "paper"}
 # Beside config.json: which settings without effect were told.
@@ -818,16 +819,31 @@ class Settings(SettingsRecord):
 
     route_prefers: RoutePreference = setting(
         "cheapest",
-        "cheapest: of those not distinguishably worse",
+        "cheapest: of those shown to be not worse than the best",
         choices=get_args(RoutePreference),
     )
 
-    route_worse_at: float = setting(
-        WORSE_AT, "chance of error at which a model counts as worse", ge=0, le=0.5
+    route_margin: float = share(
+        ROUTE_MARGIN, "by how much the success of a cheaper model may be lower"
+    )
+
+    route_confidence: float = setting(
+        ROUTE_CONFIDENCE,
+        "how sure it must be that a cheaper model is not worse by more",
+        ge=0.5,
+        le=0.999,
+    )
+
+    route_willingness: float | None = setting(
+        None,
+        "cost a run that a point of success is worth, in place of routeMargin",
+        kind=float,
+        gt=0,
+        nullable=True,
     )
 
     recall_calls: int = setting(
-        150, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000
+        50, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000
     )
 
     dispatch_context_pct: float = percent(
@@ -966,14 +982,6 @@ class Settings(SettingsRecord):
         if name in PRESETS[self.preset]:
             return f"preset {self.preset}"
         return "default"
-
-    @property
-    def worse_at(self) -> float:
-        """The chance of error at which a model counts as worse than the best.
-
-        At 0.5 any lower rate does.
-        """
-        return self.route_worse_at if self.route_prefers == "cheapest" else 0.5
 
     def price(self, model: str) -> float | None:
         """Return what a million tokens of a model cost; None where it is not known."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
     from theorex_lab.eval.datasets.recorded_runs import load_local_runs
     from theorex_lab.eval.datasets.routing_sets import RoutingSet, load_routing_set
+    from theorex_lab.eval.datasets.routing_tables import load_routing_table
     from theorex_lab.eval.datasets.session_needs import load_session_needs
     from theorex_lab.eval.datasets.simulated_failures import load_simulated_failures
     from theorex_lab.eval.datasets.sources import data_folder, packaged
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from theorex_lab.eval.metrics.failures import score_failures
     from theorex_lab.eval.metrics.retrieval import score_retrieval
     from theorex_lab.eval.metrics.routing import score_routing
+    from theorex_lab.eval.metrics.routing_curve import score_curve
     from theorex_lab.eval.plots.comparison import (
         plot_comparison,
         plot_failure,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     )
     from theorex_lab.eval.plots.decay import plot_forgetting_curves
     from theorex_lab.eval.plots.needs import plot_design_gain
-    from theorex_lab.eval.plots.routing import plot_costs, plot_matrix
+    from theorex_lab.eval.plots.routing import plot_costs, plot_curve, plot_matrix
     from theorex_lab.eval.replay.decay_replay import replay_all, replay_log
     from theorex_lab.eval.replay.design_gain import (
         DesignGain,
@@ -77,12 +79,14 @@ _MODULES = {
     "load_local_runs": "datasets.recorded_runs",
     "load_logs": "datasets.logs",
     "load_routing_set": "datasets.routing_sets",
+    "load_routing_table": "datasets.routing_tables",
     "load_session_needs": "datasets.session_needs",
     "load_simulated_failures": "datasets.simulated_failures",
     "local_routing_set": "metrics.costs",
     "packaged": "datasets.sources",
     "plot_comparison": "plots.comparison",
     "plot_costs": "plots.routing",
+    "plot_curve": "plots.routing",
     "plot_design_gain": "plots.needs",
     "plot_failure": "plots.comparison",
     "plot_forgetting_curves": "plots.decay",
@@ -94,6 +98,7 @@ _MODULES = {
     "replay_sessions": "replay.sessions",
     "score_advice": "metrics.causal",
     "score_costs": "metrics.costs",
+    "score_curve": "metrics.routing_curve",
     "score_failures": "metrics.failures",
     "score_needs": "replay.needs",
     "score_retrieval": "metrics.retrieval",
@@ -128,12 +133,14 @@ __all__ = [
     "load_local_runs",
     "load_logs",
     "load_routing_set",
+    "load_routing_table",
     "load_session_needs",
     "load_simulated_failures",
     "local_routing_set",
     "packaged",
     "plot_comparison",
     "plot_costs",
+    "plot_curve",
     "plot_design_gain",
     "plot_failure",
     "plot_forgetting_curves",
@@ -145,6 +152,7 @@ __all__ = [
     "replay_sessions",
     "score_advice",
     "score_costs",
+    "score_curve",
     "score_failures",
     "score_needs",
     "score_retrieval",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.core.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.settings import WORSE_AT, QueryType
+from theorex_lab.core.settings import QueryType
 from theorex_lab.journal.columns import Names, Parts, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
@@ -29,6 +29,8 @@ Integers = NDArray[np.int64]
 # What stands before its keys, and the runs of an event.
 Reader = tuple[str, Callable[[Event], Iterable[EvidenceRun]]]
 
+# The chance of error at which `not_worse` holds an option for worse than the best.
+WORSE_AT = 0.3
 QUERY_TYPES: tuple[str, ...] = get_args(QueryType)
 FALLBACK_TYPE = "general"
 QUERY_TYPE_PREFIX = "query_type/"

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.settings import WORSE_AT, Settings
-from theorex_lab.memory import evidence as counted
+from theorex_lab.core.settings import Settings
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.evidence import (
     QUERY_TYPE_PREFIX,
@@ -23,6 +22,16 @@ from theorex_lab.memory.evidence import (
 from theorex_lab.memory.evidence import QUERY_TYPES as QUERY_TYPES
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.memory.rows import Rows
+from theorex_lab.routing.noninferiority import (
+    Differences,
+    PooledDifferences,
+    RouteRule,
+    Scope,
+    Verdict,
+    choose_model,
+    counted_scope,
+    pooled,
+)
 
 Models = Collection[str] | None
 MIN_SAMPLES = 5
@@ -63,11 +72,23 @@ class Cell(NamedTuple):
     usable: bool
 
     @property
-    def option(self) -> counted.Option:
-        """Return the cell as it is compared with others."""
-        return counted.Option(
-            self.model, self.n, self.success_rate * self.n, self.cost, self.latency_ms
-        )
+    def costs(self) -> tuple[float, float]:
+        """Return the cost and the latency, infinity where one is not known."""
+        return _known_first(self.cost), _known_first(self.latency_ms)
+
+
+class CellChoice(NamedTuple):
+    """The cell whose model is chosen, and what was shown of it.
+
+    Attributes:
+        cell: The cell of the chosen model.
+        best: The cell of the model that it was compared with.
+        verdict: The comparison.
+    """
+
+    cell: Cell
+    best: Cell
+    verdict: Verdict
 
 
 class MatrixResult(Rows[Cell]):
@@ -211,47 +232,96 @@ def best(
     allowed_models: Models = None,
     *,
     success_weight: float = SUCCESS_ALONE,
-    level: float = WORSE_AT,
+    rule: RouteRule | None = None,
 ) -> Cell | None:
-    """Return the usable cell of a query type with the highest score, None without one.
+    """Return the cell of the model for a query type, None without a usable one.
 
-    Among equals the one with more runs wins, then the first by name. Where success alone
-    makes the score (`success_weight` 1), the result is the cheapest, then the quickest,
-    of the cells that are not significantly worse than the best at this `level` (see
-    `memory.evidence.not_worse`). The cells of `general` decide for a query type outside
-    the seven.
+    Where success alone makes the score (`success_weight` 1), it is the cheapest, then
+    the quickest, of the models that are shown to be not worse than the best (see
+    `routing.noninferiority`). Otherwise it is the highest score; among equals the one
+    with more runs, then the first by name. The cells of `general` decide for a query
+    type outside the seven.
 
     Args:
-        cells: The cells to choose from.
+        cells: The cells of all types: those of others say what to expect of a type.
         query_type: The type of the query.
         allowed_models: The models that may win, None for all.
         success_weight: What success weighs in the score.
-        level: The level of the test.
+        rule: When a cheaper model is taken; None for the default.
     """
-    cell_type = counted_type(query_type)
-    usable = [cell for cell in cells if cell.usable and cell.query_type == cell_type]
-    if allowed_models is not None:
-        usable = [cell for cell in usable if cell.model in allowed_models]
-    near_cells = near_best(usable, level, success_weight=success_weight)
-    return cheapest(near_cells) if near_cells else None
+    all_cells = list(cells)
+    usable = usable_cells(all_cells, query_type, allowed_models)
+    if not usable:
+        return None
+    if success_weight < SUCCESS_ALONE:
+        return highest_score(usable)
+    scopes = scopes_of(all_cells, [cell.model for cell in usable])
+    return choose_cell(usable, pooled(scopes), rule or RouteRule()).cell
 
 
-def near_best(
-    cells: Sequence[Cell], level: float, *, success_weight: float = SUCCESS_ALONE
+def usable_cells(
+    cells: Iterable[Cell], query_type: str, allowed_models: Models = None
 ) -> list[Cell]:
-    """Return the cells among which cost decides, as `best` says, the best first."""
-    if not cells or success_weight < SUCCESS_ALONE:
-        return sorted(cells, key=lambda cell: (-cell.score, -cell.n, cell.model))[:1]
-    options = [cell.option for cell in cells]
-    return [cells[index] for index in counted.not_worse(options, level)]
+    """Return the usable cells of a query type whose models may win."""
+    cell_type = counted_type(query_type)
+    usable = []
+    for cell in cells:
+        is_allowed = allowed_models is None or cell.model in allowed_models
+        if cell.usable and cell.query_type == cell_type and is_allowed:
+            usable.append(cell)
+    return usable
 
 
-def cheapest(cells: Iterable[Cell]) -> Cell:
-    """Return the cell of the lowest known cost.
+def highest_score(cells: Iterable[Cell]) -> Cell:
+    """Return the cell with the highest score.
 
-    Among equals the lowest known latency decides, then the highest success.
+    Among equals it is the one with more runs, then the first by name.
     """
-    return min(cells, key=lambda cell: counted.by_cost_and_speed(cell.option))
+    return min(cells, key=lambda cell: (-cell.score, -cell.n, cell.model))
+
+
+def scopes_of(cells: Iterable[Cell], models: Sequence[str]) -> dict[str, Scope]:
+    """Return how models did on each type of query by the counts of their cells."""
+    columns = {model: column for column, model in enumerate(models)}
+    counts: dict[str, tuple[list[float], list[float]]] = {}
+    for cell in cells:
+        column = columns.get(cell.model)
+        if column is None or not cell.n:
+            continue
+        nothing = [0.0] * len(models)
+        runs, successes = counts.setdefault(cell.query_type, (nothing, [*nothing]))
+        runs[column] += cell.n
+        successes[column] += cell.success_rate * cell.n
+    scopes = {}
+    for query_type, (runs, successes) in counts.items():
+        scopes[query_type] = counted_scope(runs, successes)
+    return scopes
+
+
+def choose_cell(
+    cells: Sequence[Cell],
+    known: PooledDifferences,
+    rule: RouteRule,
+    differences: Differences | None = None,
+) -> CellChoice:
+    """Return the cell whose model a rule chooses.
+
+    Args:
+        cells: The cells to choose from, all of one type of query, one or more.
+        known: How their models, in their order, differ on each type.
+        rule: When a cheaper model is taken.
+        differences: How they differ on the query, None for what is known of its type.
+    """
+    if differences is None:
+        differences = known.on(cells[0].query_type)
+    costs = [cell.costs for cell in cells]
+    verdict = choose_model(differences, costs, rule, known=known.best(costs))
+    return CellChoice(cells[verdict.chosen], cells[verdict.best], verdict)
+
+
+def _known_first(amount: float) -> float:
+    """Return an amount, infinity where it is not known."""
+    return math.inf if math.isnan(amount) else amount
 
 
 def priced(cells: Sequence[Cell], settings: Settings) -> list[Cell]:

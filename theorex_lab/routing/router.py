@@ -4,13 +4,17 @@ They are role preference, energy, recall, confidence matrix, and heuristic, in t
 order. The role that takes such queries proposes a model; energy rules out large ones;
 recall picks by calls on (nearly) the same query, the matrix by those on the type of
 query, and both overrule a role only where the evidence is clear; the heuristic decides
-what is left. Each step says what it did, or why it did nothing.
+what is left. Each step says what it did, or why it did nothing. Recall and the matrix
+take a cheaper model only where it is shown to be not worse than the best
+(`routing.noninferiority`).
 """
 
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent
@@ -20,12 +24,15 @@ from theorex_lab.memory.contract import Home
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.routing.confidence import (
+    SUCCESS_ALONE,
     Cell,
-    cheapest,
+    CellChoice,
+    choose_cell,
     confidence_of,
+    highest_score,
     matrix,
-    near_best,
     priced,
+    scopes_of,
 )
 from theorex_lab.routing.energy import Power, describe_power, veto
 from theorex_lab.routing.heuristic import (
@@ -36,7 +43,14 @@ from theorex_lab.routing.heuristic import (
     complexity_of,
     estimated_tokens,
 )
-from theorex_lab.routing.recall import NOTHING_RECALLED, Recall, RecalledRuns
+from theorex_lab.routing.noninferiority import (
+    RouteRule,
+    Scope,
+    Verdict,
+    narrowed,
+    pooled,
+)
+from theorex_lab.routing.recall import NOTHING_RECALLED, Nearest, Recall, RecalledRuns
 from theorex_lab.routing.roles import route_to_agent
 
 # Sizes to try, by the size that is advised.
@@ -49,8 +63,10 @@ FALLBACK_TIERS = {
 Charge = Power | None
 PREFERENCE_CONFIDENCE = 1.0  # a preference is a setting, not an estimate
 LEAST_WEIGHT = 1.0  # of the runs that are recalled of a model; fewer say nothing
-# How many recalled runs the matrix counts for; chosen with `routing.recall.NEARNESS`.
+# How many recalled runs the matrix counts for in a cell of similar queries.
 PRIOR_RUNS = 0.5
+# The share of successes on the very same query from which a model solved it.
+SOLVED_FROM = 0.5
 _STEPS = ("role preference", "energy", "recall", "confidence matrix", "heuristic")
 
 
@@ -220,16 +236,13 @@ def route(
     energy_reason = _energy(power, no_large, turned_down)
     candidates = _candidates(allowed, preferred) if urgent else [*allowed]
 
-    cells = _cells(evidence, settings, now, query_type)
-    recalled_runs = _recalled_runs(recall, query, settings)
-    similar = priced(
-        _similar_cells(recalled_runs, query_type, candidates, cells), settings
-    )
-    recalled = _recall(similar, cells, settings, query_type, preferred)
-    if similar:
+    runs = _known_runs(evidence, recall, settings, now, query_type)
+    similar = _similar(runs, query, candidates)
+    recalled = _recall(similar, runs, preferred)
+    if similar is not None:
         scored = _MATRIX_NOT_NEEDED
     else:
-        scored = _confidence_matrix(cells, settings, query_type, candidates, preferred)
+        scored = _confidence_matrix(runs, candidates, preferred)
 
     decided = _first_decided([recalled, scored, role._replace(model=preferred)])
     decided_tier = advice.tier if decided is None else allowed[decided.model].tier
@@ -257,7 +270,7 @@ def route(
             _fallbacks(ordered, final.model, allowed),
             is_measured=_has_chosen(recalled, scored),
         )
-    return _with_guess(decision, unread, is_known_alike=bool(similar))
+    return _with_guess(decision, unread, is_known_alike=similar is not None)
 
 
 def _with_guess(decision: Decision, unread: str, *, is_known_alike: bool) -> Decision:
@@ -293,15 +306,6 @@ def _allowed_models(
     return {
         name: model for name, model in settings.models.items() if model.tier != "large"
     }
-
-
-def _recalled_runs(
-    recall: Recall | None, query: str, settings: Settings
-) -> dict[str, RecalledRuns]:
-    """Return what is recalled of each model from calls like this query."""
-    if recall is None or not settings.recall_calls:
-        return {}
-    return recall.like(query, settings.recall_calls)
 
 
 def _first_decided(steps: Sequence[_Step]) -> _Choice | None:
@@ -393,6 +397,120 @@ def _candidates(allowed: dict[str, ModelSettings], preferred: str | None) -> lis
     return [name for name, model in allowed.items() if model.tier in tiers]
 
 
+class _KnownRuns(NamedTuple):
+    """What is known of how models did.
+
+    Attributes:
+        all_cells: The cells of every type of query.
+        cells: Those of the type of the query, with costs where they are known.
+        recall: The calls by their words, None without them.
+        settings: The settings.
+        now: µs UTC.
+        query_type: The type of the query.
+    """
+
+    all_cells: list[Cell]
+    cells: list[Cell]
+    recall: Recall | None
+    settings: Settings
+    now: int
+    query_type: QueryType
+
+    def scopes(self, models: Sequence[str]) -> dict[str, Scope]:
+        """Return how these models did on each type of query.
+
+        The calls themselves say it, with pairs, unless cells count more runs: those of
+        calls whose words were erased.
+        """
+        counted = scopes_of(self.all_cells, models)
+        if self.recall is None:
+            return counted
+        recalled = self.recall.scopes(
+            models, now=self.now, half_life_days=self.settings.matrix_half_life_days
+        )
+        is_whole = len(self.recall.runs) >= sum(cell.n for cell in self.all_cells)
+        return recalled if is_whole and recalled else counted
+
+
+class _SimilarRuns(NamedTuple):
+    """How models did on queries like this one.
+
+    Attributes:
+        cells: A cell of each model that is known well enough.
+        like: How these models did on such queries, each by its likeness.
+        known: What is known besides.
+    """
+
+    cells: list[Cell]
+    like: Scope
+    known: _KnownRuns
+
+
+def _known_runs(
+    evidence: EvidenceTable | None,
+    recall: Recall | None,
+    settings: Settings,
+    now: int,
+    query_type: QueryType,
+) -> _KnownRuns:
+    """Return what is known of how models did."""
+    all_cells = _cells(evidence, settings, now)
+    of_type = [cell for cell in all_cells if cell.query_type == query_type]
+    cells = priced(of_type, settings)
+    return _KnownRuns(all_cells, cells, recall, settings, now, query_type)
+
+
+def _similar(
+    known: _KnownRuns, query: str, candidates: Collection[str]
+) -> _SimilarRuns | None:
+    """Return how models did on queries like this one, None where too little is known.
+
+    Where the very same query was asked before, the models that failed it are left out.
+    """
+    recall = known.recall
+    if recall is None or not known.settings.recall_calls:
+        return None
+    nearest = recall.nearest(query, known.settings.recall_calls)
+    runs = recall.runs_of(nearest)
+    cells = _similar_cells(runs, known.query_type, candidates, known.cells)
+    if not cells:
+        return None
+    margin = known.settings.route_margin
+    cells = _not_failed(recall, nearest, cells, margin)
+    models = [cell.model for cell in cells]
+    like = recall.scope_of(nearest, models)
+    return _SimilarRuns(priced(cells, known.settings), like, known)
+
+
+def _not_failed(
+    recall: Recall, nearest: Nearest, cells: list[Cell], margin: float
+) -> list[Cell]:
+    """Return the cells of the models that did best on the very same query.
+
+    Where all that were asked failed mostly, those that were not asked are left.
+
+    Args:
+        recall: The calls by their words.
+        nearest: The calls that are most like the query.
+        cells: The cells to choose from.
+        margin: By how much the success of a model may be lower than the best.
+    """
+    scope = recall.repeats(nearest, [cell.model for cell in cells])
+    is_tried = scope.n > 0
+    if not is_tried.any():
+        return cells
+    rates = scope.successes / np.maximum(scope.n, 1.0)
+    best_rate = float(rates[is_tried].max())
+    is_left = ~is_tried
+    if best_rate >= SOLVED_FROM:
+        is_left = is_tried & (rates >= best_rate - margin)
+    left = []
+    for cell, is_kept in zip(cells, is_left.tolist(), strict=True):
+        if is_kept:
+            left.append(cell)
+    return left or cells
+
+
 def _similar_cells(
     recalled_runs: dict[str, RecalledRuns],
     query_type: str,
@@ -458,81 +576,78 @@ def _unknown_cell(query_type: str, model: str) -> Cell:
 
 
 def _recall(
-    similar: list[Cell],
-    cells: list[Cell],
-    settings: Settings,
-    query_type: QueryType,
-    preferred: str | None,
+    similar: _SimilarRuns | None, known: _KnownRuns, preferred: str | None
 ) -> _Step:
-    """Return the cheapest model that is not worse than the best on such queries.
+    """Return the model for queries like this one.
 
-    It is not worse on queries like this one, nor on their type. A preference may stand
-    against it.
+    It is the cheapest that is shown to be not worse than the best. A preference may
+    stand against it.
     """
-    if not settings.recall_calls:
+    if not known.settings.recall_calls:
         return _Step(None, 0.0, "recallCalls is 0")
-    if not similar:
+    if similar is None:
         return _Step(None, 0.0, "no earlier call is enough like this query")
-    first, *others = near_best(similar, settings.worse_at)
-    worse = _worse_on_type(cells, {cell.model for cell in similar}, settings)
-    near_cells = [first, *(cell for cell in others if cell.model not in worse)]
-    scope = f"queries like this {query_type} one"
-    return _proposed(near_cells, similar, scope, preferred, "succeeds by")
-
-
-def _worse_on_type(
-    cells: list[Cell], names: Collection[str], settings: Settings
-) -> set[str]:
-    """Return those of the models that are distinguishably worse.
-
-    They are worse on the type of query.
-    """
-    usable = [cell for cell in cells if cell.usable and cell.model in names]
-    near_cells = near_best(usable, settings.worse_at)
-    return {cell.model for cell in usable} - {cell.model for cell in near_cells}
+    cells = similar.cells
+    rule = RouteRule.of(known.settings)
+    pooled_runs = pooled(known.scopes([cell.model for cell in cells]))
+    differences = narrowed(pooled_runs.on(known.query_type), similar.like)
+    choice = choose_cell(cells, pooled_runs, rule, differences)
+    scope = f"queries like this {known.query_type} one"
+    return _proposed(choice, cells, scope, preferred, "succeeds by", rule)
 
 
 def _confidence_matrix(
-    cells: list[Cell],
-    settings: Settings,
-    query_type: QueryType,
-    candidates: Collection[str],
-    preferred: str | None,
+    known: _KnownRuns, candidates: Collection[str], preferred: str | None
 ) -> _Step:
-    """Return the best usable cell's model.
+    """Return the model for the type of query.
 
-    A preference stands that the evidence does not clearly speak against.
+    It is the cheapest that is shown to be not worse than the best. A preference stands
+    that the evidence does not clearly speak against.
     """
-    usable = [cell for cell in cells if cell.usable and cell.model in candidates]
-    near_cells = near_best(
-        usable, settings.worse_at, success_weight=settings.matrix_success_weight
-    )
-    if not near_cells:
-        reason = _why_nothing(cells, query_type, settings.matrix_min_samples)
+    settings = known.settings
+    query_type = known.query_type
+    usable = [cell for cell in known.cells if cell.usable and cell.model in candidates]
+    if not usable:
+        reason = _why_nothing(known.cells, query_type, settings.matrix_min_samples)
         return _Step(None, 0.0, reason)
-    return _proposed(near_cells, cells, query_type, preferred, "scores")
+    rule = RouteRule.of(settings)
+    if settings.matrix_success_weight < SUCCESS_ALONE:
+        choice = _by_score(usable)
+    else:
+        pooled_runs = pooled(known.scopes([cell.model for cell in usable]))
+        choice = choose_cell(usable, pooled_runs, rule)
+    return _proposed(choice, known.cells, query_type, preferred, "scores", rule)
+
+
+def _by_score(cells: Sequence[Cell]) -> CellChoice:
+    """Return the choice of the cell with the highest score."""
+    cell = highest_score(cells)
+    position = [other.model for other in cells].index(cell.model)
+    return CellChoice(cell, cell, Verdict(position, position, 0.0, 0.0, 0.0, 0))
 
 
 def _proposed(
-    near_cells: list[Cell],
-    cells: list[Cell],
+    chosen: CellChoice,
+    cells: Sequence[Cell],
     scope: str,
     preferred: str | None,
     verb: str,
+    rule: RouteRule,
 ) -> _Step:
-    """Return the cheapest of the near cells, unless a preference stands.
+    """Return the chosen model, unless a preference stands.
 
     Args:
-        near_cells: The best cell, then those that are not distinguishably worse.
+        chosen: The choice among the cells.
         cells: All cells, among them that of the preferred model.
         scope: What the cells are about, for people.
         preferred: The model that a role prefers.
         verb: What the score says, for people.
+        rule: When a cheaper model is taken.
     """
-    choice = cheapest(near_cells)
+    choice = chosen.cell
     facts = (
         f"{choice.model} {verb} {choice.score:.2f} ({choice.success_rate:.0%} of"
-        f" {choice.n:.4g} runs), {_standing(choice, near_cells)} for {scope}"
+        f" {choice.n:.4g} runs), {_standing(chosen, rule)} for {scope}"
     )
     if preferred is None:
         return _Step(choice.model, choice.confidence, facts)
@@ -561,40 +676,34 @@ def _proposed(
     return _Step(choice.model, choice.confidence, reason)
 
 
-def _standing(choice: Cell, near_cells: list[Cell]) -> str:
-    """Return how the choice stands among the near cells, for people."""
-    if len(near_cells) == 1:
-        return "the best"
-    if not math.isnan(choice.cost):
-        quality = "cheapest"
-    elif not math.isnan(choice.latency_ms):
-        quality = "quickest"
-    else:
-        quality = "most reliable"
-    best = near_cells[0].model
-    compared = "the best" if choice.model == best else best
+def _standing(choice: CellChoice, rule: RouteRule) -> str:
+    """Return how the choice stands beside the best model, for people."""
+    verdict = choice.verdict
+    if choice.cell.model == choice.best.model:
+        if not verdict.n_compared or not rule.takes_cheaper:
+            return "the best"
+        return "the best; nothing cheaper is shown to be not worse"
+    quality = "quicker" if math.isnan(choice.cell.cost) else "cheaper"
     return (
-        f"the {quality} of {len(near_cells)} not distinguishably worse than {compared}"
+        f"{quality} than {choice.best.model} and shown to be not worse by more than"
+        f" {100 * verdict.allowed_loss:.3g} points ({100 * verdict.difference:+.1f},"
+        f" at least {100 * verdict.ci_low:+.1f} at {rule.confidence:.0%})"
     )
 
 
-def _cells(
-    evidence: EvidenceTable | None, settings: Settings, now: int, query_type: QueryType
-) -> list[Cell]:
-    """Return the cells of a query type, with costs where runs or prices state them."""
+def _cells(evidence: EvidenceTable | None, settings: Settings, now: int) -> list[Cell]:
+    """Return the cells of every type of query."""
     if evidence is None:
         return []
     cells = evidence.cells(
-        QUERY_TYPE_PREFIX + query_type,
-        now=now,
-        half_life_days=settings.matrix_half_life_days,
+        QUERY_TYPE_PREFIX, now=now, half_life_days=settings.matrix_half_life_days
     )
     scored = matrix(
         cells,
         min_samples=settings.matrix_min_samples,
         success_weight=settings.matrix_success_weight,
     )
-    return priced([cell for cell in scored if cell.query_type == query_type], settings)
+    return list(scored)
 
 
 def _why_nothing(cells: list[Cell], query_type: QueryType, min_samples: int) -> str:

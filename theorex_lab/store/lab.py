@@ -780,6 +780,8 @@ class Lab:
         urgent: bool = False,
         context_pct: float = 0.0,
         query_tokens: int = 0,
+        margin: float | None = None,
+        willingness: float | None = None,
     ) -> Decision:
         """Return which model a query should go to, and why; nothing is called.
 
@@ -792,16 +794,21 @@ class Lab:
             urgent: Whether a small model is asked for, unless a role prefers otherwise.
             context_pct: The share of the context in use, 0 to 100.
             query_tokens: The length of the query; 0 to estimate it.
+            margin: By how much the success of a cheaper model may be lower, 0 to 1;
+                None as the setting `route_margin` says.
+            willingness: The cost a run that a point of success (0.01) is worth, in
+                place of the margin; None as the settings say.
 
         Raises:
             InvalidInput: The query is blank, or a number outside its range.
         """
+        from theorex_lab.routing.noninferiority import with_knobs
         from theorex_lab.routing.router import route_in
 
         return route_in(
             self.home,
             query,
-            self.settings,
+            with_knobs(self.settings, margin=margin, willingness=willingness),
             power=power,
             agent=agent,
             urgent=urgent,

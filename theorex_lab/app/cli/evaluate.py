@@ -13,25 +13,34 @@ from theorex_lab.app.cli.context import write_picture
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.progress import working
 from theorex_lab.files.command_line import command, emit
-from theorex_lab.files.command_line.options import PICTURE, SEED, parse_budgets
+from theorex_lab.files.command_line.options import (
+    MARGIN,
+    PICTURE,
+    SEED,
+    WILLINGNESS,
+    parse_budgets,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
+    from theorex_lab.eval.datasets.routing_sets import RoutingSet
     from theorex_lab.eval.metrics.failures import FailureScores
     from theorex_lab.eval.metrics.needs import SessionMean
     from theorex_lab.eval.metrics.routing import PolicyScore, RoutingScore
     from theorex_lab.eval.metrics.step_calibration import StepCalibration
     from theorex_lab.eval.replay.needs import NeedsScore
+    from theorex_lab.routing.noninferiority import RouteRule
 
 Report = tuple[dict[str, Any], str]
 # What two options of `eval` take, by its part.
 _DATASET_HELP = """The data set; the first of a part is its default.
 
 \b
-routing: llmrouter, routellm, routellm_mmlu,
-  routellm_gsm8k, simulated_calls
+routing, routing-curve: llmrouter, routellm,
+  routellm_mmlu, routellm_gsm8k,
+  simulated_calls; with routing also all
 costs: llmrouter, routellm, simulated_calls,
   local_runs
 failures: whoandwhen (where it is not at hand,
@@ -54,6 +63,8 @@ needs: session_needs, simulated_needs
 _PATH_HELP = """A file of your own in place of the data set's.
 
 \b
+routing, routing-curve: a table of models'
+  results (see docs/how-to/router.md)
 failures: your runs in the format of
   whoandwhen, a JSON file or a folder
 supersede: 1k, 8k, or a log with questions;
@@ -106,6 +117,7 @@ _COUNTED = ("solved_with", "solved_without", "only_with", "only_without")
 _NAMES = (
     "routing failures retrieval signals supersede factconsolidation duplicates"
     " contradictions strategies costs causal research needs line-weights speech-acts"
+    " routing-curve"
 )
 
 
@@ -122,6 +134,8 @@ class EvalRequest(NamedTuple):
         budgets: Their budgets in tokens with commas, '' for the usual ones.
         lines: The session whose covering lines are printed, '' for none.
         fit: The file that takes what is fitted, None for none.
+        margin: By how much a cheaper model may be worse, None for the default.
+        willingness: What a point of success is worth, None for nothing.
     """
 
     dataset: str | None
@@ -133,6 +147,8 @@ class EvalRequest(NamedTuple):
     budgets: str = ""
     lines: str = ""
     fit: str | None = None
+    margin: float | None = None
+    willingness: float | None = None
 
 
 @command("eval")
@@ -156,6 +172,8 @@ class EvalRequest(NamedTuple):
     "--fit",
     help="With speech-acts: write the weights fitted on all projects to this file.",
 )
+@MARGIN
+@WILLINGNESS
 def eval(
     part: str,
     path_argument: str,
@@ -168,6 +186,8 @@ def eval(
     budgets: str,
     lines: str,
     fit: str | None,
+    margin: float | None,
+    willingness: float | None,
 ) -> None:
     """Every score has its 95 % interval, and is compared with simple baselines.
 
@@ -178,6 +198,9 @@ def eval(
         routing         Records training queries as calls of models, asks
                         `theorex route` about test queries, and compares it
                         with policies fitted on the same training.
+                        --margin and --willingness turn it.
+        routing-curve   Scores routing under one margin after the other;
+                        --picture draws what quality costs.
         costs           Scores ways to choose a model by quality and cost:
                         fixed models, cascades with a check of the first
                         answer, Thompson sampling. --picture draws them.
@@ -239,9 +262,10 @@ def eval(
             f"got {path_argument!r} behind {part}; allowed is one path, behind"
             " factconsolidation, or with --path"
         )
-    if picture and part not in ("retrieval", "costs"):
+    if picture and part not in ("retrieval", "costs", "routing-curve"):
         raise InvalidInput(
-            f"got --picture with {part}; it is allowed with retrieval or costs"
+            f"got --picture with {part}; it is allowed with retrieval, costs or"
+            " routing-curve"
         )
     needs_options = {
         "--project": project,
@@ -253,16 +277,24 @@ def eval(
         _refuse_options(part, needs_options)
     if fit and part != "speech-acts":
         raise InvalidInput(f"got --fit with {part}; it is allowed with speech-acts")
+    is_turned = margin is not None or willingness is not None
+    if is_turned and part not in ("routing", "costs"):
+        raise InvalidInput(
+            f"got --margin or --willingness with {part}; they are allowed with routing"
+            " or costs"
+        )
     request = EvalRequest(
         dataset,
         seed,
         path or path_argument,
         picture,
-        project,
-        systems,
-        budgets,
-        lines,
-        fit,
+        project=project,
+        systems=systems,
+        budgets=budgets,
+        lines=lines,
+        fit=fit,
+        margin=margin,
+        willingness=willingness,
     )
     with working(f"measures {part}"):
         result, text = _PARTS[part](request)
@@ -277,10 +309,64 @@ def _refuse_options(part: str, options: Mapping[str, object]) -> None:
 
 
 def _routing(request: EvalRequest) -> Report:
+    """See `score_routing`, which raises what this does."""
     from theorex_lab.eval.metrics.routing import score_routing
 
-    score = score_routing(request.dataset or "llmrouter", seed=request.seed)
+    if request.dataset == "all":
+        return _all_routing(request)
+    score = score_routing(
+        _routing_set(request), rule=_rule_of(request), seed=request.seed
+    )
     return score.result(), _routing_text(score)
+
+
+def _all_routing(request: EvalRequest) -> Report:
+    """Return the scores of every set on which routing is scored."""
+    from theorex_lab.eval.metrics.costs import load_cost_set
+    from theorex_lab.eval.metrics.routing import ALL_SETS, score_routing
+
+    results = []
+    texts = []
+    for name in ALL_SETS:
+        routing_set = load_cost_set(name, seed=request.seed)
+        score = score_routing(routing_set, rule=_rule_of(request), seed=request.seed)
+        results.append(score.result())
+        texts.append(_routing_text(score))
+    n_queries = sum(result["n"] for result in results)
+    return {"dataset": "all", "n": n_queries, "scores": results}, "\n\n".join(texts)
+
+
+def _routing_curve(request: EvalRequest) -> Report:
+    """See `score_curve`, which raises what this does."""
+    from theorex_lab.eval.metrics.routing_curve import score_curve
+
+    curve = score_curve(_routing_set(request), seed=request.seed)
+    write_picture(request.picture, curve.plot)
+    head = (
+        f"{curve.dataset}: {curve.n:,} test queries; {', '.join(curve.notes)};"
+        f" cost: {curve.cost_unit}; 95 % intervals: ci_low, ci_high"
+    )
+    table = curve.frame.round(3).to_string(index=False, na_rep="–")
+    return curve.result(), f"{head}\n{table}\n\n{_policies(curve.baselines)}"
+
+
+def _routing_set(request: EvalRequest) -> RoutingSet:
+    """Return the set that is asked for, or the table of one's own."""
+    from theorex_lab.eval.datasets.routing_sets import load_routing_set
+    from theorex_lab.eval.datasets.routing_tables import load_routing_table
+
+    if request.path:
+        return load_routing_table(request.path, name=request.dataset, seed=request.seed)
+    return load_routing_set(request.dataset or "llmrouter", seed=request.seed)
+
+
+def _rule_of(request: EvalRequest) -> RouteRule:
+    """Return when a cheaper model is taken."""
+    from theorex_lab.core.settings import ROUTE_MARGIN
+    from theorex_lab.routing.noninferiority import RouteRule
+
+    margin = ROUTE_MARGIN if request.margin is None else request.margin
+    return RouteRule(margin=margin, willingness=request.willingness)
 
 
 def _speech_acts(request: EvalRequest) -> Report:
@@ -420,7 +506,9 @@ def _costs(request: EvalRequest) -> Report:
     """See `score_costs`, which raises what this does."""
     from theorex_lab.eval.metrics import costs
 
-    score = costs.score_costs(request.dataset or "llmrouter", seed=request.seed)
+    score = costs.score_costs(
+        request.dataset or "llmrouter", rule=_rule_of(request), seed=request.seed
+    )
     write_picture(request.picture, score.plot)
     head = (
         f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training;"
@@ -710,6 +798,7 @@ def _figure_lines(kind: str, figures: Mapping[str, Mapping[str, float]]) -> list
 
 _PARTS: dict[str, Callable[[EvalRequest], Report]] = {
     "routing": _routing,
+    "routing-curve": _routing_curve,
     "retrieval": _retrieval,
     "signals": _signals,
     "failures": _failures,
@@ -732,21 +821,11 @@ def _routing_text(score: RoutingScore) -> str:
         f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training,"
         f" {len(score.models)} models"
     )
-    heading = (
-        f"without the {score.n_repeated} training queries that are also in the test, as"
-        " on queries never seen:"
-    )
-    lines = [head, f"cost: {score.cost_unit}", "", _policies(score.policies)]
-    lines += ["", heading, _policies(score.without_repeats)] if score.n_repeated else []
-    return "\n".join(
-        [
-            *lines,
-            *(
-                f"published: {name} {value:.3f}"
-                for name, value in score.published.items()
-            ),
-        ]
-    )
+    lines = [head, *score.notes, f"cost: {score.cost_unit}"]
+    lines += ["", _policies(score.policies)]
+    for name, value in score.published.items():
+        lines.append(f"published, with what was left out here: {name} {value:.3f}")
+    return "\n".join(lines)
 
 
 def _policies(policies: Iterable[PolicyScore]) -> str:

@@ -17,9 +17,11 @@ from theorex_lab.files.command_line import command, emit, fail, keeps_secrets, o
 from theorex_lab.files.command_line.options import (
     DAYS,
     LEASE_SECONDS,
+    MARGIN,
     PERCENT,
     SESSION,
     TOKENS,
+    WILLINGNESS,
     agent_option,
     own_agent,
 )
@@ -57,6 +59,8 @@ _NO_EVIDENCE = (
     default=0,
     help="Length of the query in tokens; default: estimated.",
 )
+@MARGIN
+@WILLINGNESS
 @click.argument("query", nargs=-1, required=True)
 def route(
     query: tuple[str, ...],
@@ -64,13 +68,16 @@ def route(
     urgent: bool,
     context_pct: float,
     query_tokens: int,
+    margin: float | None,
+    willingness: float | None,
 ) -> None:
     """It calls no model; `theorex dispatch` routes a task and calls the model.
 
     Five rules are asked in this order: the model that the agent's role prefers, the
     power of the machine, how like queries went before, the confidence matrix (`theorex
     matrix`), and a rule of thumb by the kind of query. The output says what each of
-    them did.
+    them did. Of measured models the best is chosen, or a cheaper one that is shown to
+    be not worse by more than the margin.
 
     JSON: {query_type, tier, model, confidence, reasons, fallbacks, is_measured,
     is_guessed}
@@ -82,6 +89,8 @@ def route(
         urgent=urgent,
         context_pct=context_pct,
         query_tokens=query_tokens,
+        margin=margin,
+        willingness=willingness,
     )
     if lab.settings.models:
         lines = _decision_lines(decision)

@@ -9,6 +9,7 @@ import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets import recorded_runs
 from theorex_lab.eval.datasets.dataset_table import PUBLISHED
+from theorex_lab.eval.datasets.repeats import RepeatedQueries, repeated_queries
 from theorex_lab.eval.datasets.sources import packaged, read_header
 
 Floats = NDArray[np.float64]
@@ -115,6 +117,7 @@ class RoutingSet:
         test: Those to be scored on.
         published: Figures that others had on the same set.
         licence: The licence of the set.
+        notes: What was left out when it was read, a sentence each.
     """
 
     name: str
@@ -126,19 +129,43 @@ class RoutingSet:
     test: TrainingScores
     published: Mapping[str, float]
     licence: str
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def repeats(self) -> RepeatedQueries:
+        """Return the queries that stand in the training and in the test."""
+        return repeated_queries(self.train.queries.texts, self.test.queries.texts)
 
     @property
     def repeated(self) -> Ints:
         """Return the rows of the training whose text is also a test query."""
-        training_texts = {same_text(text) for text in self.test.queries.texts}
-        met = [same_text(text) in training_texts for text in self.train.queries.texts]
-        return np.flatnonzero(np.array(met, dtype=np.bool_))
+        return self.repeats.training_rows
+
+    @cached_property
+    def train_without_repeats(self) -> TrainingScores:
+        """Return the training without the queries that are also in the test.
+
+        Raises:
+            InvalidInput: Every training query is also in the test.
+        """
+        rows = np.setdiff1d(np.arange(len(self.train.scores)), self.repeated)
+        if not len(rows):
+            raise InvalidInput(
+                f"got a training of {len(self.train.scores)} queries of {self.name} that"
+                " all stand in the test; allowed is one with queries of its own"
+            )
+        return self.train.take(rows)
 
     @property
-    def train_without_repeats(self) -> TrainingScores:
-        """Return the training without the queries that are also in the test."""
-        return self.train.take(
-            np.setdiff1d(np.arange(len(self.train.scores)), self.repeated)
+    def repeat_note(self) -> str:
+        """Return in a sentence how many test queries the training held."""
+        n_test = len(self.test.scores)
+        n_repeated = len(self.repeats.test_rows)
+        if not n_repeated:
+            return f"none of {n_test:,} test queries stands in the training"
+        return (
+            f"{n_repeated:,} of {n_test:,} test queries stand in the training;"
+            f" {len(self.repeated):,} queries were left out of the training"
         )
 
 
@@ -165,17 +192,6 @@ def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
     if name == SIMULATED_CALLS:
         return _simulated_calls(seed)
     return _llmrouter(name) if name == "llmrouter" else _routellm(name, seed)
-
-
-def same_text(text: str) -> str:
-    r"""Return the form in which two texts are compared.
-
-    Case and white space do not count.
-
-    >>> same_text(" Who  is\nshe? ")
-    'who is she?'
-    """
-    return " ".join(text.casefold().split())
 
 
 def _llmrouter(name: str) -> RoutingSet:

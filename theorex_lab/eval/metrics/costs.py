@@ -17,9 +17,16 @@ import numpy as np
 
 from theorex_lab.core.clock import to_microseconds
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.settings import WORSE_AT, ModelSettings, ModelTier, Settings
+from theorex_lab.core.settings import (
+    ROUTE_CONFIDENCE,
+    ROUTE_MARGIN,
+    ModelSettings,
+    ModelTier,
+    Settings,
+)
 from theorex_lab.eval.datasets.recorded_runs import LocalRuns, load_local_runs, prompts
 from theorex_lab.eval.datasets.routing_sets import (
+    ROUTING_SETS,
     TEST_SHARE,
     Ints,
     Queries,
@@ -28,13 +35,12 @@ from theorex_lab.eval.datasets.routing_sets import (
     load_routing_set,
 )
 from theorex_lab.eval.metrics import routing as scored
-from theorex_lab.eval.metrics.routing import (
+from theorex_lab.eval.metrics.routing import Paid, PolicyScore, models_of
+from theorex_lab.eval.metrics.routing_policies import (
     SUCCESS_FROM,
     BestSingle,
-    Paid,
-    PolicyScore,
     TaskMatrix,
-    models_of,
+    TaskRule,
 )
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
 from theorex_lab.memory.rows import Rows
@@ -43,19 +49,19 @@ from theorex_lab.routing.confidence import (
     Cell,
     MatrixResult,
     best,
-    cheapest,
+    highest_score,
     matrix,
-    near_best,
     query_types,
 )
 from theorex_lab.routing.heuristic import classify
+from theorex_lab.routing.noninferiority import RouteRule
 from theorex_lab.store.lab import DEFAULT_HOME, Lab
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COST_SETS = ("llmrouter", "routellm", "simulated_calls", "local_runs")
-CHEAPEST = "cheapest not worse"
+CHEAPEST = TaskRule.name
 THOMPSON = "Thompson sampling"
 FALSE_PASS = FALSE_ALARM = 0.1  # of the noisy check
 CHECKS = {"perfect check": (0.0, 0.0), "noisy check": (FALSE_PASS, FALSE_ALARM)}
@@ -114,7 +120,10 @@ class CostScore(Rows[PolicyScore]):
 
 
 def score_costs(
-    dataset: str | RoutingSet = "llmrouter", *, level: float = WORSE_AT, seed: int = 0
+    dataset: str | RoutingSet = "llmrouter",
+    *,
+    rule: RouteRule | None = None,
+    seed: int = 0,
 ) -> CostScore:
     """Return what policies bring and cost on the test queries of a set.
 
@@ -128,8 +137,8 @@ def score_costs(
     Args:
         dataset: llmrouter, routellm, simulated_calls, local_runs (whose cost is
             latency), or a set.
-        level: The chance of error at which a model counts as worse (see
-            `memory.evidence.not_worse`).
+        rule: When a cheaper model is taken; None for the default (see
+            `routing.noninferiority`).
         seed: Draws samples, errors of the check and the bootstrap.
 
     Returns:
@@ -146,13 +155,8 @@ def score_costs(
     cells = cells_of(training, dataset)
     choices = {
         each.name: each.fit(training).choose(test.queries)
-        for each in (BestSingle(), TaskMatrix())
+        for each in (BestSingle(), TaskMatrix(), TaskRule(dataset.costs, rule))
     }
-    cheapest_models = {
-        task: cheapest(near_best(task_cells, level)).model
-        for task, task_cells in cells.items()
-    }
-    choices[CHEAPEST] = _by_task(cheapest_models, dataset)
     choices[THOMPSON] = thompson(dataset, cells, seed=seed)
     values = (
         scored.taken(dataset, choices)
@@ -179,12 +183,12 @@ def score_costs(
 
 
 def load_cost_set(name: str, *, seed: int = 0) -> RoutingSet:
-    """Return a set by its name, one of COST_SETS.
+    """Return a set by its name: one of ROUTING_SETS, or local_runs.
 
     Raises:
         InvalidInput: The name is another; whatever else loading a set raises.
     """
-    if name not in COST_SETS:
+    if name not in (*ROUTING_SETS, *COST_SETS):
         raise InvalidInput(f"got the set {name!r}; allowed are {', '.join(COST_SETS)}")
     return (
         local_routing_set(load_local_runs())
@@ -321,7 +325,7 @@ def _pair(
     It is the best model for both where no cascade pays.
     """
     offered = cascade_of(cells, false_pass=false_pass, false_alarm=false_alarm)
-    best = near_best(cells, 0.5)[0].model
+    best = highest_score(cells).model
     return (offered.first, offered.then) if offered else (best, best)
 
 
@@ -342,23 +346,26 @@ class MatrixSettings(NamedTuple):
         success_weight: The weight of success, 0 to 1; the rest is speed.
         min_samples: The runs that make a cell usable.
         half_life_days: The half-life of evidence (None: it never ages).
-        worse_at: The chance of error at which a model counts as worse than the best.
+        margin: By how much the success of a cheaper model may be lower, 0 to 1.
+        confidence: How sure that must be, 0.5 to below 1.
     """
 
     success_weight: float = 1.0
     min_samples: int = 5
     half_life_days: float | None = None
-    worse_at: float = WORSE_AT
+    margin: float = ROUTE_MARGIN
+    confidence: float = ROUTE_CONFIDENCE
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Return the matrix settings of a home."""
-        values = (
-            settings.matrix_success_weight,
-            settings.matrix_min_samples,
-            settings.matrix_half_life_days,
+        return cls(
+            success_weight=settings.matrix_success_weight,
+            min_samples=settings.matrix_min_samples,
+            half_life_days=settings.matrix_half_life_days,
+            margin=settings.route_margin,
+            confidence=settings.route_confidence,
         )
-        return cls(*values, settings.worse_at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,13 +423,15 @@ class ModelRuns:
         Raises:
             InvalidInput: A setting is outside its range.
         """
-        weight, min_samples, half_life_days, _ = matrix_settings or MatrixSettings.of(
-            self.settings
-        )
+        in_force = matrix_settings or MatrixSettings.of(self.settings)
         cells = self.evidence.cells(
-            QUERY_TYPE_PREFIX, now=self.now, half_life_days=half_life_days
+            QUERY_TYPE_PREFIX, now=self.now, half_life_days=in_force.half_life_days
         )
-        return matrix(cells, min_samples=min_samples, success_weight=weight)
+        return matrix(
+            cells,
+            min_samples=in_force.min_samples,
+            success_weight=in_force.success_weight,
+        )
 
     def choices(
         self, matrix_settings: MatrixSettings | None = None
@@ -439,13 +448,20 @@ class ModelRuns:
         """
         in_force = matrix_settings or MatrixSettings.of(self.settings)
         cells = self.matrix(in_force)
-        options = {
-            "success_weight": in_force.success_weight,
-            "level": in_force.worse_at,
-        }
-        kinds = query_types(cell.query_type for cell in cells)
-        models = self.settings.models
-        best_cells = {kind: best(cells, kind, models, **options) for kind in kinds}
+        rule = RouteRule(
+            margin=in_force.margin,
+            confidence=in_force.confidence,
+            takes_cheaper=self.settings.route_prefers == "cheapest",
+        )
+        best_cells = {}
+        for kind in query_types(cell.query_type for cell in cells):
+            best_cells[kind] = best(
+                cells,
+                kind,
+                self.settings.models,
+                success_weight=in_force.success_weight,
+                rule=rule,
+            )
         return {kind: cell.model if cell else None for kind, cell in best_cells.items()}
 
 

@@ -1,11 +1,9 @@
 """Score how well routing does on public sets.
 
-It is compared with trivial baselines and with policies fitted on the same training.
-`route` itself is scored, with the settings that ship, after the training was recorded in a
-home. Everything that is learned comes from the training queries. Policies have the same
-verbs, `fit(training)`, then `choose(queries)`. Where a test query is also among those,
-as in llmrouter, figures are given twice: with the training as published, and without
-the repeated queries.
+It is compared with trivial baselines, with policies fitted on the same training, and
+with the router as it was before. `route` itself is scored, with the settings that ship,
+after the training was recorded in a home. Everything that is learned comes from the
+training queries, and those that are also test queries are left out of it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +11,7 @@ from dataclasses import astuple
 from functools import cache
 from html import escape
 from itertools import chain
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,75 +28,38 @@ from theorex_lab.eval.datasets.routing_sets import (
     TrainingScores,
     load_routing_set,
 )
+from theorex_lab.eval.metrics.routing_policies import (
+    SUCCESS_FROM,
+    BestSingle,
+    CheapestModel,
+    FormerRule,
+    NearestNeighbours,
+    RoutingPolicy,
+    TaskMatrix,
+    TaskRule,
+)
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.intervals import bootstrap_means, bootstrap_ratio
 from theorex_lab.memory.rows import table_html, table_text
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import classify
+from theorex_lab.routing.noninferiority import RouteRule
 from theorex_lab.store.lab import Lab
 
 Chooser = Callable[[str], str]
 Paid = tuple[Floats, Floats]  # of each query what an answer scored, and what it cost
 OURS = "route, as it ships"
-# the score from which an answer counts as a success, as an outcome of that score would
-SUCCESS_FROM = 0.5
 MAINS = Power(None, False)
+# The sets that `theorex eval routing --dataset all` scores.
+ALL_SETS = (
+    "llmrouter",
+    "routellm_mmlu",
+    "routellm_gsm8k",
+    "simulated_calls",
+    "local_runs",
+)
 _AT = 0
 _TIERS: tuple[ModelTier, ...] = ("small", "medium", "large")
-
-
-class TaskMatrix:
-    """Mean scores by (task, model); an unknown task gets the models' overall means.
-
-    Of equal models the first is chosen.
-
-    >>> training = TrainingScores(
-    ...     Queries(["a", "b"], ["x", "y"]), np.array([[0.0, 1.0], [0.5, 0.0]])
-    ... )
-    >>> TaskMatrix().fit(training).choose(Queries(["c", "d"], ["x", "y"]))
-    array([1, 0])
-    """
-
-    name = "task matrix"
-
-    def fit(self, training: TrainingScores) -> Self:
-        """Take the means by task; return the policy."""
-        tasks = np.asarray(training.queries.tasks, dtype=object)
-        self.means = {
-            task: training.scores[tasks == task].mean(axis=0)
-            for task in set(training.queries.tasks)
-        }
-        self.overall = training.scores.mean(axis=0)
-        return self
-
-    def predict(self, queries: Queries) -> Floats:
-        """Return the expected score of each model, shape (queries, models).
-
-        It is the mean of each query's task.
-        """
-        means = [self.means.get(task, self.overall) for task in queries.tasks]
-        return np.array(means, np.float64).reshape(len(queries), len(self.overall))
-
-    def choose(self, queries: Queries) -> Ints:
-        """Return the model of the highest expected score for each query."""
-        return np.asarray(self.predict(queries).argmax(axis=1), dtype=np.int64)
-
-
-class BestSingle(TaskMatrix):
-    """The model of the highest mean score, for every query.
-
-    >>> training = TrainingScores(
-    ...     Queries(["a", "b"], ["x", "x"]), np.array([[0.0, 1.0], [0.5, 0.5]])
-    ... )
-    >>> BestSingle().fit(training).choose(Queries(["c"], ["y"]))
-    array([1])
-    """
-
-    name = "best single"
-
-    def predict(self, queries: Queries) -> Floats:
-        """Return the mean scores, for each query."""
-        return np.tile(self.overall, (len(queries), 1))
 
 
 COMPARED_WITH = TaskMatrix.name
@@ -134,22 +95,32 @@ class PolicyScore(NamedTuple):
 class RoutingScore(NamedTuple):
     """What `score_routing` found.
 
-    without_repeats  scores where training queries that are also test queries were left
-    out of the training, oracle and
-                     uniform among them; how many they are is `n_repeated`
-    policies         the same with the training as published, where recalling those
-    queries is a gain
+    Attributes:
+        dataset: The name of the set.
+        n: The number of test queries.
+        n_train: The number of training queries that were learned from.
+        n_repeated: The number of test queries that stood in the training.
+        n_left_out: The number of queries that were left out of it for that.
+        models: The names of the models.
+        cost_unit: The unit of the costs.
+        policies: A row a policy.
+        published: Figures that others had on the same set; most of them learned from
+            the repeated queries too.
+        repeat_note: How many test queries stood in the training, in a sentence.
+        notes: What was left out, a sentence each.
     """
 
     dataset: str
     n: int
     n_train: int
     n_repeated: int
+    n_left_out: int
     models: tuple[str, ...]
     cost_unit: str
     policies: tuple[PolicyScore, ...]
-    without_repeats: tuple[PolicyScore, ...]
     published: dict[str, float]
+    repeat_note: str
+    notes: tuple[str, ...]
 
     def __repr__(self) -> str:
         scores = {row.policy: row.score for row in self.policies}
@@ -157,38 +128,35 @@ class RoutingScore(NamedTuple):
         return f"RoutingScore({self.dataset}, {self.n} queries: {scores[OURS]:.3f}, {best})"
 
     def __str__(self) -> str:
-        return f"{self!r}\n{table_text(self.frame)}"
+        return f"{self!r}\n{self.repeat_note}\n{table_text(self.frame)}"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{table_html(self.frame)}"
+        heading = f"<p>{escape(repr(self))}; {escape(self.repeat_note)}</p>"
+        return heading + table_html(self.frame)
 
     @property
     def frame(self) -> pd.DataFrame:
-        """Return a row a policy, on the split as published."""
+        """Return a row a policy."""
         return pd.DataFrame(self.policies)
 
     def result(self) -> dict[str, Any]:
         """Return the figures as values for JSON.
 
-        They are dataset, n, metrics, baselines and policies on the split as published,
-        where `n_repeated` test queries are training queries too; the same without
-        those; figures of others and how it was done.
+        They are dataset, n, what was left out of the training, metrics, baselines and
+        policies, and figures of others.
         """
-        parts = self.policies, self.without_repeats
-        by_policy, by_policy_without_repeats = (
-            {each.policy: each._asdict() for each in part} for part in parts
-        )
-        fields = ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")
-        baselines = ("best single", COMPARED_WITH, "uniform", "oracle")
-        return {key: getattr(self, key) for key in fields} | {
+        by_policy = {each.policy: each._asdict() for each in self.policies}
+        fields = ("dataset", "n", "n_train", "n_repeated", "n_left_out", "published")
+        values = {key: getattr(self, key) for key in (*fields, "cost_unit")}
+        baselines = {}
+        for name, row in by_policy.items():
+            if name != OURS:
+                baselines[name.replace(" ", "_")] = row["score"]
+        return values | {
+            "notes": [*self.notes],
             "metrics": by_policy[OURS],
-            "metrics_without_repeats": by_policy_without_repeats[OURS],
-            "baselines": {
-                policy.replace(" ", "_"): by_policy[policy]["score"]
-                for policy in baselines
-            },
+            "baselines": baselines,
             "policies": [*by_policy.values()],
-            "policies_without_repeats": [*by_policy_without_repeats.values()],
         }
 
 
@@ -196,17 +164,20 @@ def score_routing(
     dataset: str | RoutingSet = "llmrouter",
     *,
     policies: Mapping[str, Chooser] | None = None,
+    rule: RouteRule | None = None,
     seed: int = 0,
 ) -> RoutingScore:
     """Ask the router that ships where each test query goes, and score it.
 
-    It is compared with policies fitted on the same training.
+    It is compared with policies fitted on the same training, from which the queries
+    that are also test queries are left out.
 
     Args:
         dataset: A name of ROUTING_SETS, or a set.
         policies: Those of one's own by name, each a function that takes the text of a
             query and returns the name of a model of the set.
-        seed: Draws the bootstrap.
+        rule: When a cheaper model is taken; None for the default.
+        seed: Splits sets that are not split, and draws the bootstrap.
 
     Returns:
         The scores (0 to 1) and mean costs of the router and the other policies, each
@@ -219,35 +190,55 @@ def score_routing(
     routing_set = (
         load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
     )
-    calls = calls_of(routing_set.train, routing_set.models, routing_set.costs)
-    rows = np.setdiff1d(np.arange(len(calls)), routing_set.repeated)
-    own_choices = {
-        name: _choices_of(name, choose, routing_set)
-        for name, choose in (policies or {}).items()
-    }
-    without = scored = _scored(routing_set, routing_set.train, calls, own_choices, seed)
-    if len(rows) < len(calls):
-        without = _scored(
-            routing_set,
-            routing_set.train_without_repeats,
-            [calls[row] for row in rows],
-            own_choices,
-            seed,
-        )
-    sizes = (
-        len(routing_set.test.scores),
-        len(routing_set.train.scores),
-        len(routing_set.repeated),
-    )
+    choices: dict[str, Ints] = {}
+    for name, chooser in (policies or {}).items():
+        choices[name] = _choices_of(name, chooser, routing_set)
+    choices |= policy_choices(routing_set, rule or RouteRule())
+    values = bounds_of(routing_set) | taken(routing_set, choices)
     return RoutingScore(
-        routing_set.name,
-        *sizes,
-        routing_set.models,
-        routing_set.cost_unit,
-        scored,
-        without,
-        dict(routing_set.published),
+        dataset=routing_set.name,
+        n=len(routing_set.test.scores),
+        n_train=len(routing_set.train_without_repeats.scores),
+        n_repeated=len(routing_set.repeats.test_rows),
+        n_left_out=len(routing_set.repeated),
+        models=routing_set.models,
+        cost_unit=routing_set.cost_unit,
+        policies=policy_scores(values, routing_set.test.scores.max(axis=1), seed),
+        published=dict(routing_set.published),
+        repeat_note=routing_set.repeat_note,
+        notes=(*routing_set.notes, routing_set.repeat_note),
     )
+
+
+def policy_choices(dataset: RoutingSet, rule: RouteRule) -> dict[str, Ints]:
+    """Return the model that each policy chooses for each test query.
+
+    The router that ships is the first of them.
+
+    Args:
+        dataset: The set; all learn from its training without repeated queries.
+        rule: When a cheaper model is taken.
+    """
+    training = dataset.train_without_repeats
+    calls = calls_of(training, dataset.models, dataset.costs)
+    recorded = list(chain.from_iterable(calls))
+    fitted: list[RoutingPolicy] = [
+        FormerRule(recorded, dataset.models, dataset.costs),
+        NearestNeighbours(recorded),
+        TaskRule(dataset.costs, rule),
+        TaskMatrix(),
+        BestSingle(),
+        CheapestModel(dataset.costs),
+    ]
+    queries = dataset.test.queries
+    choices = {
+        OURS: shipped_choices(
+            recorded, queries, dataset.models, dataset.sizes, rule=rule
+        )
+    }
+    for policy in fitted:
+        choices[policy.name] = policy.fit(training).choose(queries)
+    return choices
 
 
 def _choices_of(
@@ -266,35 +257,6 @@ def _choices_of(
             f" {', '.join(dataset.models)}"
         )
     return np.array([dataset.models.index(each) for each in names], np.int64)
-
-
-def _scored(
-    dataset: RoutingSet,
-    training: TrainingScores,
-    calls: Sequence[tuple[Event, Event]],
-    own_choices: Mapping[str, Ints],
-    seed: int,
-) -> tuple[PolicyScore, ...]:
-    """Return the scores after this training.
-
-    They are those of the policies, of the router after these calls of it, and of `own`
-    choices.
-    """
-    scores = dataset.test.scores
-    recorded = [event for call in calls for event in call]
-    choices = {
-        **own_choices,
-        OURS: shipped_choices(
-            recorded, dataset.test.queries, dataset.models, dataset.sizes
-        ),
-    }
-    choices |= {
-        each.name: each.fit(training).choose(dataset.test.queries)
-        for each in (BestSingle(), TaskMatrix())
-    }
-    return policy_scores(
-        bounds_of(dataset) | taken(dataset, choices), scores.max(axis=1), seed
-    )
 
 
 def taken(dataset: RoutingSet, choices: Mapping[str, Ints]) -> dict[str, Paid]:
@@ -354,20 +316,42 @@ def policy_scores(
 
 
 def shipped_choices(
-    calls: list[Event], queries: Queries, models: Sequence[str], sizes: Floats
+    calls: list[Event],
+    queries: Queries,
+    models: Sequence[str],
+    sizes: Floats,
+    *,
+    rule: RouteRule | None = None,
 ) -> Ints:
     """Return the model that `route` picks for each query, shape (queries,).
 
     It picks in a home of its own that recorded these calls. Every setting is the
-    default's but the models, whose tiers are the thirds of `sizes`.
+    default's but the models, whose tiers are the thirds of `sizes`, and the rule.
+
+    Args:
+        calls: The events of the calls.
+        queries: The queries.
+        models: The names of the models.
+        sizes: Their sizes, shape (models,).
+        rule: When a cheaper model is taken; None for the default.
     """
     with Lab.temporary(models=models_of(models, sizes)) as lab:
         lab.journal.append(calls)
-        number = {name: index for index, name in enumerate([*models])}
-        picked = cache(
-            lambda text: number[lab.route(text, power=MAINS).model or models[0]]
+        return routed(lab, queries, models, rule or RouteRule())
+
+
+def routed(lab: Lab, queries: Queries, models: Sequence[str], rule: RouteRule) -> Ints:
+    """Return the model that a lab picks for each query, shape (queries,)."""
+    number = {name: index for index, name in enumerate(models)}
+
+    @cache
+    def model_of(text: str) -> int:
+        decision = lab.route(
+            text, power=MAINS, margin=rule.margin, willingness=rule.willingness
         )
-        return np.array([picked(text) for text in queries.texts], np.int64)
+        return number[decision.model or models[0]]
+
+    return np.array([model_of(text) for text in queries.texts], np.int64)
 
 
 def models_of(names: Sequence[str], sizes: Floats) -> dict[str, ModelSettings]:

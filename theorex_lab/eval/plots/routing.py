@@ -22,7 +22,10 @@ POLICY_COLOURS = {
     "task matrix": "#009E73",
     "best single": "#D55E00",
     "uniform": "#8C8C8C",
-    "cheapest not worse": "#56B4E9",
+    "task matrix, not worse": "#56B4E9",
+    "route, as it shipped before": "#999933",
+    "nearest neighbours": "#AA4499",
+    "cheapest": "#882255",
     "Thompson sampling": "#CC79A7",
     "cascade, perfect check": "#000000",
     "cascade, noisy check": "#E69F00",
@@ -33,6 +36,8 @@ POLICY_NAMES = {
     "oracle": "oracle (hindsight)",
     "route, as it ships": "route: recall and matrix",
     "task matrix": "matrix by the set's tasks",
+    "task matrix, not worse": "the rule by the set's tasks",
+    "cheapest": "cheapest model",
     "best single": "best single model",
     "uniform": "a random model",
     "cascade, perfect check": "cascade, perfect check (bound)",
@@ -341,6 +346,63 @@ def plot_costs(
     steps = _steps(frontier_costs, frontier_scores)
     label_points(ax, _labels(points, models), lines=[*_bars(points), *steps])
     return ax
+
+
+def plot_curve(curve: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw what routing brings at each cost, a line a policy, with 95 % intervals.
+
+    Each point is a setting of the knob, which is written beside it.
+
+    Args:
+        curve: A RoutingCurve, as `score_curve` makes it.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
+    """
+    ax = axes.new_axes(ax, width=9.5, height=6.0)
+    labels: list[PointLabel] = []
+    bars = _bars(curve.baselines)
+    for name in dict.fromkeys(point.policy for point in curve.points):
+        points = [point for point in curve.points if point.policy == name]
+        labels += _draw_line(ax, name, points)
+        bars += _bars(points)
+    for score in curve.baselines:
+        _draw_policy(ax, score)
+        labels.append(_label(score, None))
+    everything = [*curve.points, *curve.baselines]
+    _scale_costs(ax, [row.cost for row in everything])
+    lowest = min(row.ci_low for row in everything)
+    ax.set(
+        xlabel=f"Mean cost of a query: {curve.cost_unit}",
+        ylabel="Mean score",
+        ylim=(max(lowest - 0.05, 0.0), 1.02),
+    )
+    axes.finish_axes(
+        ax,
+        title=f"What does the {curve.knob} buy on {curve.dataset}?\n"
+        f"(a point is one {curve.knob}; bars: 95 % intervals)",
+    )
+    ax.title.set_fontsize(10)
+    ax.legend(loc="lower right", fontsize=8, frameon=False)
+    label_points(ax, labels, lines=bars)
+    return ax
+
+
+def _draw_line(ax: Axes, policy: str, points: Sequence[Any]) -> list[PointLabel]:
+    """Draw the points of a policy as a line; return what stands beside them."""
+    colour = POLICY_COLOURS.get(policy, _OTHER_COLOUR)
+    costs = [point.cost for point in points]
+    scores = [point.score for point in points]
+    label = POLICY_NAMES.get(policy, policy)
+    ax.plot(costs, scores, color=colour, linewidth=1.2, label=label, zorder=1)
+    for point in points:
+        _draw_point(ax, point, fmt="o", color=colour, markersize=5)
+    distinct = {_position(point): point for point in reversed(points)}
+    labels = []
+    for point in distinct.values():
+        labels.append(PointLabel(f"{point.value:g}", point.cost, point.score, colour))
+    return labels
 
 
 def _scale_costs(ax: Axes, costs: Sequence[float]) -> None:

@@ -259,10 +259,10 @@ def matrix_explorer(
     """Return controls over `draw_matrix`.
 
     They are a choice of runs, sliders for the weight of success, the runs a cell needs,
-    the half-life and the chance of error at which a model counts as worse, and a choice
-    of what the cells show: success, latency or cost. The sliders begin at the runs' own
-    settings. They work by mouse and by keyboard. A text says which choices change,
-    whether that may be chance, and what is traded.
+    the half-life, the margin by which a cheaper model may be worse and how sure that
+    must be, and a choice of what the cells show: success, latency or cost. The sliders
+    begin at the runs' own settings. They work by mouse and by keyboard. A text says
+    which choices change, whether that may be chance, and what is traded.
 
     Args:
         sources: Runs by name, as `run_sources` gives them. The first is shown, any
@@ -292,21 +292,29 @@ def matrix_explorer(
         step=0.5,
     )
 
-    worse_at = control(
+    margin = control(
         "FloatSlider",
-        "Worse: chance of error below",
+        "Margin of a cheaper model",
         min=0.0,
         max=0.5,
-        step=0.05,
+        step=0.01,
+    )
+    confidence = control(
+        "FloatSlider",
+        "Confidence in it",
+        min=0.5,
+        max=0.99,
+        step=0.01,
     )
     measure = control("Dropdown", "Shown", options=_MEASURES)
 
     def drawn(runs: ModelRuns) -> tuple[str, Figure]:
         matrix_settings = MatrixSettings(
-            success.value,
-            samples.value,
-            half_life.value or None,
-            worse_at.value,
+            success_weight=success.value,
+            min_samples=samples.value,
+            half_life_days=half_life.value or None,
+            margin=margin.value,
+            confidence=confidence.value,
         )
         figure = draw_matrix(runs, matrix_settings, measure=measure.value)
         return paragraph(describe_effect(runs, matrix_settings)), figure
@@ -320,7 +328,8 @@ def matrix_explorer(
         success.value = home_settings.success_weight
         samples.value = home_settings.min_samples
         half_life.value = home_settings.half_life_days or 0.0
-        worse_at.value = home_settings.worse_at
+        margin.value = home_settings.margin
+        confidence.value = home_settings.confidence
         is_taking_up = False
         return drawn(runs)
 
@@ -331,5 +340,5 @@ def matrix_explorer(
     def begin(_: Any = None) -> None:
         explorer.show(take_up)
 
-    controls = [success, samples, half_life, worse_at, measure]
+    controls = [success, samples, half_life, margin, confidence, measure]
     return explorer.box(controls, redraw, begin)

@@ -158,6 +158,21 @@ LIMIT = click.option(
 PICTURE = click.option(
     "--picture", metavar="FILE", help="Draw the scores into this PNG file."
 )
+MARGIN = click.option(
+    "--margin",
+    type=click.FloatRange(0, 1),
+    help=(
+        "By how much the success of a cheaper model may be lower; default: routeMargin."
+    ),
+)
+WILLINGNESS = click.option(
+    "--willingness",
+    type=click.FloatRange(0, min_open=True),
+    help=(
+        "The cost a run that a point of success is worth, in place of the margin;"
+        " default: routeWillingness."
+    ),
+)
 SEED = click.option(
     "--seed",
     type=click.IntRange(min=0),
