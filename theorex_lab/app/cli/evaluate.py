@@ -119,6 +119,13 @@ _NAMES = (
     " contradictions strategies costs causal research needs line-weights speech-acts"
     " routing-curve"
 )
+# The parts with which options are allowed; the others belong to needs.
+_PARTS_OF_OPTIONS = {
+    "--picture": ("retrieval", "costs", "routing-curve"),
+    "--fit": ("speech-acts",),
+    "--margin": ("routing", "costs"),
+    "--willingness": ("routing", "costs"),
+}
 
 
 class EvalRequest(NamedTuple):
@@ -262,27 +269,19 @@ def eval(
             f"got {path_argument!r} behind {part}; allowed is one path, behind"
             " factconsolidation, or with --path"
         )
-    if picture and part not in ("retrieval", "costs", "routing-curve"):
-        raise InvalidInput(
-            f"got --picture with {part}; it is allowed with retrieval, costs or"
-            " routing-curve"
-        )
-    needs_options = {
-        "--project": project,
-        "--system": systems,
-        "--budgets": budgets,
-        "--lines": lines,
-    }
-    if part != "needs":
-        _refuse_options(part, needs_options)
-    if fit and part != "speech-acts":
-        raise InvalidInput(f"got --fit with {part}; it is allowed with speech-acts")
-    is_turned = margin is not None or willingness is not None
-    if is_turned and part not in ("routing", "costs"):
-        raise InvalidInput(
-            f"got --margin or --willingness with {part}; they are allowed with routing"
-            " or costs"
-        )
+    _refuse_options(
+        part,
+        {
+            "--picture": picture,
+            "--project": project,
+            "--system": systems,
+            "--budgets": budgets,
+            "--lines": lines,
+            "--fit": fit,
+            "--margin": margin,
+            "--willingness": willingness,
+        },
+    )
     request = EvalRequest(
         dataset,
         seed,
@@ -304,8 +303,13 @@ def eval(
 def _refuse_options(part: str, options: Mapping[str, object]) -> None:
     """Raise InvalidInput where options of another part have a value."""
     for name, value in options.items():
-        if value:
-            raise InvalidInput(f"got {name} with {part}; it is allowed with needs")
+        if value in (None, "", ()):
+            continue
+        parts = _PARTS_OF_OPTIONS.get(name, ("needs",))
+        if part not in parts:
+            raise InvalidInput(
+                f"got {name} with {part}; it is allowed with {' or '.join(parts)}"
+            )
 
 
 def _routing(request: EvalRequest) -> Report:
