@@ -68,6 +68,7 @@ def test_the_journey_of_a_text(
         "subject",
         "timestamp",
         "signals",
+        "replaced_at",
     } == hits[0].keys()
     assert {hit["text"] for hit in hits} == {
         "TTL invalidation prevents cache stampedes",

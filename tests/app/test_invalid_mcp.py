@@ -196,7 +196,8 @@ def test_a_wrong_argument_is_named_with_what_is_taken(url: str) -> None:
         "there is no tool 'nope'; the tools are status, search, write, boot-inject, promote"
     )
     assert error_of(post(url, call("search", query="x", top=3)))["message"] == (
-        "search has no argument 'top'; it takes query, limit, agent_id, cold, kinds, project"
+        "search has no argument 'top'; it takes query, limit, agent_id, cold, kinds, project,"
+        " history"
     )
     assert "query" in error_of(post(url, call("search")))["message"]
 

@@ -52,8 +52,8 @@ def refused(server: Server, name: str, **arguments: Any) -> str:
 
 
 MEANT_ALIKE: list[tuple[dict[str, Any], dict[str, Any]]] = [
-    ({"limit": None}, {}),
-    ({"limit": "null"}, {}),
+    ({"limit": None}, {"limit": None}),
+    ({"limit": "null"}, {"limit": None}),
     ({"limit": 3.0}, {"limit": 3}),
     ({"limit": "3"}, {"limit": 3}),
     ({"limit": " 3.0 "}, {"limit": 3}),

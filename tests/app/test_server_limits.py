@@ -406,7 +406,9 @@ def test_no_more_connections_are_held_than_allowed(
             for address, client in clients
             if address == each and not client.transport.closed
         ]
-        assert len(of_address) <= limits.of_an_address or all(of_address)
+        # Beside those that are answered the newest may wait.
+        n_waiting = of_address.count(False)
+        assert len(of_address) <= limits.of_an_address or n_waiting <= 1
     for _, client in clients:
         connections.remove(client)
     assert len(connections) == 0

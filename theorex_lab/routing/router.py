@@ -677,7 +677,7 @@ def _proposed(
 
 
 def _standing(choice: CellChoice, rule: RouteRule) -> str:
-    """Return how the choice stands beside the best model, for people."""
+    """Return how the choice compares with the best model, for people."""
     verdict = choice.verdict
     if choice.cell.model == choice.best.model:
         if not verdict.n_compared or not rule.takes_cheaper:

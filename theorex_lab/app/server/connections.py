@@ -89,7 +89,7 @@ class Connections:
     def add(self, connection: Watched, client: tuple[str, int] | None) -> None:
         """Take a new connection; close another, or else this one, if it is too many.
 
-        An address may hold more only while all of its connections are answered.
+        An address may hold more only while all of its others are answered.
         """
         address = network_of(client[0] if client else "?")
         self._held[connection] = _Connection(address, self._now())

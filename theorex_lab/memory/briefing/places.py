@@ -401,8 +401,8 @@ def _worth_by_file(
 ) -> dict[str, float]:
     """Return the worth of each file in sessions, the most for the first in the order.
 
-    How much places weigh beside other lines hangs on how many sessions edited files of
-    late; which of the places weighs most hangs on their order.
+    How much places weigh, compared with other lines, hangs on how many sessions edited
+    files recently; which of the places weighs most hangs on their order.
     """
     worth: dict[str, float] = {}
     for path, file_edits in edits.items():
