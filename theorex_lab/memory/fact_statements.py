@@ -9,7 +9,7 @@ say in the same words decides, with the form of the names.
 
 import math
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -75,9 +75,16 @@ _NO_VERB_ENDINGS = ("ss", "us", "is", "ics")
 _QUOTES = '"“”„«»`'
 _MOST_TOKENS = 40
 _FREQUENCY_WEIGHT = 0.8
+_LEAST_COUNT = 0.1  # of a form that is in no other statement
+_ROUNDS = 3
+_MIXED_COST = 0.5  # of a name such as "American football"
 _SAYS_NOTHING = 3.0
 # Prepositions that make another relation of the same words.
 _TELLING_APART = frozenset({"@as", "@in", "@on", "@at"})
+
+
+Form = tuple[tuple[str, ...], ...]  # the words around the names
+Frequency = dict[Form, float]
 
 
 class FactStatement(NamedTuple):
@@ -166,9 +173,7 @@ def read_facts(texts: Sequence[str]) -> list[FactStatement | None]:
         For each what it says; None where two names are not found in it.
     """
     readings = [list(_readings(text)) for text in texts]
-    frequency: Counter[tuple[tuple[str, ...], ...]] = Counter()
-    for choices in readings:
-        frequency.update({reading.form for reading in choices})
+    frequency = _frequency_of_forms(readings)
     chosen = [
         _best(
             choices,
@@ -237,6 +242,34 @@ def _has_verb_ending(word: str) -> bool:
     if word.endswith("ed"):
         return True
     return word.endswith("s") and not word.endswith(_NO_VERB_ENDINGS)
+
+
+def _frequency_of_forms(readings: Sequence[Sequence[_Reading]]) -> Frequency:
+    """Return of how many statements each form is, by how likely each reading is.
+
+    Counts and likelihoods are made of each other by turns, as in expectation
+    maximization (Dempster, Laird and Rubin 1977). So "the head of state in Kenya" lends
+    little to the form "the head of X" where many have the form "the head of state in X".
+    """
+    frequency: Frequency = {}
+    for _ in range(_ROUNDS):
+        counted: Frequency = defaultdict(float)
+        for choices in readings:
+            for form, share in _shares(choices, frequency).items():
+                counted[form] += share
+        frequency = counted
+    return frequency
+
+
+def _shares(choices: Sequence[_Reading], frequency: Frequency) -> Frequency:
+    """Return how likely each form of a statement is; the sum is 1 or less."""
+    weights = [math.exp(_worth(reading, frequency)) for reading in choices]
+    total = sum(weights)
+    shares: Frequency = {}
+    for reading, weight in zip(choices, weights, strict=True):
+        share = weight / total
+        shares[reading.form] = max(share, shares.get(reading.form, 0.0))
+    return shares
 
 
 def _readings(text: str) -> Iterator[_Reading]:
@@ -380,23 +413,22 @@ def _is_role_tail(
     return is_name_before or tail[1] in _ARTICLES
 
 
-def _best(
-    readings: Sequence[_Reading],
-    frequency: Counter[tuple[tuple[str, ...], ...]],
-) -> _Reading | None:
-    """Return the likeliest reading of one statement."""
-    best: _Reading | None = None
-    best_score = -math.inf
-    for reading in readings:
-        score = _likelihood(reading)
-        if _says_something(reading):
-            score += _FREQUENCY_WEIGHT * math.log2(frequency[reading.form])
-        else:
-            score -= _SAYS_NOTHING
-        if score > best_score:
-            best = reading
-            best_score = score
-    return best
+def _best(readings: Sequence[_Reading], frequency: Frequency) -> _Reading | None:
+    """Return the likeliest reading of one statement; of equal ones the first."""
+    return max(
+        readings,
+        key=lambda reading: _worth(reading, frequency),
+        default=None,
+    )
+
+
+def _worth(reading: _Reading, frequency: Frequency) -> float:
+    """Return how likely a reading is, without a unit."""
+    worth = _likelihood(reading)
+    if not _says_something(reading):
+        return worth - _SAYS_NOTHING
+    count = frequency.get(reading.form, 0.0)
+    return worth + _FREQUENCY_WEIGHT * math.log2(_LEAST_COUNT + count)
 
 
 def _says_something(reading: _Reading) -> bool:
@@ -468,6 +500,8 @@ def _end_score(tokens: Sequence[str]) -> float:
         score += 0.5
     elif last.lower() in _NO_LAST_WORDS:
         score -= 2.0
+    elif not _is_low(tokens[0]):
+        score -= _MIXED_COST
     if _is_low(tokens[0]) and last[:1].isdigit():
         score -= 2.0
     return score
