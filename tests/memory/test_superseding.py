@@ -41,10 +41,33 @@ REPLACED = [
     ("The dev server listens on port 8080", "The dev server is on 9090 now, not 8080"),
     ("The service runs on port 8080", "We moved the service to 9090, not 8080"),
     ("port 8080", "9090 now, not 8080"),
+    ("The director of Salt Glass is Ann Lee", "The director of Salt Glass is Bo Kim"),
+    ("Ann Lee's spouse is Bo Kim", "Ann Lee's spouse is Cy Frost"),
+    ("Salt Glass was performed by Ann Lee", "Salt Glass was performed by Bo Kim"),
+    ("Ann Lee died in the city of Leeds", "Ann Lee died in the city of Turin"),
+    (
+        "Ann Lee plays the position of goalkeeper",
+        "Ann Lee plays the position of forward",
+    ),
+    (
+        "The type of music that Ann Lee plays is jazz",
+        "The type of music that Ann Lee plays is folk music",
+    ),
     ("port 8080", "The till listens on port 9090 now, not 8080"),
     ("Run the linter on the project", "Please run the linter on the whole project"),
 ]
 SIDE_BY_SIDE = [
+    ("The director of Salt Glass is Ann Lee", "The director of Dust is Bo Kim"),
+    ("Ann Lee's child is Bo Kim", "Ann Lee's child is Cy Frost"),
+    (
+        "Ann Lee speaks the language of Welsh",
+        "Ann Lee speaks the language of Thai",
+    ),
+    ("The fix was written by Ann", "The fix was written by Bo"),
+    ("The test of the parser is slow", "The test of the parser is red"),
+    ("The problem of the till is rounding", "The problem of the till is latency"),
+    ("The bug is associated with caching", "The bug is associated with login"),
+    ("Is the director of Salt Glass Ann?", "The director of Salt Glass is Bo Kim"),
     ("The kiosk listens on port 8080", "The till is on 9090 now, not 8080"),
     ("The kiosk listens on port 8080", "9090 now, not 8080"),
     ("The build failed on port 8080", "The build was moved to 9090, not 8080"),

@@ -35,6 +35,7 @@ from theorex_lab.memory.claims import (
     value_given_up,
 )
 from theorex_lab.memory.distinct_things import hold_side_by_side
+from theorex_lab.memory.unique_values import unique_value
 from theorex_lab.text.wording import content_words, specifics
 
 # Words that two statements share, of all words of both, from which they say the same.
@@ -196,6 +197,8 @@ def gives_new_value(newer: str, older: str) -> bool:
     old = _reading(older)
     if hold_side_by_side(newer, older):
         return False
+    if _has_other_unique_value(new, old):
+        return True
     if _has_new_value(new.claim, old.claim) or _takes_back(new, old):
         return not _are_told_apart(new, old)
     return _has_new_known_value(new, old)
@@ -259,6 +262,9 @@ def _keys(
 ) -> Iterator[Hashable]:
     """Yield keys of which two statements share one where one may replace the other."""
     yield "text", reading.folded_text
+    unique = unique_value(reading.text)
+    if unique is not None:
+        yield "unique", unique.frame
     claim = reading.claim
     if claim is not None:
         yield "claim", claim.subject, claim.attribute
@@ -307,6 +313,7 @@ def _replaces(
         or _has_new_value(newer.claim, older.claim)
         or _has_new_known_value(newer, older)
         or _takes_back(newer, older)
+        or _has_other_unique_value(newer, older)
     )
     return is_replaced and not hold_side_by_side(newer.text, older.text)
 
@@ -398,6 +405,18 @@ def _gives_up(
     """Return whether a claim names the value of an older one as given up."""
     n_words = len(newer.given_up)
     return older.value[:n_words] == newer.given_up
+
+
+def _has_other_unique_value(
+    newer: _Reading,
+    older: _Reading,
+) -> bool:
+    """Return whether two statements name another one of what there is one of."""
+    new = unique_value(newer.text)
+    old = unique_value(older.text)
+    if new is None or old is None:
+        return False
+    return new.frame == old.frame and new.value != old.value
 
 
 def _takes_back(
