@@ -114,7 +114,7 @@ def a_tuning(_: Lab) -> Tuning:
 def a_routing_score(_: Lab) -> RoutingScore:
     names = (OURS, "best single")
     rows = tuple(PolicyScore(name, 0.5, 0.4, 0.6, 0.1, 1.0, 0, 0, 0) for name in names)
-    return RoutingScore("set", 9, 9, 0, ("qwen",), "dollars", rows, rows, {})
+    return RoutingScore("set", 9, 9, 0, 0, ("qwen",), "dollars", rows, {}, "", ())
 
 
 def a_cost_score(_: Lab) -> CostScore:
