@@ -418,10 +418,7 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders(
         )
         until(
             page,
-            lambda: (
-                "general: smollm2-135m greedy. Flipped: nothing."
-                in choices.inner_text()
-            ),
+            lambda: "general: rules. Flipped: nothing." in choices.inner_text(),
             "the choices of the recording",
         )
 
@@ -439,9 +436,9 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders(
                 f"another picture after slider {slider}",
             )
 
-        move(0, "ArrowLeft", 8, "Flipped: general: smollm2-135m greedy → rules.")
+        move(0, "ArrowLeft", 2, "Flipped: general: rules → smollm2-135m greedy.")
         assert (
-            page.locator(".widget-slider .widget-readout").first.inner_text() == "0.60"
+            page.locator(".widget-slider .widget-readout").first.inner_text() == "0.90"
         )
         move(
             1, "ArrowRight", 19, "code: heuristic"

@@ -93,9 +93,9 @@ def test_choosing_by_type_saves_money_and_no_model_answers_everything(
 ) -> None:
     by_policy = {row.policy: row for row in score_costs(dataset)}
     assert 0.6 < by_policy["best single"].score < 0.85
-    cheapest = by_policy["cheapest not worse"]
-    assert cheapest.cost_ratio < 0.5
-    assert cheapest.difference > -0.03
+    not_worse = by_policy["task matrix, not worse"]
+    assert not_worse.cost_ratio < 0.8
+    assert not_worse.difference > 0
     assert by_policy["cascade, noisy check"].cost_ratio < 0.4
     assert by_policy["oracle"].score < 0.97, "some queries nobody answers"
 

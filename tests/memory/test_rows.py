@@ -40,7 +40,9 @@ RESULTS: dict[str, Callable[[], Rows[Any]]] = {
     "fit": lambda: FIT,
     "tuning": lambda: Tuning(FIT),
     "replay": lambda: replay_log(LOG, Settings()),
-    "failures": lambda: FailureScores("all", 2, {"find_decisive": (HALVES, HALVES)}, 0),
+    "failures": lambda: FailureScores(
+        "all", 2, {"find_decisive": (HALVES, HALVES)}, 0, HALVES, HALVES
+    ),
     "fixes": lambda: FixEffect(
         np.array([HALVES, HALVES]), np.array([HALVES, 0 * HALVES]), 0
     ),

@@ -219,7 +219,7 @@ def scored_scope(scores: Floats, weights: Floats | None = None) -> Scope:
             to the effective number of queries, (Σw)² / Σw² (Kish 1965).
 
     >>> scope = scored_scope(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, np.nan]]))
-    >>> scope.n.tolist(), scope.pair_n[0, 1], scope.pair_sum[0, 1]
+    >>> scope.n.tolist(), float(scope.pair_n[0, 1]), float(scope.pair_sum[0, 1])
     ([3.0, 2.0], 2.0, 1.0)
     """
     is_answered = np.isfinite(scores)

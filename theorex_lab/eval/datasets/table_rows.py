@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.lazy import LazyModule
 
 TableRow = dict[str, Any]
 SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 # Where a JSON file holds its rows, beside fields that hold of all of them.
 _ROW_LISTS = ("records", "rows", "results", "data", "instances")
 _MOST_SHOWN = 5
-_PARQUET: Any = LazyModule("pyarrow.parquet")
 
 
 @dataclass
@@ -211,11 +209,12 @@ def _nested_rows(content: Mapping[str, Mapping[str, Any]]) -> list[TableRow]:
 def _parquet_rows(path: Path) -> Iterator[tuple[str, TableRow]]:
     """Yield the rows of a Parquet file."""
     try:
-        table = _PARQUET.read_table(path)
+        from pyarrow import parquet
     except ImportError as error:
         raise InvalidInput(
             f"got {path.name}, and pyarrow is not installed, which reads Parquet: `pip"
             " install pyarrow`, or save the table as CSV or JSON lines"
         ) from error
+    table = parquet.read_table(path)
     for number, row in enumerate(table.to_pylist(), start=1):
         yield f"{path.name} row {number}", row

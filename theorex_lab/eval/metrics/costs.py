@@ -444,7 +444,7 @@ class ModelRuns:
             matrix_settings: The settings of the matrix; None is the home's own.
 
         >>> local_runs().choices(MatrixSettings(success_weight=1.0))["general"]
-        'smollm2-135m greedy'
+        'rules'
         """
         in_force = matrix_settings or MatrixSettings.of(self.settings)
         cells = self.matrix(in_force)

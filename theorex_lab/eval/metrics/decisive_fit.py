@@ -152,7 +152,7 @@ def fit_choice(choices: Sequence[Choice], ridge: float) -> Floats:
 
     >>> choice = Choice(np.array([[1.0], [0.0]]), 0)
     >>> fit_choice([choice] * 50, 1.0).round(1).tolist()
-    [2.4]
+    [2.8]
     """
     n_signs = choices[0].features.shape[1]
     weights = np.zeros(n_signs)
