@@ -116,13 +116,3 @@ def test_a_prompt_may_fill_the_whole_budget_with_one_section():
     whole = choose(lines, 150, whole_budget=True)
     assert len(limited) < len(whole)
     assert size_of(whole) <= 600
-
-
-def test_lines_about_different_things_repeat_nothing_of_each_other() -> None:
-    lines = [
-        line("The till service listens on port 8080", weight=0.6),
-        line("The kiosk service listens on port 8081", weight=0.5),
-        line("The till service always listens on port 8080", weight=0.4),
-    ]
-    chosen = [candidate.text for candidate in choose(lines, 300)]
-    assert sorted(chosen) == sorted(candidate.text for candidate in lines[:2])

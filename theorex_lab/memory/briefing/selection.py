@@ -26,7 +26,6 @@ from theorex_lab.memory.briefing.prompt_lines import (
     TUNING,
     least_weight_at_prompt,
 )
-from theorex_lab.memory.distinct_things import are_of_different_things
 from theorex_lab.text.line import BYTES_PER_TOKEN
 from theorex_lab.text.wording import overlap
 
@@ -233,18 +232,14 @@ def _is_said(candidate: Candidate, lines: Iterable[Candidate]) -> bool:
 def _say_the_same(candidate: Candidate, line: Candidate) -> bool:
     """Return whether two lines say the same, or show the same item.
 
-    A command, a pitfall and a place that have the same words are still three things,
-    and so are lines about different things: "the kiosk listens on 8081" repeats nothing
-    of the till's port.
+    A command, a pitfall and a place that have the same words are still three things.
     """
     if candidate.own_id and candidate.own_id == line.own_id:
         return True
     sections = {candidate.section, line.section}
     if len(sections) > 1 and not sections.isdisjoint(COMPUTED_SECTIONS):
         return False
-    if not are_near_duplicates(candidate.words, line.words):
-        return False
-    return not are_of_different_things(candidate.text, line.text)
+    return are_near_duplicates(candidate.words, line.words)
 
 
 def are_near_duplicates(words: frozenset[str], others: frozenset[str]) -> bool:
