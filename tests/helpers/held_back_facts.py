@@ -387,9 +387,10 @@ class _World:
     def state(self, number: int, subject: str) -> None:
         relation = _RELATIONS[number]
         values = [
-            name for name in self.names[relation.range]
+            name
+            for name in self.names[relation.range]
             if name not in (subject, self.values.get((number, subject)))
-        ]  # fmt: skip
+        ]
         value = self.random.choice(values)
         self.values[number, subject] = value
         form = self.random.choice(relation.statements)
@@ -421,10 +422,12 @@ class _World:
         used: set[int] = set()
         for hop in range(n_hops):
             choices = [
-                other for other, relation in enumerate(_RELATIONS)
-                if relation.domain in kinds and (other, value) in self.values
+                other
+                for other, relation in enumerate(_RELATIONS)
+                if relation.domain in kinds
+                and (other, value) in self.values
                 and other not in used
-            ]  # fmt: skip
+            ]
             if not choices:
                 return None
             number = self.random.choice(choices)

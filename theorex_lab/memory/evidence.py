@@ -67,8 +67,6 @@ def not_worse(options: Sequence[Option], level: float = WORSE_AT) -> list[int]:
 
     They are not distinguishably worse, by their success. The best itself comes first.
 
-    They are compared by their success. The best itself comes first.
-
     The best has the highest rate; of equals it has more runs, then the first name.
     Another is worse where the difference is so many standard errors wide that chance
     gives it with a probability below `level`, one-sided. Options without a run are left
