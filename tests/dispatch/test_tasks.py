@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median_low
 from typing import Any
 
 import pytest
@@ -688,6 +689,16 @@ def _work(journal: SqliteJournal, run: Callable[[], object]) -> tuple[int, int]:
     return calls, instructions
 
 
+def _usual_work(journal: SqliteJournal, run: Callable[[], object]) -> tuple[int, int]:
+    """The median of nine measures of `_work`.
+
+    Ids are drawn at random, and one that looks like a part of a secret is examined
+    more closely: a single measure may be up to 130 calls higher.
+    """
+    calls, instructions = zip(*(_work(journal, run) for _ in range(9)), strict=True)
+    return median_low(calls), median_low(instructions)
+
+
 def test_a_claim_costs_the_same_whatever_is_finished(
     lab: Lab, board: TaskBoard
 ) -> None:
@@ -699,10 +710,10 @@ def test_a_claim_costs_the_same_whatever_is_finished(
 
     for _ in range(20):
         one()
-    few = _work(lab.journal, one)
+    few = _usual_work(lab.journal, one)
     for _ in range(500):
         one()
-    many = _work(lab.journal, one)
+    many = _usual_work(lab.journal, one)
     assert many[0] <= few[0] + 20
     assert many[1] <= 1.3 * few[1] + 5
     with opened(lab.folder, FixedClock(NOW)) as later:  # from a snapshot, too
