@@ -9,6 +9,7 @@ from conftest import Run
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from theorex_lab.search import word_forms
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import STOP_WORDS, tokenize
 from theorex_lab.search.word_forms import other_forms
@@ -110,3 +111,20 @@ def test_an_index_of_an_older_release_is_built_again(run: Run) -> None:
         assert not run("write", "배포는 화요일에 한다").code
         run("search", "화요일에", "--json")
     assert "배포는" in str(run("search", "배포", "--json").json)
+
+
+def test_a_word_that_many_texts_share_is_compared_once() -> None:
+    texts = [f"Kitaplarımızdan biri kayıp {number}" for number in range(50)]
+
+    with patch.object(word_forms, "_are_forms", return_value=False) as compared:
+        assert other_forms("kitap", texts) == []
+
+    words = [call.args[0] for call in compared.call_args_list]
+    assert sorted(words) == ["biri", "kayıp", "kitaplarımızdan"]
+
+
+def test_letters_are_counted_only_where_words_begin_or_end_alike() -> None:
+    with patch.object(word_forms, "_n_common") as counted:
+        assert other_forms("kitap", ["Mutfak dolabında ekmek bulunur"]) == []
+
+    counted.assert_not_called()

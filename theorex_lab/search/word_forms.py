@@ -33,13 +33,14 @@ def other_forms(query: str, texts: Iterable[str]) -> list[str]:
     if _is_english(query):
         return []
     wanted = _words_of(query)
-    forms: set[str] = set()
+    # Texts share most of their words: each is compared once.
+    words: set[str] = set()
     for text in texts:
-        words = _words_of(text)
-        forms |= _forms_among(
-            words,
-            wanted,
-        )
+        words |= _words_of(text)
+    forms = _forms_among(
+        words,
+        wanted,
+    )
     return sorted(forms)
 
 
@@ -78,6 +79,11 @@ def _words_of(text: str) -> set[str]:
 
 def _are_forms(word: str, other: str) -> bool:
     """Return whether two words have most of their letters in common at one end."""
+    # Most pairs differ here already, so their letters are not compared one by one.
+    shares_first = word[:_FEWEST_LETTERS] == other[:_FEWEST_LETTERS]
+    shares_last = word[-_FEWEST_LETTERS:] == other[-_FEWEST_LETTERS:]
+    if not shares_first and not shares_last:
+        return False
     shorter = min(len(word), len(other))
     fewest = max(_FEWEST_LETTERS, _SHARE * shorter)
     n_first = _n_common(
