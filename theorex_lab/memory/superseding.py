@@ -144,6 +144,8 @@ def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
     ... )
     [1, None, None, None]
     """
+    if len(statements) < 2:
+        return [None] * len(statements)
     readings = [
         _reading(
             statement.text,

@@ -186,6 +186,8 @@ class _Phrase(NamedTuple):
     words: tuple[str, ...]  # the key under which its occurrences are counted
 
 
+_LONGEST_REMEMBERED_CHARACTERS = 8_000
+
 _END = _Token(lex.SENTENCE, "", "", "", _LOWER)
 
 
@@ -215,6 +217,20 @@ def extract(text: str, *, limit: int = 64) -> list[Mention]:
         raise InvalidInput(
             f"got the limit {limit!r}; allowed is a whole number of 1 or more"
         )
+    if len(text) > _LONGEST_REMEMBERED_CHARACTERS:
+        return _mentions_in(text, limit)
+    return list(_remembered_mentions(text, limit))
+
+
+# Maintenance reads a prompt and a command for several purposes.
+@lru_cache(1 << 11)
+def _remembered_mentions(text: str, limit: int) -> tuple[Mention, ...]:
+    """Return the concepts of a text of moderate length, as `extract`."""
+    return tuple(_mentions_in(text, limit))
+
+
+def _mentions_in(text: str, limit: int) -> list[Mention]:
+    """Return the concepts of a text, as `extract`."""
     tokens = _tokens(text)
     canonicals = [token.canonical for token in tokens]
     first_phrases: dict[str, _Phrase] = {}

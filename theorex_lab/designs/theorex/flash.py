@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -353,23 +354,43 @@ def sourced_texts(body: Body) -> list[SourcedText]:
         return [SourcedText(source, str(body["text"]))]
     tool_input = str(body.get("input", ""))
     response = str(body.get("response", ""))
+    paths = tuple(_paths_of(body))
+    return list(_tool_texts(source, tool_input, response, paths))
+
+
+# A flush looks several times at the events of one session.
+@lru_cache(1 << 11)
+def _tool_texts(
+    source: str,
+    tool_input: str,
+    response: str,
+    paths: tuple[str, ...],
+) -> tuple[SourcedText, ...]:
+    """Return what a tool call says, as `sourced_texts`.
+
+    Args:
+        source: Where the event came from.
+        tool_input: What the tool was given, perhaps cut JSON.
+        response: What it answered.
+        paths: The project's paths that it used.
+    """
     action = tool_input
     rest = ""
     if tool_input.startswith(("{", "[")):
         action, rest = _agent_words(tool_input)
-    paths = [shown_path(path) for path in _paths_of(body)]
-    agent_texts = [path for path in paths if path]
+    shown_paths = [shown_path(path) for path in paths]
+    agent_texts = [path for path in shown_paths if path]
     agent_texts.append(without_far_paths(action))
     other_text = without_far_paths(f"{_values(rest)}\n{_values(response)}")
     if source != "tool":  # a whole event that came from elsewhere
         whole_text = "\n".join([*agent_texts, other_text])
-        return [SourcedText(source, whole_text.strip())]
+        return (SourcedText(source, whole_text.strip()),)
     agent_text = "\n".join(filter(None, agent_texts))
     parts = (
         SourcedText("agent", agent_text.strip()),
         SourcedText("tool", other_text.strip()),
     )
-    return [part for part in parts if part.text]
+    return tuple(part for part in parts if part.text)
 
 
 def _paths_of(body: Body) -> list[str]:

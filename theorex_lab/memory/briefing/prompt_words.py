@@ -7,6 +7,8 @@ library only, and few patterns. English: its stop words and endings are those of
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 # Words that say nothing of what a text is about, as `text.wording` has them, and what is
 # left of a contraction.
 _STOP_WORDS = frozenset(
@@ -213,16 +215,30 @@ def words_in(text: str) -> tuple[set[str], set[str]]:
         last = run
         if number:
             numbers.add(f"{NUMBER_MARK}{number}")
-        word = run.strip(_EDGES)
-        if not _says_something(word):
-            continue
-        lower = word.lower()
-        if word.isalpha() and (word.islower() or word.istitle()):
-            words.add(word_stem(lower))
-            continue
-        words.add(word_stem(_file_in(lower) or lower))
-        _add_parts(word, parts)
+        word, word_parts = _word_of(run)
+        if word:
+            words.add(word)
+            parts.update(word_parts)
     return words, (parts | numbers) - words
+
+
+# Most runs of signs come again; an index of a year of sessions reads each many times.
+@lru_cache(1 << 14)
+def _word_of(run: str) -> tuple[str, frozenset[str]]:
+    """Return the stem of a run of signs, '' where it says nothing, and its parts.
+
+    Args:
+        run: Signs without a space.
+    """
+    word = run.strip(_EDGES)
+    if not _says_something(word):
+        return "", frozenset()
+    lower = word.lower()
+    if word.isalpha() and (word.islower() or word.istitle()):
+        return word_stem(lower), frozenset()
+    parts: set[str] = set()
+    _add_parts(word, parts)
+    return word_stem(_file_in(lower) or lower), frozenset(parts)
 
 
 def _says_something(word: str) -> bool:

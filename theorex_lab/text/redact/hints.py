@@ -97,7 +97,7 @@ class HintSet:
     A word is looked at once in a process, since most words come again.
     """
 
-    _MOST_WORDS = 1 << 15  # that are remembered
+    _MOST_WORDS = 1 << 17  # that are remembered of each kind
     _LONGEST_CHARACTERS = 100
 
     def __init__(
@@ -126,23 +126,52 @@ class HintSet:
                 start = head[:_START_CHARACTERS]
                 same_start = self._by_start.setdefault(start, [])
             same_start.append((hint, head))
+        # Most words have neither hints nor marks: one subtraction leaves them out.
+        self._plain_words: set[str] = set()
         self._hints_by_word: dict[str, tuple[str, ...]] = {}
 
     def found_in(self, text: str) -> set[str]:
         """Return the hints that are in the text, in any case, and its words' marks."""
-        remembered = self._hints_by_word
         words = set(text.split())
-        new = self._hints_of(words.difference(remembered))
-        hints = set().union(
-            *map(remembered.__getitem__, words.difference(new)), *new.values()
-        )
-        if len(remembered) > self._MOST_WORDS:
-            remembered = {}  # another thread may still read the old one
-            self._hints_by_word = remembered
-        for word, word_hints in new.items():
-            if len(word) <= self._LONGEST_CHARACTERS:
-                remembered[word] = word_hints
+        words -= self._plain_words
+        if not words:
+            return words
+        new = words.difference(self._hints_by_word)
+        new_hints = self._hints_of(new) if new else {}
+        hints: set[str] = set()
+        # Another thread may have dropped what is remembered meanwhile.
+        for word in words:
+            word_hints = new_hints.get(word)
+            if word_hints is None:
+                word_hints = self._remembered(word)
+            hints.update(word_hints)
+        if new_hints:
+            self._remember(new_hints)
         return {hint for hint in hints if " " not in hint or hint in text.lower()}
+
+    def _remembered(self, word: str) -> tuple[str, ...]:
+        """Return the hints and marks of a word that was looked at before."""
+        word_hints = self._hints_by_word.get(word)
+        if word_hints is None:
+            word_hints = self._hints_of({word})[word]
+        return word_hints
+
+    def _remember(self, hints_by_word: dict[str, tuple[str, ...]]) -> None:
+        """Keep what was seen in words; begin anew where there are too many.
+
+        What is dropped is replaced, since another thread may still read it.
+        """
+        if len(self._plain_words) > self._MOST_WORDS:
+            self._plain_words = set()
+        if len(self._hints_by_word) > self._MOST_WORDS:
+            self._hints_by_word = {}
+        for word, word_hints in hints_by_word.items():
+            if len(word) > self._LONGEST_CHARACTERS:
+                continue
+            if word_hints:
+                self._hints_by_word[word] = word_hints
+            else:
+                self._plain_words.add(word)
 
     def _present_in(self, text: str) -> list[tuple[str, str]]:
         """Return the hints, with their heads, whose heads are in the text."""
