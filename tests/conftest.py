@@ -4,6 +4,7 @@ the extractor.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -39,6 +40,10 @@ hypothesis.settings.load_profile(
 )
 
 TESTS = Path(__file__).parent
+# Every test reads these modules or starts processes that do. Without compiled modules
+# each process compiles them again, which costs more than most tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 DAY = 86_400_000_000
 NOW = FixedClock.at("2026-03-01T09:00:00Z").now()
 
@@ -148,6 +153,35 @@ def journal(tmp_path: Path, clock: FixedClock) -> Iterator[SqliteJournal]:
     journal = SqliteJournal(tmp_path / "home" / "theorex.db", clock=clock)
     yield journal
     journal.close()
+
+
+def slow_files() -> set[Path]:
+    """Return the test files that `-m quick` leaves out."""
+    names = (TESTS / "slow_files.txt").read_text(encoding="utf-8").split()
+    return {TESTS / name for name in names}
+
+
+SLOW_FILES = slow_files()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import nothing that `-m quick` leaves out: to collect all takes longer than it."""
+    if config.option.markexpr != "quick" or collection_path.is_dir():
+        return None
+    is_test = TESTS in collection_path.parents
+    return True if not is_test or collection_path in SLOW_FILES else None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Let the collector of garbage pass over what stays to the end of the run."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what belongs to `-m quick`: functions of files that are not listed as slow."""
+    if isinstance(item, pytest.Function) and item.path not in SLOW_FILES:
+        item.add_marker("quick")
 
 
 def pytest_collection_modifyitems(

@@ -61,6 +61,18 @@ def test_each_step_of_the_checks_is_described_with_its_command() -> None:
         assert command in steps or (command == tour and tour in STEPS)
 
 
+def test_the_quick_tests_are_of_every_room_and_of_files_that_exist() -> None:
+    tests = ROOT / "tests"
+    listed = (tests / "slow_files.txt").read_text(encoding="utf-8").split()
+    assert listed == sorted(set(listed))
+    slow = {tests / name for name in listed}
+    assert all(file.is_file() for file in slow)
+    quick = set(tests.rglob("test_*.py")) - slow
+    rooms = {path.parent.name for path in (ROOT / "theorex_lab").glob("*/__init__.py")}
+    assert rooms <= {file.parent.name for file in quick}
+    assert "`tests/slow_files.txt`" in CONTRIBUTING
+
+
 def test_commands_of_the_toolkit_and_their_options_exist() -> None:
     import click
 

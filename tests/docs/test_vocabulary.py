@@ -5,6 +5,7 @@ that may use it.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import click
 import pytest
@@ -24,7 +25,7 @@ from vocabulary import (
     Banned,
 )
 
-TEXTS = all_texts()
+shown_texts = cache(all_texts)
 _FLAGS = re.IGNORECASE | re.MULTILINE
 # A command in backticks, or on an indented line of its own.
 COMMAND = re.compile(
@@ -81,7 +82,7 @@ def uses(row: Banned, texts: list[ShownText]) -> list[str]:
 
 @pytest.mark.parametrize("row", BANNED, ids=lambda row: row.pattern)
 def test_no_text_has_a_banned_word(row: Banned) -> None:
-    texts = [shown for shown in TEXTS if not is_passed_over(shown)]
+    texts = [shown for shown in shown_texts() if not is_passed_over(shown)]
     assert uses(row, texts) == []
 
 
@@ -114,7 +115,7 @@ def _is_command(words: list[str]) -> bool:
 
 
 def test_every_command_that_a_text_names_exists() -> None:
-    assert missing_commands(TEXTS) == []
+    assert missing_commands(shown_texts()) == []
 
 
 def test_a_command_that_does_not_exist_is_found() -> None:
@@ -130,11 +131,11 @@ def test_a_command_that_does_not_exist_is_found() -> None:
 
 
 def test_every_role_has_texts() -> None:
-    assert {shown.role for shown in TEXTS} == set(Role)
+    assert {shown.role for shown in shown_texts()} == set(Role)
 
 
 def test_what_is_passed_over_exists() -> None:
-    paths = {shown.path for shown in TEXTS}
+    paths = {shown.path for shown in shown_texts()}
     for prefix in (*HELP_TABLES, *WORDS_OF_USERS):
         assert any(path.startswith(prefix) for path in paths), prefix
 
@@ -145,11 +146,11 @@ def test_every_permission_is_used(row: Banned) -> None:
         assert any(
             shown.path.startswith(prefix)
             and (shown.role is Role.HELP or re.search(row.pattern, shown.text, _FLAGS))
-            for shown in TEXTS
+            for shown in shown_texts()
         ), f"{row.pattern}: nothing in {prefix} has it; take the permission away"
     for phrase, reason in row.exceptions.items():
         assert reason
-        assert any(phrase in shown.text for shown in TEXTS), phrase
+        assert any(phrase in shown.text for shown in shown_texts()), phrase
 
 
 def test_a_banned_word_is_reported_with_its_place_and_the_word_to_use() -> None:
