@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput, StorageError
@@ -17,7 +17,8 @@ from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.connection import row_checksum
-from theorex_lab.journal.sqlite.store import SqliteJournal, insert
+from theorex_lab.journal.sqlite.free_space import free_space
+from theorex_lab.journal.sqlite.store import HAS_LINEAGE, SqliteJournal, insert
 
 _RETRY_SECONDS = 0.01
 _BUSY = (
@@ -68,6 +69,7 @@ def _checkpoint(connection: sqlite3.Connection) -> bool:
 ERASURE = "erasure"
 DONE = "the bodies are erased"
 _KEY_BYTES = 32
+_MOST_FREE = 0.33  # of a journal's file that is not rewritten
 _ERASED = '{"erased":1'
 _ARCHIVED = '"archived":'
 
@@ -152,9 +154,19 @@ def erase_chosen(
 def wipe(journal: SqliteJournal) -> None:
     """Wipe the bytes of erased bodies from the journal's file and its write-ahead log.
 
+    SQLite has overwritten them in their rows (`secure_delete`). The file is rewritten
+    only where old bytes stand in its free room, as where rows were moved between pages,
+    or where much of it is free.
+
     Raises:
         StorageError: As `compact`.
     """
+    with journal.explained():
+        is_emptied = _checkpoint(journal.connection())
+    if is_emptied:
+        is_left, free_share = free_space(str(journal.path))
+        if not is_left and free_share < _MOST_FREE:
+            return
     compact(journal, done=DONE)
 
 
@@ -175,9 +187,7 @@ def _reached(
     is_chosen = _Chooser(chosen, segments, projects)
     reached: list[str] = []
     tree: set[str] = set()
-    for row in connection.execute(
-        "SELECT id, agent, session, kind, lineage, body FROM events ORDER BY seq"
-    ):
+    for row in _candidates(journal, connection, chosen):
         event_id, _, session, _, lineage, body = row
         # Parents stand before their children, so that one pass reaches the whole tree.
         if not is_chosen(*row) and not _is_derived(lineage, tree):
@@ -187,6 +197,35 @@ def _reached(
         if session or not body.startswith(_ERASED):
             reached.append(event_id)
     return reached
+
+
+def _candidates(
+    journal: SqliteJournal, connection: sqlite3.Connection, chosen: EraseSelection
+) -> Iterable[tuple[str, str, str, str, str, str]]:
+    """Yield the rows, `id` to `body`, that may be chosen or derived, in journal order.
+
+    What is chosen by ids alone, and what has a lineage, is found without reading the
+    other rows.
+    """
+    columns = "id, agent, session, kind, lineage, body"
+    is_by_ids = chosen.agent is None and not (chosen.match or chosen.project)
+    if not is_by_ids:
+        return connection.execute(f"SELECT {columns} FROM events ORDER BY seq")
+    ids = json.dumps(list(chosen.ids))
+    named = connection.execute(
+        f"SELECT seq, {columns} FROM events WHERE id IN (SELECT value FROM"
+        " json_each(?))",
+        [ids],
+    ).fetchall()
+    rows = {seq: row for seq, *row in named}
+    derived = connection.execute(
+        f"SELECT seq, {columns} FROM events {journal.rare_index()}"
+        f" WHERE {HAS_LINEAGE} AND seq > ? ORDER BY seq",
+        [min(rows, default=0)],
+    )
+    for seq, *row in derived:
+        rows[seq] = row
+    return [tuple(rows[seq]) for seq in sorted(rows)]
 
 
 def _is_chosen_by(chosen: EraseSelection) -> bool:
