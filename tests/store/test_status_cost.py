@@ -45,9 +45,9 @@ def test_what_waits_for_maintenance_is_counted_without_reading_it_again(
 ):
     lab = lab_of(tmp_path, 40)
     assert waiting_for_maintenance(lab.home).n == 40
+    assert waiting_for_maintenance(lab.in_project("p1").home).n == 20
     decoded.clear()
     assert waiting_for_maintenance(lab.home).n == 40
-    assert waiting_for_maintenance(lab.in_project("p1").home).n == 20
     assert waiting_for_maintenance(lab.home, "sage").n == 0
     assert not decoded
     lab.views.snapshot(lab.views.get(CaptureTimes))

@@ -27,12 +27,20 @@ _BUSY = (
 )
 
 
-def compact(journal: SqliteJournal, *, done: str) -> None:
+def compact(journal: SqliteJournal, *, done: str, always: bool = True) -> None:
     """Empty the write-ahead log, rewrite the file, and empty the log again.
 
-    `done` says what has been done already, for the error: StorageError where another
-    process reads or writes for so long that a log could not be emptied or the file not
-    be rewritten, or where the disk is full. Safe to repeat.
+    Safe to repeat.
+
+    Args:
+        journal: The journal.
+        done: What has been done already, for the error.
+        always: Whether the file is rewritten also where no old bytes are left in it,
+            and little of it is free.
+
+    Raises:
+        StorageError: Another process reads or writes for so long that a log could not
+            be emptied or the file not be rewritten; or the disk is full.
     """
     try:
         with journal.explained():
@@ -40,6 +48,8 @@ def compact(journal: SqliteJournal, *, done: str) -> None:
             # A log that cannot be emptied now cannot be afterwards either, and the
             # rewriting would double it.
             if emptied := _checkpoint(connection):
+                if not (always or _is_worth_rewriting(journal)):
+                    return
                 connection.execute("VACUUM")
                 emptied = _checkpoint(connection)
     except StorageError as error:
@@ -50,6 +60,12 @@ def compact(journal: SqliteJournal, *, done: str) -> None:
     if not emptied:
         left = f"old bytes are left in the write-ahead log of {journal.path}"
         raise StorageError(f"{done}, but {left}: {_BUSY} and repeat the command")
+
+
+def _is_worth_rewriting(journal: SqliteJournal) -> bool:
+    """Return whether old bytes stand in free room of the file, or much of it is free."""
+    is_left, free_share = free_space(str(journal.path))
+    return is_left or free_share > _MOST_FREE
 
 
 def _checkpoint(connection: sqlite3.Connection) -> bool:
@@ -161,13 +177,7 @@ def wipe(journal: SqliteJournal) -> None:
     Raises:
         StorageError: As `compact`.
     """
-    with journal.explained():
-        is_emptied = _checkpoint(journal.connection())
-    if is_emptied:
-        is_left, free_share = free_space(str(journal.path))
-        if not is_left and free_share < _MOST_FREE:
-            return
-    compact(journal, done=DONE)
+    compact(journal, done=DONE, always=False)
 
 
 def _reached(
