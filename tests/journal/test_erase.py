@@ -509,13 +509,13 @@ def test_a_file_that_could_not_be_rewritten_is_told(
         fill(lab)
         lab.journal.append([secret()])
         lab.views.snapshot(lab.views.get(Axon))
-        with (
-            monkeypatch.context() as patch,
-            writing_meanwhile_after(checkpoint, tmp_path, monkeypatch),
-            pytest.raises(StorageError, match=f"{done}, but old bytes.*repeat"),
-        ):
+        with monkeypatch.context() as patch:
             patch.setattr(erasing, "free_space", lambda _: (True, 0.0))
-            do(lab)
+            with (
+                writing_meanwhile_after(checkpoint, tmp_path, monkeypatch),
+                pytest.raises(StorageError, match=f"{done}, but old bytes.*repeat"),
+            ):
+                do(lab)
         if doing == "erase":
             assert not any(
                 name.startswith("views") for name in holding(tmp_path, SECRET)

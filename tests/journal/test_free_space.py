@@ -5,11 +5,9 @@ from contextlib import closing
 
 from theorex_lab import Lab
 from theorex_lab.core.clock import FixedClock
-from theorex_lab.journal.event import RAW_KINDS, new_event
+from theorex_lab.journal.event import new_event
 from theorex_lab.journal.sqlite import erase as erasing
-from theorex_lab.journal.sqlite import store
 from theorex_lab.journal.sqlite.free_space import free_space
-from theorex_lab.journal.sqlite.store import SqliteJournal
 
 NOW = 1_770_000_000_000_000
 OLD_TEXT = "the old till of the corner shop rounds half up"
@@ -87,39 +85,3 @@ def test_old_bytes_that_were_left_are_wiped_by_a_rewriting(tmp_path, monkeypatch
         monkeypatch.setattr(erasing, "free_space", lambda _: (True, 0.0))
         lab.erase(ids=[events[3].id])
     assert "VACUUM" in statements
-
-
-def test_the_index_of_rare_kinds_is_made_as_the_schema_says(tmp_path):
-    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        connection = lab.journal.connection()
-        query = "SELECT sql FROM sqlite_schema WHERE name = ?"
-        made = connection.execute(query, [store.RARE_INDEX]).fetchone()[0]
-        connection.execute(f"DROP INDEX {store.RARE_INDEX}")
-    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        assert list(lab.journal.tail(0, kinds=["nightly"])) == []
-        again = lab.journal.connection().execute(query, [store.RARE_INDEX]).fetchone()
-    assert " ".join(made.split()) == again[0]
-    assert all(repr(kind) in made for kind in RAW_KINDS)
-
-
-def test_events_of_a_rare_kind_are_found_without_reading_the_others(
-    tmp_path, monkeypatch
-):
-    lab, _ = _journal_of(tmp_path, 300)
-    with lab:
-        lab.agent("main").write("The till rounds half up")
-        plan = []
-        rows_of = SqliteJournal._rows
-
-        def planned(journal, where, parameters):
-            plan.append(where)
-            return rows_of(journal, where, parameters)
-
-        monkeypatch.setattr(SqliteJournal, "_rows", planned)
-        (event,) = lab.journal.tail(0, kinds=["observation"])
-        steps = lab.journal.connection().execute(
-            f"EXPLAIN QUERY PLAN SELECT seq FROM events {plan[0]}",
-            [0, 301] + [""] * (plan[0].count("?") - 2),
-        )
-        assert store.RARE_INDEX in steps.fetchone()[3]
-    assert event.kind == "observation"

@@ -18,7 +18,7 @@ from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.connection import row_checksum
 from theorex_lab.journal.sqlite.free_space import free_space
-from theorex_lab.journal.sqlite.store import HAS_LINEAGE, SqliteJournal, insert
+from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
 _RETRY_SECONDS = 0.01
 _BUSY = (
@@ -197,7 +197,7 @@ def _reached(
     is_chosen = _Chooser(chosen, segments, projects)
     reached: list[str] = []
     tree: set[str] = set()
-    for row in _candidates(journal, connection, chosen):
+    for row in _candidates(connection, chosen):
         event_id, _, session, _, lineage, body = row
         # Parents stand before their children, so that one pass reaches the whole tree.
         if not is_chosen(*row) and not _is_derived(lineage, tree):
@@ -210,32 +210,26 @@ def _reached(
 
 
 def _candidates(
-    journal: SqliteJournal, connection: sqlite3.Connection, chosen: EraseSelection
+    connection: sqlite3.Connection, chosen: EraseSelection
 ) -> Iterable[tuple[str, str, str, str, str, str]]:
     """Yield the rows, `id` to `body`, that may be chosen or derived, in journal order.
 
-    What is chosen by ids alone, and what has a lineage, is found without reading the
-    other rows.
+    For a choice by ids alone, rows that are neither chosen nor derived from anything are
+    left out by the database.
     """
     columns = "id, agent, session, kind, lineage, body"
-    is_by_ids = chosen.agent is None and not (chosen.match or chosen.project)
-    if not is_by_ids:
+    if chosen.agent is not None or chosen.match or chosen.project:
         return connection.execute(f"SELECT {columns} FROM events ORDER BY seq")
     ids = json.dumps(list(chosen.ids))
-    named = connection.execute(
-        f"SELECT seq, {columns} FROM events WHERE id IN (SELECT value FROM"
-        " json_each(?))",
-        [ids],
-    ).fetchall()
-    rows = {seq: row for seq, *row in named}
-    derived = connection.execute(
-        f"SELECT seq, {columns} FROM events {journal.rare_index()}"
-        f" WHERE {HAS_LINEAGE} AND seq > ? ORDER BY seq",
-        [min(rows, default=0)],
+    named = "id IN (SELECT value FROM json_each(?))"
+    first = f"SELECT min(seq) FROM events WHERE {named}"
+    # The rows themselves are looked at, not an index of lineages: where one is damaged,
+    # what was derived would stay.
+    return connection.execute(
+        f"SELECT {columns} FROM events WHERE seq >= ({first})"
+        f" AND (lineage <> '[]' OR {named}) ORDER BY seq",
+        [ids, ids],
     )
-    for seq, *row in derived:
-        rows[seq] = row
-    return [tuple(rows[seq]) for seq in sorted(rows)]
 
 
 def _is_chosen_by(chosen: EraseSelection) -> bool:

@@ -9,11 +9,6 @@ CREATE TABLE events (
     body TEXT NOT NULL,
     crc INTEGER NOT NULL
 ) STRICT;
--- What hooks do not capture, and what was derived: few events, which are found without reading the others. `store.py`
--- makes it where an earlier release made the file.
-CREATE INDEX events_not_captured ON events (seq, kind)
-WHERE kind NOT IN ('tool_used', 'prompt', 'turn_ended', 'turn_message', 'compacting', 'session_ended', 'recalled')
-    OR lineage <> '[]';
 CREATE TRIGGER events_are_not_replaced BEFORE INSERT ON events
 WHEN EXISTS (SELECT 1 FROM events WHERE seq = NEW.seq OR id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'an event with this id is there already'); END;

@@ -67,17 +67,6 @@ _PAGE_ROWS = 5_000
 _KEYS_PER_QUERY = 500
 _PLACES_AFTER = 1_000  # events, after which what they say of projects is kept again
 
-# The index of `schema.sql` that finds events of other kinds than hooks capture. SQLite
-# takes it where the query repeats a part of its condition.
-RARE_INDEX = "events_not_captured"
-_IS_RARE = f"kind NOT IN ({', '.join(map(repr, RAW_KINDS))})"
-HAS_LINEAGE = "lineage <> '[]'"
-_MAKE_RARE_INDEX = (
-    f"CREATE INDEX IF NOT EXISTS {RARE_INDEX} ON events (seq, kind)"
-    f" WHERE {_IS_RARE} OR {HAS_LINEAGE}"
-)
-_COUNTED_EACH = 10_000  # seqs up to which each of a range is counted
-
 _NEWEST = "SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1"
 
 INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -123,8 +112,6 @@ class SqliteJournal(Journal):
         self._lock = allocate_lock()
         self._segments: Segments | None = None
         self._places: Places | None = None
-        self._n_counted = 0  # how many seqs from 1 on are known to be there
-        self._has_rare_index = False
         refuse_unfinished(self._folder)
         if not os.path.exists(self._file):
             create(self._file)
@@ -246,16 +233,9 @@ class SqliteJournal(Journal):
         if projects is not None:
             places = self.places()
             projects = [places.current(project) for project in projects]
-        index = ""
-        if kinds is not None and not set(kinds).intersection(RAW_KINDS):
-            condition = f"AND {_IS_RARE} {condition}"
-            index = self.rare_index()
-            self._expect_count(after, last)
-        else:
-            self._expect_all(after, last)
+        self._expect_all(after, last)
         where = (
-            f"{index} WHERE seq > ? AND seq <= ? {condition} ORDER BY seq"
-            f" LIMIT {_PAGE_ROWS}"
+            f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}"
         )
         while after < last:
             page = self._select(where, [after, last, *parameters])
@@ -295,59 +275,6 @@ class SqliteJournal(Journal):
                 self._file,
                 f"{row[0]} events stand where events {after + 1} to {last} should",
             )
-
-    def _expect_count(self, after: int, last: int) -> None:
-        """Refuse a file that does not hold each seq, without reading its rows.
-
-        The rows from 1 on are counted once, in the index of their ids.
-
-        Raises:
-            CorruptJournal: A seq is missing.
-        """
-        start = max(after, self._n_counted)
-        if last - start <= _COUNTED_EACH:
-            self._expect_all(start, last)
-            return
-        count, first, newest = self._row(
-            "SELECT (SELECT count(*) FROM events), (SELECT min(seq) FROM events),"
-            " (SELECT max(seq) FROM events)"
-        )
-        if count and (first != 1 or count != newest):
-            raise damaged(
-                self._file, f"{count} events stand where events 1 to {newest} should"
-            )
-        self._n_counted = count
-
-    def rare_index(self) -> str:
-        """Return the clause that makes a query use the index of rare kinds.
-
-        A file of an earlier release gets the index, where no other process writes just
-        then; else it is '', and the query reads the rows.
-        """
-        if not self._has_rare_index:
-            self._has_rare_index = self._makes_rare_index()
-        return f"INDEXED BY {RARE_INDEX}" if self._has_rare_index else ""
-
-    def _makes_rare_index(self) -> bool:
-        """Make the index where it is missing and may be made; return whether it is."""
-        query = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?"
-        if self._row(query, RARE_INDEX) is not None:
-            return True
-        connection = self.connection()
-        if self.read_only or connection.in_transaction:
-            return False
-        with self.explained():
-            connection.execute("PRAGMA busy_timeout = 0")
-            try:
-                connection.execute(_MAKE_RARE_INDEX)
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-                    raise
-                return False
-            finally:
-                milliseconds = int(1000 * connections.BUSY_TIMEOUT_SECONDS)
-                connection.execute(f"PRAGMA busy_timeout = {milliseconds}")
-        return True
 
     def last_seq(self) -> int:
         """See `Journal`."""
