@@ -23,6 +23,7 @@ REPLAY_LEASE = "replay"
 REPLAY = f"{MAINTAIN} --replay"
 # Captures that are older when maintenance first sees them are a past to be replayed.
 _PAST_DAYS = 2
+_CAPTURE_COLUMNS = ("seq", "at", "agent", "project", "kind")
 
 
 class MaintainedPart:
@@ -126,7 +127,7 @@ def waiting_for_maintenance(home: Home, agent: str | None = None) -> Holding:
     maintained = MaintainedPart(reports)
     now = home.clock.now()
     with home.views.reading(CaptureTimes) as captures:
-        is_waiting = captures.of(agent, home.projects)
+        is_waiting = captures.of(RAW_KINDS, agent, home.projects)
         is_waiting &= ~captures.seen_by(maintained)
         n_waiting = int(is_waiting.sum())
         oldest = int(captures.rows["at"][is_waiting].min(initial=now))
@@ -140,41 +141,50 @@ def waiting_for_maintenance(home: Home, agent: str | None = None) -> Holding:
 class CaptureTimes(View):
     """When each event was captured, and whose it is.
 
+    Observations are among them, which wait to be read for facts as prompts do.
+
     Attributes:
-        names: The names of agents and projects; '' is none.
-        rows: The columns seq, at (µs UTC), agent and project (numbers of names), one
-            row an event, in journal order.
+        names: The names of agents, projects and kinds; '' is none.
+        rows: The columns seq, at (µs UTC), agent, project and kind (numbers of names),
+            one row an event, in journal order.
     """
 
     name = "capture_times"
     code = 1
     in_status = True
-    kinds = RAW_KINDS
+    kinds = (*RAW_KINDS, "observation")
 
     def __init__(self) -> None:
         super().__init__()
         self.names = Names()
-        self.rows = Table(seq="i8", at="i8", agent="i4", project="i4")
+        self.rows = Table(seq="i8", at="i8", agent="i4", project="i4", kind="i4")
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in when events were captured."""
         number = self.names.number
         rows = []
         for event in events:
-            project = event.body.get("project", "")
-            rows.append((event.seq, event.at, number(event.agent), number(project)))
-        self.rows.extend(("seq", "at", "agent", "project"), rows)
+            row = (
+                event.seq,
+                event.at,
+                number(event.agent),
+                number(event.body.get("project", "")),
+                number(event.kind),
+            )
+            rows.append(row)
+        self.rows.extend(_CAPTURE_COLUMNS, rows)
 
     def of(
-        self, agent: str | None, projects: Sequence[str] | None
+        self, kinds: Sequence[str], agent: str | None, projects: Sequence[str] | None
     ) -> NDArray[np.bool_]:
-        """Return a mask of the captures of an agent, in some projects.
+        """Return a mask of the events of some kinds, of an agent, in some projects.
 
         Args:
+            kinds: The kinds.
             agent: The agent; None for all.
             projects: The projects, '' for none; None for all.
         """
-        is_counted = np.ones(len(self.rows), np.bool_)
+        is_counted = np.isin(self.rows["kind"], self.names.numbers(*kinds))
         if agent is not None:
             is_counted &= np.isin(self.rows["agent"], self.names.numbers(agent))
         if projects is not None:
