@@ -157,12 +157,18 @@ class CaptureTimes(View):
     def __init__(self) -> None:
         super().__init__()
         self.names = Names()
-        self.rows = Table(seq="i8", at="i8", agent="i4", project="i4", kind="i4")
+        self.rows = Table(
+            seq="i8",
+            at="i8",
+            agent="i4",
+            project="i4",
+            kind="i4",
+        )
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in when events were captured."""
         number = self.names.number
-        rows = []
+        rows: list[tuple[int, ...]] = []
         for event in events:
             row = (
                 event.seq,
@@ -175,7 +181,10 @@ class CaptureTimes(View):
         self.rows.extend(_CAPTURE_COLUMNS, rows)
 
     def of(
-        self, kinds: Sequence[str], agent: str | None, projects: Sequence[str] | None
+        self,
+        kinds: Sequence[str],
+        agent: str | None,
+        projects: Sequence[str] | None,
     ) -> NDArray[np.bool_]:
         """Return a mask of the events of some kinds, of an agent, in some projects.
 
@@ -184,12 +193,17 @@ class CaptureTimes(View):
             agent: The agent; None for all.
             projects: The projects, '' for none; None for all.
         """
-        is_counted = np.isin(self.rows["kind"], self.names.numbers(*kinds))
+        is_counted = self._has("kind", kinds)
         if agent is not None:
-            is_counted &= np.isin(self.rows["agent"], self.names.numbers(agent))
+            is_counted &= self._has("agent", [agent])
         if projects is not None:
-            is_counted &= np.isin(self.rows["project"], self.names.numbers(*projects))
+            is_counted &= self._has("project", projects)
         return is_counted
+
+    def _has(self, column: str, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Return a mask of the rows that have one of the names in a column."""
+        numbers = self.names.numbers(*names)
+        return np.isin(self.rows[column], numbers)
 
     def seen_by(self, maintained: MaintainedPart) -> NDArray[np.bool_]:
         """Return a mask of the captures that `MaintainedPart.holds`."""
@@ -197,5 +211,7 @@ class CaptureTimes(View):
         is_seen: NDArray[np.bool_] = event_seqs <= maintained.upto
         days = self.rows["at"] // MICROSECONDS_PER_DAY
         for evening, upto in maintained.upto_by_day.items():
-            is_seen |= (days <= evening) & (event_seqs <= upto)
+            is_in_time = days <= evening
+            is_before = event_seqs <= upto
+            is_seen |= is_in_time & is_before
         return is_seen

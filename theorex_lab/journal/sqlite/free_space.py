@@ -23,6 +23,8 @@ _HEADER_BYTES = 100  # of the file, before the header of page 1
 # SQLite leaves the pointers to rows that are gone, and the heads of free blocks that were
 # joined: numbers of two bytes, one or two of them. What is longer may be text.
 _OLD_BYTES = re.compile(rb"[^\0]{5}")
+_MOST_BYTES = 65_536  # of a page
+_ZEROS = bytes(_MOST_BYTES)
 _TABLE_LEAF = 13  # the kind of the pages with rows; those of indexes hold ids alone
 
 
@@ -37,9 +39,19 @@ def free_space(path: str) -> tuple[bool, float]:
     Returns:
         True where it cannot be told too; and a share from 0 to 1.
     """
-    command = [sys.executable, "-I", "-S", __file__, path]
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        __file__,
+        path,
+    ]
     try:
-        result = subprocess.run(command, capture_output=True, check=True)
+        result = subprocess.run(
+            command,
+            capture_output=True,
+            check=True,
+        )
         is_left, share = json.loads(result.stdout)
     except (OSError, ValueError, TypeError, subprocess.CalledProcessError):
         return True, 1.0
@@ -47,16 +59,25 @@ def free_space(path: str) -> tuple[bool, float]:
 
 
 class _Pages:
-    """The pages of a file, and how many of their bytes are free."""
+    """The pages of a file.
+
+    Attributes:
+        data: The bytes of the file.
+        size: The bytes of a page.
+        usable: Those of them that SQLite uses.
+        n_pages: How many pages there are.
+        n_free: How many bytes are free in those that were looked at.
+        is_left: Whether old bytes stand in free room of them.
+    """
 
     def __init__(self, data: mmap.mmap) -> None:
         self.data = data
-        self.size = int.from_bytes(data[16:18], "big")
+        self.size = self._short(16)
         if self.size == 1:
-            self.size = 65_536
-        self.usable = self.size - data[20]
+            self.size = _MOST_BYTES
+        n_reserved = data[20]
+        self.usable = self.size - n_reserved
         self.n_pages = len(data) // self.size
-        self.zeros = bytes(65_536)
         self.n_free = 0
         self.is_left = False
 
@@ -64,63 +85,101 @@ class _Pages:
         """Look at all pages."""
         self._look_at_free_pages()
         for number in range(self.n_pages):
-            self._look_at(number * self.size)
+            start = number * self.size
+            header = start or _HEADER_BYTES
+            if self.data[header] == _TABLE_LEAF:
+                self._look_at_rows(start, header)
 
-    def _expect_zeros(self, start: int, end: int) -> None:
-        self.n_free += end - start
-        free = self.data[start:end]
-        if free != self.zeros[: end - start] and _OLD_BYTES.search(free):
-            self.is_left = True
+    def _look_at_rows(self, start: int, header: int) -> None:
+        """Look at the free room of a page of rows.
 
-    def _look_at(self, page: int) -> None:
-        """Look at the free room of a page of rows; `page` is where it begins."""
-        head = page if page else _HEADER_BYTES
-        kind = self.data[head]
-        if kind != _TABLE_LEAF:
-            return
-        header = self.data[head : head + 8]
-        n_cells = header[3] << 8 | header[4]
-        content = (header[5] << 8 | header[6]) or 65_536
-        self._expect_zeros(head + 8 + 2 * n_cells, page + content)
-        block = header[1] << 8 | header[2]
+        Args:
+            start: Where the page begins.
+            header: Where its header begins.
+        """
+        n_rows = self._short(header + 3)
+        content = self._short(header + 5)
+        if not content:
+            content = _MOST_BYTES
+        pointers = header + 8
+        pointer_bytes = 2 * n_rows
+        self._expect_zeros(
+            pointers + pointer_bytes,
+            start + content,
+        )
+        block = self._short(header + 1)
         while block:
-            start = page + block
-            following = int.from_bytes(self.data[start : start + 2], "big")
-            length = int.from_bytes(self.data[start + 2 : start + 4], "big")
-            self._expect_zeros(start + 4, start + max(length, 4))
-            if following <= block:
-                break
+            first = start + block
+            length = self._short(first + 2)
+            self._expect_zeros(
+                first + 4,
+                first + length,
+            )
+            following = self._short(first)
+            if following <= block:  # they stand in order
+                return
             block = following
 
     def _look_at_free_pages(self) -> None:
-        """Look at the pages of the list of free pages."""
+        """Look at the pages in the list of free pages."""
         trunk = self._number(32)
         for _ in range(self.n_pages):
             if not trunk:
                 return
-            page = (trunk - 1) * self.size
-            n_leaves = self._number(page + 4)
-            first = page + 8
-            for place in range(first, first + 4 * n_leaves, 4):
-                leaf = (self._number(place) - 1) * self.size
-                self._expect_zeros(leaf, leaf + self.size)
-            self._expect_zeros(first + 4 * n_leaves, page + self.usable)
-            trunk = self._number(page)
+            start = self._start_of(trunk)
+            n_leaves = self._number(start + 4)
+            first = start + 8
+            end = first + 4 * n_leaves
+            for position in range(first, end, 4):
+                leaf = self._number(position)
+                leaf_start = self._start_of(leaf)
+                self._expect_zeros(
+                    leaf_start,
+                    leaf_start + self.size,
+                )
+            self._expect_zeros(
+                end,
+                start + self.usable,
+            )
+            trunk = self._number(start)
 
-    def _number(self, place: int) -> int:
-        return int.from_bytes(self.data[place : place + 4], "big")
+    def _start_of(self, page: int) -> int:
+        """Return where a page begins; the first is 1."""
+        return (page - 1) * self.size
+
+    def _short(self, position: int) -> int:
+        """Return the number of two bytes that stands there."""
+        end = position + 2
+        digits = self.data[position:end]
+        return int.from_bytes(digits, "big")
+
+    def _number(self, position: int) -> int:
+        """Return the number of four bytes that stands there."""
+        end = position + 4
+        digits = self.data[position:end]
+        return int.from_bytes(digits, "big")
+
+    def _expect_zeros(self, start: int, end: int) -> None:
+        """Count free room, and note where old bytes stand in it."""
+        length = max(end - start, 0)
+        self.n_free += length
+        free = self.data[start:end]
+        if free == _ZEROS[:length]:
+            return
+        if _OLD_BYTES.search(free):
+            self.is_left = True
 
 
 def main(path: str) -> None:
     """Print what `free_space` returns, as JSON."""
-    with (
-        open(path, "rb") as file,  # noqa: PTH123 - pathlib would cost 6 ms
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-    ):
-        pages = _Pages(data)
-        pages.look()
+    with open(path, "rb") as file:  # noqa: PTH123 - pathlib would cost 6 ms
         size = os.fstat(file.fileno()).st_size
-    sys.stdout.write(json.dumps([pages.is_left, pages.n_free / size]))
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            pages = _Pages(data)
+            pages.look()
+    share = pages.n_free / size
+    text = json.dumps([pages.is_left, share])
+    sys.stdout.write(text)
 
 
 if __name__ == "__main__":
