@@ -6,19 +6,24 @@ happened until its evening, of what was captured when the replay began.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import RAW_KINDS, Event
+from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import MAINTAIN, Holding, Home
-from theorex_lab.memory.projects import projects_view
 
 MAINTENANCE_KIND = "nightly"
 REPLAY_LEASE = "replay"
 REPLAY = f"{MAINTAIN} --replay"
 # Captures that are older when maintenance first sees them are a past to be replayed.
 _PAST_DAYS = 2
+_CAPTURE_COLUMNS = ("seq", "at", "agent", "project", "kind")
 
 
 class MaintainedPart:
@@ -118,13 +123,14 @@ def waiting_for_maintenance(home: Home, agent: str | None = None) -> Holding:
         home: The home, in whose project they were captured.
         agent: Whose captures they are; None for all.
     """
-    n_waiting = 0
+    reports = home.journal.tail(0, kinds=[MAINTENANCE_KIND])
+    maintained = MaintainedPart(reports)
     now = home.clock.now()
-    oldest = now
-    for event in _unseen(home):
-        if agent in (None, event.agent):
-            n_waiting += 1
-            oldest = min(oldest, event.at)
+    with home.views.reading(CaptureTimes) as captures:
+        is_waiting = captures.of(RAW_KINDS, agent, home.projects)
+        is_waiting &= ~captures.seen_by(maintained)
+        n_waiting = int(is_waiting.sum())
+        oldest = int(captures.rows["at"][is_waiting].min(initial=now))
     microseconds = now - oldest
     days = microseconds / MICROSECONDS_PER_DAY
     is_past = days > _PAST_DAYS
@@ -132,17 +138,80 @@ def waiting_for_maintenance(home: Home, agent: str | None = None) -> Holding:
     return Holding("events that no maintenance has read", n_waiting, command)
 
 
-def _unseen(home: Home) -> Iterator[Event]:
-    """Yield the captures that no maintenance has seen."""
-    reports = home.journal.tail(0, kinds=[MAINTENANCE_KIND])
-    maintained = MaintainedPart(reports)
-    with home.views.reading(projects_view(home)) as projects:
-        times = projects.rows["last_at"]
-        last_at = int(times.max(initial=0))
-    last_day = last_at // MICROSECONDS_PER_DAY
-    captures = home.journal.tail(
-        maintained.upto_of(last_day), kinds=RAW_KINDS, projects=home.projects
-    )
-    for event in captures:
-        if not maintained.holds(event):
-            yield event
+class CaptureTimes(View):
+    """When each event was captured, and whose it is.
+
+    Observations are among them, which wait to be read for facts as prompts do.
+
+    Attributes:
+        names: The names of agents, projects and kinds; '' is none.
+        rows: The columns seq, at (µs UTC), agent, project and kind (numbers of names),
+            one row an event, in journal order.
+    """
+
+    name = "capture_times"
+    code = 1
+    in_status = True
+    kinds = (*RAW_KINDS, "observation")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names = Names()
+        self.rows = Table(
+            seq="i8",
+            at="i8",
+            agent="i4",
+            project="i4",
+            kind="i4",
+        )
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take in when events were captured."""
+        number = self.names.number
+        rows: list[tuple[int, ...]] = []
+        for event in events:
+            row = (
+                event.seq,
+                event.at,
+                number(event.agent),
+                number(event.body.get("project", "")),
+                number(event.kind),
+            )
+            rows.append(row)
+        self.rows.extend(_CAPTURE_COLUMNS, rows)
+
+    def of(
+        self,
+        kinds: Sequence[str],
+        agent: str | None,
+        projects: Sequence[str] | None,
+    ) -> NDArray[np.bool_]:
+        """Return a mask of the events of some kinds, of an agent, in some projects.
+
+        Args:
+            kinds: The kinds.
+            agent: The agent; None for all.
+            projects: The projects, '' for none; None for all.
+        """
+        is_counted = self._has("kind", kinds)
+        if agent is not None:
+            is_counted &= self._has("agent", [agent])
+        if projects is not None:
+            is_counted &= self._has("project", projects)
+        return is_counted
+
+    def _has(self, column: str, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Return a mask of the rows that have one of the names in a column."""
+        numbers = self.names.numbers(*names)
+        return np.isin(self.rows[column], numbers)
+
+    def seen_by(self, maintained: MaintainedPart) -> NDArray[np.bool_]:
+        """Return a mask of the captures that `MaintainedPart.holds`."""
+        event_seqs = self.rows["seq"]
+        is_seen: NDArray[np.bool_] = event_seqs <= maintained.upto
+        days = self.rows["at"] // MICROSECONDS_PER_DAY
+        for evening, upto in maintained.upto_by_day.items():
+            is_in_time = days <= evening
+            is_before = event_seqs <= upto
+            is_seen |= is_in_time & is_before
+        return is_seen

@@ -1030,6 +1030,7 @@ class Lab:
         """Return every view of the home."""
         from theorex_lab.dispatch.tasks import Tasks
         from theorex_lab.dispatch.traces import Traces
+        from theorex_lab.evolution.maintained import CaptureTimes
         from theorex_lab.evolution.outcomes import Outcomes
         from theorex_lab.memory.annotations import Marks
         from theorex_lab.memory.documents import Documents
@@ -1050,6 +1051,7 @@ class Lab:
             Marks,
             Documents,
             SessionList,
+            CaptureTimes,
         ]
         for design in self.home.designs:
             views += design.views()

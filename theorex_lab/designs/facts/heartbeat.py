@@ -25,6 +25,7 @@ from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import local_day, status
 from theorex_lab.designs.facts.weekly import weekly_text
 from theorex_lab.evolution.lease import LeaseHolder, leased
+from theorex_lab.evolution.maintained import CaptureTimes
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.contract import MAINTAIN, Holding, Home
@@ -399,12 +400,11 @@ def keep_watermark(home: Home, report: ExtractionReport) -> bool:
 def fact_holdings(home: Home, agent: str | None) -> list[Holding]:
     """Return how many facts hold, and what waits to be read for some or reviewed."""
     counts = status(home, agent)["facts"]
-    n_unread = 0
-    for event in home.journal.tail(
-        watermark(home), kinds=list(TEXT_OF), projects=home.projects
-    ):
-        if agent in (None, event.agent):
-            n_unread += 1
+    upto = watermark(home)
+    with home.views.reading(CaptureTimes) as captures:
+        is_unread = captures.of(list(TEXT_OF), agent, home.projects)
+        is_unread &= captures.rows["seq"] > upto
+        n_unread = int(is_unread.sum())
     notes = notes_of(home, "pending")
     return [
         Holding("facts", counts["active"]),

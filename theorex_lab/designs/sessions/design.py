@@ -65,9 +65,13 @@ def _records() -> DesignRecords:
 
 
 def _views() -> Sequence[type[View]]:
-    from theorex_lab.designs.sessions.said import FileTouches, SessionWords
+    from theorex_lab.designs.sessions.said import (
+        FileTouches,
+        SessionEnds,
+        SessionWords,
+    )
 
-    return [SessionWords, FileTouches]
+    return [SessionEnds, SessionWords, FileTouches]
 
 
 DESIGN = Design(

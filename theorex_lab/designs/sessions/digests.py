@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from theorex_lab.core.ids import derived_event_id
-from theorex_lab.designs.sessions.said import SessionWords, edited, read, shortest_ends
+from theorex_lab.designs.sessions.said import SessionEnds, edited, read, shortest_ends
 from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_of_event
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
@@ -347,7 +347,7 @@ def _fixed_files(paths: Sequence[str]) -> str:
 
 def captures_of(home: Home, agent: str, session: str) -> list[Event]:
     """Return what was captured of a session in the home's project or in none, in order."""
-    with home.views.reading(SessionWords) as view:
+    with home.views.reading(SessionEnds) as view:
         row = view.sessions.find(f"{agent}/{session}")
         if row is None:
             return []
@@ -421,7 +421,7 @@ def digest_idle(home: Home, agent: str | None) -> str:
 
     It is a step of maintenance.
     """
-    view = home.views.get(SessionWords)
+    view = home.views.get(SessionEnds)
     idle_since = home.clock.now() - round(home.settings.session_idle_hours * _HOUR)
     with view.lock:
         ends = view.ends
@@ -496,7 +496,7 @@ def session_holdings(home: Home, agent: str | None) -> list[Holding]:
     """Return how many sessions there are, and how many wait to be put in short."""
     n_sessions = 0
     n_waiting = 0
-    with home.views.reading(SessionWords) as view:
+    with home.views.reading(SessionEnds) as view:
         ends = view.ends
         is_counted = view.of_project(ends["project"], home.projects)
         is_waiting = ends["last_seq"] > ends["digested"]
@@ -513,5 +513,5 @@ def session_holdings(home: Home, agent: str | None) -> list[Holding]:
 
 def agents_of(home: Home) -> list[str]:
     """Return who has said something in a session, or done something there."""
-    with home.views.reading(SessionWords) as view:
+    with home.views.reading(SessionEnds) as view:
         return list(dict.fromkeys(name.partition("/")[0] for name in view.sessions))

@@ -53,16 +53,15 @@ KEY = ("project", "path", "session", "day")  # of a row
 _USED = ("session", "project", "word")  # columns of a use of a word
 
 
-class SessionWords(View):
-    """The words of each session, and when it began and ended.
+class SessionEnds(View):
+    """When each session began and ended.
 
     Attributes:
-        used: The columns session, project, word, each triple once.
         ends: Of each session project, first_at, last_at (µs), first_seq, last_seq, and
             the seq up to which it was digested.
     """
 
-    name = "session_words"
+    name = "session_ends"
     code = 1
     in_status = True
     kinds = (*TEXT_OF, "tool_used", "digest")
@@ -71,8 +70,6 @@ class SessionWords(View):
         super().__init__()
         self.projects = Names()
         self.sessions = Names()
-        self.words = Names()
-        self.used = Table(session="i4", project="i4", word="i4")
         self.ends = Table(
             project="i4",
             first_at="i8",
@@ -81,28 +78,14 @@ class SessionWords(View):
             last_seq="i8",
             digested="i8",
         )
-        self._used: set[tuple[int, ...]] = set()
 
-    def _after_load(self) -> None:
-        columns = [self.used[name].tolist() for name in _USED]
-        self._used = set(zip(*columns, strict=True))
-
-    def apply(
-        self,
-        events: Sequence[Event],
-    ) -> None:
-        """Take in what was said, and which words tools were given."""
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take in when something was said or done."""
         for event in events:
             if event.kind == "digest":
                 self._note_digest(event)
-                continue
-            session = self._session(event)
-            if event.kind == "tool_used":
-                self._use(session, event, words(_tool_text(event)))
-                continue
-            is_derived = event.body.get("type") in (FIX_TYPE, AVOID_TYPE)
-            if event.kind in TEXT_OF and not is_derived:
-                self._use(session, event, words(said_in(event)))
+            else:
+                self._session(event)
 
     def _note_digest(
         self,
@@ -145,21 +128,6 @@ class SessionWords(View):
             return 0
         return self.projects.number(project) + 1
 
-    def _use(
-        self,
-        session: int,
-        event: Event,
-        used_words: Iterable[str],
-    ) -> None:
-        project = self._project(event.body)
-        new = []
-        for word in sorted(used_words):
-            use = (session, project, self.words.number(word))
-            if use not in self._used:
-                new.append(use)
-        self._used.update(new)
-        self.used.extend(_USED, new)
-
     def of_project(
         self, numbers: NDArray[np.int32], projects: Sequence[str] | None
     ) -> NDArray[np.bool_]:
@@ -177,6 +145,58 @@ class SessionWords(View):
             if number is not None:
                 allowed.append(number + 1)
         return np.isin(numbers, allowed)
+
+
+class SessionWords(SessionEnds):
+    """The words of each session, and when it began and ended.
+
+    Attributes:
+        used: The columns session, project, word, each triple once.
+        ends: See `SessionEnds`.
+    """
+
+    name = "session_words"
+    code = 1
+    in_status = False  # it reads every text
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = Names()
+        self.used = Table(session="i4", project="i4", word="i4")
+        self._used: set[tuple[int, ...]] = set()
+
+    def _after_load(self) -> None:
+        columns = [self.used[name].tolist() for name in _USED]
+        self._used = set(zip(*columns, strict=True))
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take in what was said, and which words tools were given."""
+        for event in events:
+            if event.kind == "digest":
+                self._note_digest(event)
+                continue
+            session = self._session(event)
+            if event.kind == "tool_used":
+                self._use(session, event, words(_tool_text(event)))
+                continue
+            is_derived = event.body.get("type") in (FIX_TYPE, AVOID_TYPE)
+            if event.kind in TEXT_OF and not is_derived:
+                self._use(session, event, words(said_in(event)))
+
+    def _use(
+        self,
+        session: int,
+        event: Event,
+        used_words: Iterable[str],
+    ) -> None:
+        project = self._project(event.body)
+        new = []
+        for word in sorted(used_words):
+            use = (session, project, self.words.number(word))
+            if use not in self._used:
+                new.append(use)
+        self._used.update(new)
+        self.used.extend(_USED, new)
 
 
 def _tool_text(event: Event) -> str:

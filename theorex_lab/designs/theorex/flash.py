@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Names, Table
@@ -101,23 +103,18 @@ class Flash(View):
         Returns:
             The name of each, and the time (µs) of its latest event.
         """
-        last_at = dict[int, int]()
-        shown = set[int]()
         with self.lock:
             number = self.agents.find(agent)
-            of_project = self.projects.find(home.project)
             is_agents = self.events["agent"] == number
-            sessions = self.events["session"][is_agents].tolist()
-            times = self.events["at"][is_agents].tolist()
-            projects = self.events["project"][is_agents].tolist()
-            for session, at, project in zip(sessions, times, projects, strict=True):
-                last_at[session] = max(at, last_at.get(session, at))
-                if not home.project or project == of_project:
-                    shown.add(session)
+            session = self.events["session"][is_agents]
+            last_at = np.zeros(len(self.sessions), np.int64)
+            np.maximum.at(last_at, session, self.events["at"][is_agents])
+            if home.project:
+                of_project = self.projects.find(home.project)
+                session = session[self.events["project"][is_agents] == of_project]
             waiting = []
-            for session in sorted(shown):
-                name = self.sessions[session]
-                waiting.append((name, last_at[session]))
+            for row in np.unique(session).tolist():
+                waiting.append((self.sessions[row], int(last_at[row])))
         return waiting
 
 

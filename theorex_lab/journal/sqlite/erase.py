@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput, StorageError
@@ -17,6 +17,7 @@ from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.connection import row_checksum
+from theorex_lab.journal.sqlite.free_space import free_space
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
 _RETRY_SECONDS = 0.01
@@ -26,12 +27,20 @@ _BUSY = (
 )
 
 
-def compact(journal: SqliteJournal, *, done: str) -> None:
+def compact(journal: SqliteJournal, *, done: str, always: bool = True) -> None:
     """Empty the write-ahead log, rewrite the file, and empty the log again.
 
-    `done` says what has been done already, for the error: StorageError where another
-    process reads or writes for so long that a log could not be emptied or the file not
-    be rewritten, or where the disk is full. Safe to repeat.
+    Safe to repeat.
+
+    Args:
+        journal: The journal.
+        done: What has been done already, for the error.
+        always: Whether the file is rewritten also where no old bytes are left in it,
+            and little of it is free.
+
+    Raises:
+        StorageError: Another process reads or writes for so long that a log could not
+            be emptied or the file not be rewritten; or the disk is full.
     """
     try:
         with journal.explained():
@@ -39,6 +48,8 @@ def compact(journal: SqliteJournal, *, done: str) -> None:
             # A log that cannot be emptied now cannot be afterwards either, and the
             # rewriting would double it.
             if emptied := _checkpoint(connection):
+                if not (always or _is_worth_rewriting(journal)):
+                    return
                 connection.execute("VACUUM")
                 emptied = _checkpoint(connection)
     except StorageError as error:
@@ -49,6 +60,12 @@ def compact(journal: SqliteJournal, *, done: str) -> None:
     if not emptied:
         left = f"old bytes are left in the write-ahead log of {journal.path}"
         raise StorageError(f"{done}, but {left}: {_BUSY} and repeat the command")
+
+
+def _is_worth_rewriting(journal: SqliteJournal) -> bool:
+    """Return whether old bytes stand in free room of the file, or much of it is free."""
+    is_left, free_share = free_space(str(journal.path))
+    return is_left or free_share > _MOST_FREE
 
 
 def _checkpoint(connection: sqlite3.Connection) -> bool:
@@ -68,6 +85,7 @@ def _checkpoint(connection: sqlite3.Connection) -> bool:
 ERASURE = "erasure"
 DONE = "the bodies are erased"
 _KEY_BYTES = 32
+_MOST_FREE = 0.33  # of a journal's file that is not rewritten
 _ERASED = '{"erased":1'
 _ARCHIVED = '"archived":'
 
@@ -152,10 +170,14 @@ def erase_chosen(
 def wipe(journal: SqliteJournal) -> None:
     """Wipe the bytes of erased bodies from the journal's file and its write-ahead log.
 
+    SQLite has overwritten them in their rows (`secure_delete`). The file is rewritten
+    only where old bytes stand in its free room, as where rows were moved between pages,
+    or where much of it is free.
+
     Raises:
         StorageError: As `compact`.
     """
-    compact(journal, done=DONE)
+    compact(journal, done=DONE, always=False)
 
 
 def _reached(
@@ -175,9 +197,7 @@ def _reached(
     is_chosen = _Chooser(chosen, segments, projects)
     reached: list[str] = []
     tree: set[str] = set()
-    for row in connection.execute(
-        "SELECT id, agent, session, kind, lineage, body FROM events ORDER BY seq"
-    ):
+    for row in _candidates(connection, chosen):
         event_id, _, session, _, lineage, body = row
         # Parents stand before their children, so that one pass reaches the whole tree.
         if not is_chosen(*row) and not _is_derived(lineage, tree):
@@ -187,6 +207,29 @@ def _reached(
         if session or not body.startswith(_ERASED):
             reached.append(event_id)
     return reached
+
+
+def _candidates(
+    connection: sqlite3.Connection, chosen: EraseSelection
+) -> Iterable[tuple[str, str, str, str, str, str]]:
+    """Yield the rows, `id` to `body`, that may be chosen or derived, in journal order.
+
+    For a choice by ids alone, rows that are neither chosen nor derived from anything are
+    left out by the database.
+    """
+    columns = "id, agent, session, kind, lineage, body"
+    if chosen.agent is not None or chosen.match or chosen.project:
+        return connection.execute(f"SELECT {columns} FROM events ORDER BY seq")
+    ids = json.dumps(list(chosen.ids))
+    named = "id IN (SELECT value FROM json_each(?))"
+    first = f"SELECT min(seq) FROM events WHERE {named}"
+    # The rows themselves are looked at, not an index of lineages: where one is damaged,
+    # what was derived would stay.
+    return connection.execute(
+        f"SELECT {columns} FROM events WHERE seq >= ({first})"
+        f" AND (lineage <> '[]' OR {named}) ORDER BY seq",
+        [ids, ids],
+    )
 
 
 def _is_chosen_by(chosen: EraseSelection) -> bool:
