@@ -5,15 +5,24 @@ agents are checked. hashlib is imported where it is used: the hook starts for ev
 call and hashes nothing.
 """
 
+from __future__ import annotations
+
 import os
-import re
 
 from theorex_lab.core.errors import InvalidInput
 
-_AGENT = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
+TYPE_CHECKING = False  # what type checkers take for true
+if TYPE_CHECKING:
+    import re
+
+# Sets of signs, since a hook checks both names and would wait for `re`.
+_AGENT_STARTS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_AGENT_SIGNS = _AGENT_STARTS | frozenset("._-")
+_LONGEST_AGENT = 64
+_SESSION_SIGNS = _AGENT_SIGNS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ:")
+_LONGEST_SESSION = 128
 # Of any version, in lower case.
 UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
-_SESSION = re.compile(r"[A-Za-z0-9._:-]{0,128}")
 # The integers that a JSON reader holding numbers as doubles keeps exact.
 CONCEPT_BITS = 53
 # The agent in whose name the decisions of maintenance are noted.
@@ -137,7 +146,11 @@ def check_agent(agent: str) -> str:
     'qwen-sage'
     """
     allowed = "1 to 64 of a-z 0-9 . _ - starting with a letter or digit, without '..'"
-    return check_name(agent, _AGENT, "agent id", allowed)
+    is_text = isinstance(agent, str) and 1 <= len(agent) <= _LONGEST_AGENT
+    is_allowed = is_text and agent[0] in _AGENT_STARTS and ".." not in agent
+    if not is_allowed or not _AGENT_SIGNS.issuperset(agent):
+        raise InvalidInput(f"got the agent id {agent!r}; allowed are {allowed}")
+    return agent
 
 
 def check_session(session: str) -> str:
@@ -147,7 +160,10 @@ def check_session(session: str) -> str:
         InvalidInput: It is outside the rule.
     """
     allowed = "up to 128 of A-Z a-z 0-9 . _ : -"
-    return check_name(session, _SESSION, "session id", allowed)
+    is_allowed = isinstance(session, str) and len(session) <= _LONGEST_SESSION
+    if not is_allowed or not _SESSION_SIGNS.issuperset(session):
+        raise InvalidInput(f"got the session id {session!r}; allowed are {allowed}")
+    return session
 
 
 def session_of(given: object) -> str:
