@@ -107,7 +107,7 @@ def dumps(value: object, *, ensure_ascii: bool = True, allow_nan: bool = True) -
 
         encode_text = encode_basestring_ascii if ensure_ascii else encode_basestring
         containers: dict[int, Any] = {}  # in which the encoder is, by their ids
-        encode = make_encoder(  # type: ignore[call-arg]
+        encode = make_encoder(
             containers,
             _refuse,
             encode_text,

@@ -71,6 +71,8 @@ _NAMING = (
     "rni",
     "ri",
 )
+# What follows a path that is whole, or its end.
+_AFTER_PATH = frozenset("\"'`;&|)") | {""}
 _MOVERS = frozenset({"movefile", "renamefile"})
 _EXIT_CODES = ("exit_code", "exitCode", "returnCode", "return_code", "returncode")
 _DONE = frozenset(
@@ -442,11 +444,57 @@ def _without_root(text: str, root: str) -> str:
         return re.sub(pattern, "", text, flags=re.IGNORECASE)
     if root not in text:
         return text
-    import re
+    text = _each_root(text, root, _below_root)
+    return _each_root(text, root, _whole_root)
 
-    start = rf"(?<![\w.@+:/~-]){re.escape(root)}"
-    text = re.sub(rf"{start}/(?=[^\s\"'`;&|)])", "", text)
-    return re.sub(rf"{start}/?(?![\w.@+/-])", ".", text)
+
+def _each_root(
+    text: str, root: str, ending: Callable[[str, int], tuple[int, str] | None]
+) -> str:
+    """Return a text in which another stands for the root wherever it is a path.
+
+    It is written without a pattern, since most commands begin with `cd ROOT`.
+
+    Args:
+        text: The text.
+        root: The root.
+        ending: Returns where the path of the root ends that goes up to a place in the
+            text, and what stands for it; None where it stays.
+    """
+    parts: list[str] = []
+    copied = 0  # characters of the text
+    at = text.find(root)
+    while at >= 0:
+        replacement = None
+        if not _joins(text[max(at - 1, 0) : at], "_.@+:/~-"):
+            replacement = ending(text, at + len(root))
+        if replacement is None:
+            at = text.find(root, at + 1)
+            continue
+        end, instead = replacement
+        parts += (text[copied:at], instead)
+        copied = end
+        at = text.find(root, end)
+    return "".join((*parts, text[copied:]))
+
+
+def _below_root(text: str, end: int) -> tuple[int, str] | None:
+    """Leave nothing of a root before a path below it; see `_each_root`."""
+    following = text[end + 1 : end + 2]
+    is_below = text.startswith("/", end) and following not in _AFTER_PATH
+    return (end + 1, "") if is_below and not following.isspace() else None
+
+
+def _whole_root(text: str, end: int) -> tuple[int, str] | None:
+    """Put a dot for a root that is the whole path; see `_each_root`."""
+    if text.startswith("/", end):
+        end += 1
+    return None if _joins(text[end : end + 1], "_.@+/-") else (end, ".")
+
+
+def _joins(sign: str, signs: str) -> bool:
+    """Return whether a sign beside a path belongs to it: a letter, a digit, or these."""
+    return sign.isalnum() or (sign != "" and sign in signs)
 
 
 def _trace_id() -> str:

@@ -162,9 +162,11 @@ def _is_quoted(path: str) -> bool:
     if len(path) < 2:
         return False
     is_in_quotes = path.startswith('"') and path.endswith('"')
+    if not is_in_quotes:
+        return False
     import re
 
-    return is_in_quotes and re.search(_SURROGATE, path) is not None
+    return re.search(_SURROGATE, path) is not None
 
 
 def named_path(path: str) -> str:
