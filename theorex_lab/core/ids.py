@@ -146,11 +146,22 @@ def check_agent(agent: str) -> str:
     'qwen-sage'
     """
     allowed = "1 to 64 of a-z 0-9 . _ - starting with a letter or digit, without '..'"
-    is_text = isinstance(agent, str) and 1 <= len(agent) <= _LONGEST_AGENT
-    is_allowed = is_text and agent[0] in _AGENT_STARTS and ".." not in agent
-    if not is_allowed or not _AGENT_SIGNS.issuperset(agent):
+    if not _is_agent(agent):
         raise InvalidInput(f"got the agent id {agent!r}; allowed are {allowed}")
     return agent
+
+
+def _is_agent(name: object) -> bool:
+    """Return whether a value is within the rule for the names of agents."""
+    if not isinstance(name, str):
+        return False
+    if not 1 <= len(name) <= _LONGEST_AGENT:
+        return False
+    if name[0] not in _AGENT_STARTS:
+        return False
+    if ".." in name:
+        return False
+    return _AGENT_SIGNS.issuperset(name)
 
 
 def check_session(session: str) -> str:
@@ -160,10 +171,18 @@ def check_session(session: str) -> str:
         InvalidInput: It is outside the rule.
     """
     allowed = "up to 128 of A-Z a-z 0-9 . _ : -"
-    is_allowed = isinstance(session, str) and len(session) <= _LONGEST_SESSION
-    if not is_allowed or not _SESSION_SIGNS.issuperset(session):
+    if not _is_session(session):
         raise InvalidInput(f"got the session id {session!r}; allowed are {allowed}")
     return session
+
+
+def _is_session(name: object) -> bool:
+    """Return whether a value is within the rule for the ids of sessions."""
+    if not isinstance(name, str):
+        return False
+    if len(name) > _LONGEST_SESSION:
+        return False
+    return _SESSION_SIGNS.issuperset(name)
 
 
 def session_of(given: object) -> str:

@@ -463,38 +463,49 @@ def _each_root(
     """
     parts: list[str] = []
     copied = 0  # characters of the text
-    at = text.find(root)
-    while at >= 0:
+    start = text.find(root)
+    while start >= 0:
+        before = text[:start]
         replacement = None
-        if not _joins(text[max(at - 1, 0) : at], "_.@+:/~-"):
-            replacement = ending(text, at + len(root))
-        if replacement is None:
-            at = text.find(root, at + 1)
-            continue
-        end, instead = replacement
-        parts += (text[copied:at], instead)
-        copied = end
-        at = text.find(root, end)
-    return "".join((*parts, text[copied:]))
+        if not _joins(before[-1:], "_.@+:/~-"):
+            replacement = ending(text, start + len(root))
+        end = start + 1
+        if replacement is not None:
+            end, instead = replacement
+            parts.append(before[copied:])
+            parts.append(instead)
+            copied = end
+        start = text.find(root, end)
+    parts.append(text[copied:])
+    return "".join(parts)
 
 
 def _below_root(text: str, end: int) -> tuple[int, str] | None:
     """Leave nothing of a root before a path below it; see `_each_root`."""
-    following = text[end + 1 : end + 2]
-    is_below = text.startswith("/", end) and following not in _AFTER_PATH
-    return (end + 1, "") if is_below and not following.isspace() else None
+    if not text.startswith("/", end):
+        return None
+    end += 1
+    following = text[end : end + 1]
+    if following in _AFTER_PATH or following.isspace():
+        return None
+    return end, ""
 
 
 def _whole_root(text: str, end: int) -> tuple[int, str] | None:
     """Put a dot for a root that is the whole path; see `_each_root`."""
     if text.startswith("/", end):
         end += 1
-    return None if _joins(text[end : end + 1], "_.@+/-") else (end, ".")
+    following = text[end : end + 1]
+    if _joins(following, "_.@+/-"):
+        return None
+    return end, "."
 
 
 def _joins(sign: str, signs: str) -> bool:
     """Return whether a sign beside a path belongs to it: a letter, a digit, or these."""
-    return sign.isalnum() or (sign != "" and sign in signs)
+    if not sign:
+        return False
+    return sign.isalnum() or sign in signs
 
 
 def _trace_id() -> str:
