@@ -463,6 +463,88 @@ def test_the_hook_imports_the_standard_library_only(tmp_path: Path) -> None:
     assert "hashlib" not in modules
 
 
+# What a hook waits for most of all modules of the standard library, and what a home
+# without secrets never needs.
+SLOW_MODULES = {"re", "enum", "json", "sqlite3", "datetime", "pathlib", "typing"}
+SLOW_MODULES |= {"dataclasses", "theorex_lab.text.redact.secret_tables"}
+START = {"hook_event_name": "SessionStart", "session_id": "s-1"}
+ANSWER = {
+    "hook_event_name": "Stop",
+    "session_id": "s-1",
+    "last_assistant_message": "The till rounds half up now; both tests pass.",
+}
+QUESTION = {
+    "hook_event_name": "UserPromptSubmit",
+    "session_id": "s-1",
+    "prompt": "The till rounds down again. Please find out where, and mend it.",
+}
+
+
+def _tool(name: str, **tool_input: str) -> dict[str, Any]:
+    return {
+        "hook_event_name": "PostToolUse",
+        "session_id": "s-1",
+        "tool_name": name,
+        "tool_input": tool_input,
+        "tool_response": {"stdout": "2 passed", "interrupted": False},
+    }
+
+
+@pytest.mark.parametrize(
+    ("event", "most_modules"),
+    [
+        (_tool("Edit", file_path="FOLDER/src/till.py", old_string="a"), 60),
+        (_tool("Bash", command="cd FOLDER && python -m pytest tests/till.py"), 60),
+        (_tool("Grep", pattern="half up", path="src"), 60),
+        (START, 60),
+        (ANSWER, 60),
+        (QUESTION, 60),
+    ],
+)
+def test_a_hook_imports_few_modules_and_none_that_is_slow(
+    tmp_path: Path, event: dict[str, Any], most_modules: int
+) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    home = tmp_path / "home"
+    home.mkdir()
+    variables = {**os.environ, "THEOREX_HOME": str(home), "PYTHONHASHSEED": "0"}
+    program = (
+        "import os, sys; before = set(sys.modules)\n"
+        "from theorex_lab.app import hook\n"
+        "def end(code):\n"
+        "    new = sorted(set(sys.modules) - before)\n"
+        "    os.write(2, ' '.join(new).encode())\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "os._exit = end\n"
+        "hook.main()"
+    )
+    text = json.dumps({**event, "cwd": str(shop)}).replace("FOLDER", str(shop))
+
+    def modules_of_hook() -> set[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            input=text.encode(),
+            capture_output=True,
+            env=variables,
+            check=False,
+        )
+        return set(done.stderr.decode().split())
+
+    modules_of_hook()  # the first one makes the journal, and gives the project its id
+    (home / "SHARED_CONTEXT.md").write_text("- The till rounds half up.\n")
+    contexts = home / "contexts"
+    contexts.mkdir(exist_ok=True)
+    for project in {event.body.get("project", "") for event in events(home)} - {""}:
+        (contexts / f"{project}.md").write_text("- The till rounds half up.\n")
+    # An id drawn by chance may look like the start of a secret, which takes a closer
+    # look: one of three hooks draws none.
+    modules = min((modules_of_hook() for _ in range(3)), key=len)
+    assert "theorex_lab.store.lifecycle" in modules
+    assert not modules & SLOW_MODULES, (home / "hook.log").read_text()
+    assert len(modules) <= most_modules
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -86,7 +86,7 @@ def take(payload: bytes | None, home: str) -> str:
     """
     if payload is None:
         return f"an event of more than {LARGEST_EVENT_BYTES} bytes was refused"
-    import json
+    from theorex_lab.core import light_json as json
 
     try:
         event = json.loads(

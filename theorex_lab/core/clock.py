@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
 
 from theorex_lab.core.errors import InvalidInput
 
 # what type checkers take for true; `typing` would cost every start of the hook 4 ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Protocol
 else:
     Protocol = object
 
 MICROSECONDS_PER_HOUR = 3_600_000_000
 MICROSECONDS_PER_DAY = 86_400_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # What datetime can hold, so that every stored time can be shown again.
 EARLIEST = -62_135_596_800_000_000
 LATEST = 253_402_300_799_999_999
@@ -94,6 +93,8 @@ def to_microseconds(when: str | datetime) -> int:
     >>> to_microseconds("1970-01-01T01:00:00+01:00")
     0
     """
+    from datetime import datetime, timedelta
+
     if isinstance(when, str):
         try:
             parsed = datetime.fromisoformat(when)
@@ -107,7 +108,7 @@ def to_microseconds(when: str | datetime) -> int:
     if parsed.tzinfo is None:
         advice = "add one (a Z for UTC, or +02:00), or tzinfo to the datetime"
         raise InvalidInput(f"got the time {when!s} without an offset; {advice}")
-    microseconds = (parsed - _EPOCH) // timedelta(microseconds=1)
+    microseconds = (parsed - to_datetime(0)) // timedelta(microseconds=1)
     if not EARLIEST <= microseconds <= LATEST:
         raise InvalidInput(
             f"got the time {when!s}; allowed are the years 1 to 9999 of UTC: choose one in between"
@@ -117,7 +118,10 @@ def to_microseconds(when: str | datetime) -> int:
 
 def to_datetime(microseconds: int) -> datetime:
     """Return the aware UTC datetime of a stored time."""
-    return _EPOCH + timedelta(microseconds=int(microseconds))
+    # Imported here: a hook shows no time, and would wait a millisecond for it.
+    from datetime import UTC, datetime, timedelta
+
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(microseconds))
 
 
 def to_iso(microseconds: int) -> str:

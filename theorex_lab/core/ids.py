@@ -5,15 +5,24 @@ agents are checked. hashlib is imported where it is used: the hook starts for ev
 call and hashes nothing.
 """
 
+from __future__ import annotations
+
 import os
-import re
 
 from theorex_lab.core.errors import InvalidInput
 
-_AGENT = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
+TYPE_CHECKING = False  # what type checkers take for true
+if TYPE_CHECKING:
+    import re
+
+# Sets of signs, since a hook checks both names and would wait for `re`.
+_AGENT_STARTS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_AGENT_SIGNS = _AGENT_STARTS | frozenset("._-")
+_LONGEST_AGENT = 64
+_SESSION_SIGNS = _AGENT_SIGNS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ:")
+_LONGEST_SESSION = 128
 # Of any version, in lower case.
 UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
-_SESSION = re.compile(r"[A-Za-z0-9._:-]{0,128}")
 # The integers that a JSON reader holding numbers as doubles keeps exact.
 CONCEPT_BITS = 53
 # The agent in whose name the decisions of maintenance are noted.
@@ -137,7 +146,22 @@ def check_agent(agent: str) -> str:
     'qwen-sage'
     """
     allowed = "1 to 64 of a-z 0-9 . _ - starting with a letter or digit, without '..'"
-    return check_name(agent, _AGENT, "agent id", allowed)
+    if not _is_agent(agent):
+        raise InvalidInput(f"got the agent id {agent!r}; allowed are {allowed}")
+    return agent
+
+
+def _is_agent(name: object) -> bool:
+    """Return whether a value is within the rule for the names of agents."""
+    if not isinstance(name, str):
+        return False
+    if not 1 <= len(name) <= _LONGEST_AGENT:
+        return False
+    if name[0] not in _AGENT_STARTS:
+        return False
+    if ".." in name:
+        return False
+    return _AGENT_SIGNS.issuperset(name)
 
 
 def check_session(session: str) -> str:
@@ -147,7 +171,18 @@ def check_session(session: str) -> str:
         InvalidInput: It is outside the rule.
     """
     allowed = "up to 128 of A-Z a-z 0-9 . _ : -"
-    return check_name(session, _SESSION, "session id", allowed)
+    if not _is_session(session):
+        raise InvalidInput(f"got the session id {session!r}; allowed are {allowed}")
+    return session
+
+
+def _is_session(name: object) -> bool:
+    """Return whether a value is within the rule for the ids of sessions."""
+    if not isinstance(name, str):
+        return False
+    if len(name) > _LONGEST_SESSION:
+        return False
+    return _SESSION_SIGNS.issuperset(name)
 
 
 def session_of(given: object) -> str:

@@ -11,7 +11,6 @@ kept of it.
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 
@@ -22,7 +21,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Self
 
-_NAME = r"[A-Za-z0-9._-]{0,64}"  # compiled where it is used: the hook does without it
+# Patterns are compiled where they are used: the hook does without them.
+_NAME = r"[A-Za-z0-9._-]{0,64}"
+_NAME_SIGNS = frozenset(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+)
 _WINDOWS_FOLDER = r"[A-Za-z]:[\\/]|\\\\[^\\/]"
 _NAME_CHARACTERS = 40
 _LARGEST_POINTER_BYTES = 8_192
@@ -69,6 +72,8 @@ def is_windows_folder(folder: str) -> bool:
     >>> is_windows_folder("/srv")
     False
     """
+    import re
+
     return re.match(_WINDOWS_FOLDER, folder) is not None
 
 
@@ -172,8 +177,11 @@ def name_of(root: str) -> str:
         path = root.replace("\\", "/")
     path = path.rstrip("/")
     last = os.path.basename(path).removesuffix(_GIT)
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", last)
-    name = name[:_NAME_CHARACTERS]
+    # A run of signs that no name has becomes one dash, for which a blank stands here.
+    name = "".join(sign if sign in _NAME_SIGNS else " " for sign in last)
+    while "  " in name:
+        name = name.replace("  ", " ")
+    name = name.replace(" ", "-")[:_NAME_CHARACTERS]
     return name.strip("-") or "root"
 
 
@@ -183,6 +191,8 @@ def check_project(project: str) -> str:
     Raises:
         InvalidInput: It is outside the rule.
     """
+    import re
+
     pattern = re.compile(_NAME)
     allowed = "up to 64 of A-Z a-z 0-9 . _ -, or a folder"
     return check_name(project, pattern, "project", allowed)
@@ -362,6 +372,8 @@ def _setting_in(file: str) -> str:
     is_quoted = value.startswith('"') and value.endswith('"')
     if len(value) > 1 and is_quoted:
         quoted = value[1:-1]
+        import re
+
         return re.sub(r"\\(.)", r"\1", quoted)
     return value
 

@@ -5,9 +5,9 @@ This says also how a body is written down, and how an old body becomes a current
 
 from __future__ import annotations
 
-import json
 from collections import namedtuple
 
+from theorex_lab.core import light_json as json
 from theorex_lab.core.errors import InvalidInput, NewerVersion
 from theorex_lab.core.ids import check_agent, check_session, new_event_id
 from theorex_lab.journal.kinds import KINDS
@@ -453,9 +453,7 @@ def encode(value: object) -> str:
         InvalidInput: JSON or UTF-8 cannot hold the value (NaN, lone surrogates).
     """
     try:
-        text = json.dumps(
-            value, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-        )
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         allowed = "JSON values without NaN, in text without lone surrogates"

@@ -8,9 +8,9 @@ are read. Standard library only: each tool call waits for it.
 
 from __future__ import annotations
 
-import json
 import os
 
+from theorex_lab.core import light_json as json
 from theorex_lab.text.redact.redaction_scope import kept_path
 
 # what type checkers take for true; `typing` and its NamedTuple would cost every hook 7
@@ -281,7 +281,7 @@ def write_cache(home: str, places: Places) -> None:
     """
     from theorex_lab.core.files import open_private
 
-    text = json.dumps(places.to_json(), separators=(",", ":"))
+    text = json.dumps(places.to_json())
     content = text.encode()
     path = os.path.join(home, CACHE_FILE)
     drawn = os.urandom(4).hex()

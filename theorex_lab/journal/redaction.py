@@ -47,7 +47,7 @@ def kept_event(event: Event) -> tuple[Event, str]:
     if current().keeps_secrets:
         return event, text
     names = [event.id, event.agent, event.session, *event.lineage]
-    texts = [one_text for one_text in _texts_in(event.body) if not was_masked(one_text)]
+    texts = [one_text for one_text in _texts_in(event) if not was_masked(one_text)]
     if not may_hold_secret(visible(" ".join([*names, *texts]))):
         return event, text
     try:
@@ -73,10 +73,18 @@ def kept_event(event: Event) -> tuple[Event, str]:
     return masked_event, kept_text
 
 
-def _texts_in(body: Body) -> list[str]:
-    """Return the texts and the names in a body, at any depth."""
+def _texts_in(event: Event) -> list[str]:
+    """Return the texts and the names in an event's body, at any depth.
+
+    The names of members that its kind declares are left out: those stay as they are,
+    and one of them, `tokens`, looks like a secret's.
+    """
+    fields = FIELDS.get(event.kind, {})
     texts: list[str] = []
-    open_parts: list[Any] = [body]
+    open_parts: list[Any] = list(event.body.values())
+    for name in event.body:
+        if _is_text(name) and name not in fields and f"{name}?" not in fields:
+            texts.append(name)
     while open_parts:
         part = open_parts.pop()
         if isinstance(part, str):

@@ -3,11 +3,11 @@
 Standard library only: the hook says it too.
 """
 
-import json
 import os
 import zlib
 from collections.abc import Iterable, Sequence
 
+from theorex_lab.core import light_json as json
 from theorex_lab.journal.event import Event, new_event
 
 QUERY_CHARACTERS = 500
@@ -74,7 +74,7 @@ def note_text(text: bytes, items: Sequence[str], tokens: int) -> bytes:
         "tokens": tokens,
         "items": list(items),
     }
-    return json.dumps(note, separators=(",", ":")).encode()
+    return json.dumps(note).encode()
 
 
 def given_of(file: str, text: bytes) -> tuple[list[str], int]:

@@ -143,7 +143,7 @@ class SessionHome:
         path = self.path(CONFIG_FILE)
         if not os.path.lexists(path):
             return default
-        import json
+        from theorex_lab.core import light_json as json
 
         try:
             if not os.path.isfile(path):
@@ -656,8 +656,7 @@ def is_older(path: str, seconds: int) -> bool:
 @contextmanager
 def _told_of_index(problems: list[str]) -> Iterator[None]:
     """Add what is wrong with the index of prompts to the problems."""
-    import sqlite3
-
+    from theorex_lab.core.light_sqlite import sqlite3
     from theorex_lab.memory.briefing.index_file import INDEX_FILE
 
     try:

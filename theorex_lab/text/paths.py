@@ -8,7 +8,6 @@ library only, since each tool call waits for it.
 from __future__ import annotations
 
 import os
-import re
 
 # what type checkers take for true
 TYPE_CHECKING = False
@@ -19,7 +18,7 @@ PATH_BYTES = 4_096  # of a path from the project's root, as git takes them
 SHOWN_CHARACTERS = 120
 _LONGEST = 4 * PATH_BYTES  # of a path with the folders above the project
 # What is shown as it is: no blank, quote or sign that ends a list, and nothing of HTML.
-_PLAIN = re.compile(r"[\w.@+/:()\[\]~%=-]+")
+_PLAIN = r"[\w.@+/:()\[\]~%=-]+"
 # Characters that count as printable and that nobody sees: fillers, joiners, selectors
 # of variants, an empty Braille cell.
 _UNSEEN = frozenset(
@@ -46,6 +45,9 @@ _MOST_BLANKS = 3  # of a name that is no sentence
 # Compiled where it is used: the hook does without it.
 _SURROGATE = r"(?i)\\ud[89a-f][0-9a-f]{2}"
 _CUT = "…"
+# One of these, or a slash at the start of a word, is in every path that leads far.
+_FAR_STARTS = ("~", "../", ":/", ":\\")
+_NAME_ENDS = frozenset("_.@+:/~)]}-") | {""}
 # Compiled where it is used: the hook does without it.
 _ROOT = r"(?:(?:file:)?/|~|[A-Za-z]:[\\/]|(?:[\w.@+-]+/)*\.\./)"
 _FAR = (
@@ -160,7 +162,11 @@ def _is_quoted(path: str) -> bool:
     if len(path) < 2:
         return False
     is_in_quotes = path.startswith('"') and path.endswith('"')
-    return is_in_quotes and re.search(_SURROGATE, path) is not None
+    if not is_in_quotes:
+        return False
+    import re
+
+    return re.search(_SURROGATE, path) is not None
 
 
 def named_path(path: str) -> str:
@@ -246,7 +252,9 @@ def quoted_path(path: str) -> str:
 
 def _is_plain(path: str) -> bool:
     """Return whether a path is shown as it is."""
-    if _PLAIN.fullmatch(path) is None or "](" in path:
+    import re
+
+    if re.fullmatch(_PLAIN, path) is None or "](" in path:
         return False
     return _UNSEEN.isdisjoint(path)
 
@@ -333,6 +341,23 @@ def read_shown_path(shown: str) -> str | None:
     return str(json.loads(shown))
 
 
+def _may_lead_far(text: str) -> bool:
+    """Return whether a command may have a path that leads out of the project.
+
+    One begins at ~, at a drive, at .. or at a slash that follows no sign of a name. Most
+    commands have none, and need no pattern.
+    """
+    if any(start in text for start in _FAR_STARTS):
+        return True
+    at = text.find("/")
+    while at >= 0:
+        before = text[at - 1 : at]
+        if not before.isalnum() and before not in _NAME_ENDS:
+            return True
+        at = text.find("/", at + 1)
+    return text.startswith("/")
+
+
 def without_far_paths(text: str) -> str:
     r"""Return the text without the paths that lead out of the project, or may.
 
@@ -345,8 +370,9 @@ def without_far_paths(text: str) -> str:
     >>> without_far_paths("cp '/home/me/my plan.md' /home/me/my\\ plan.md notes")
     "cp ''  notes"
     """
-    # Each of them has one of these signs; most commands have none, and need no pattern.
-    if not any(sign in text for sign in "/~\\"):
+    if not _may_lead_far(text):
         return text
+    import re
+
     without_quoted = re.sub(_FAR_QUOTED, r"\1\1", text)
     return re.sub(_FAR, "", without_quoted)

@@ -7,12 +7,12 @@ paths are texts: agents start a process for every event.
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 import zlib
 from contextlib import contextmanager
 
 from theorex_lab.core.errors import AlreadyThere, CorruptJournal, StorageError
+from theorex_lab.core.light_sqlite import sqlite3
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ start a process for every event.
 """
 
 import os
-import sqlite3
 from _thread import get_ident
 from contextlib import suppress
 
 from theorex_lab.core.errors import CorruptJournal, StorageError
 from theorex_lab.core.files import make_file, make_folder, sync_folder
+from theorex_lab.core.light_sqlite import sqlite3
 from theorex_lab.journal.sqlite.connection import (
     LOG_HEADER_BYTES,
     WAYS_OUT,

@@ -6,17 +6,17 @@ here, since importing pathlib would cost every start 6 ms.
 
 from __future__ import annotations
 
-import json
 import os
-import sqlite3
 from _thread import RLock, allocate_lock
 from _thread import (
     _local as local,
 )  # `threading` has them from here, and would cost every hook 1 ms
 from contextlib import contextmanager, suppress
 
+from theorex_lab.core import light_json as json
 from theorex_lab.core.clock import LATEST, Clock, SystemClock
 from theorex_lab.core.errors import CorruptJournal, InvalidInput, StorageError
+from theorex_lab.core.light_sqlite import sqlite3
 from theorex_lab.journal.base import Journal, check_time, is_wanted
 from theorex_lab.journal.event import (
     RAW_KINDS,
@@ -75,20 +75,21 @@ INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?
 class SqliteJournal(Journal):
     """The append-only journal in one SQLite file.
 
-    Many threads and processes may use it at once.
+        Many threads and processes may use it at once.
 
-    >>> import tempfile
-    >>> from theorex_lab.core.clock import FixedClock
-    >>> from theorex_lab.journal.event import new_event
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     journal = SqliteJournal(f"{folder}/theorex.db", clock=FixedClock(0))
-    ...     seqs = journal.append(
-    ...         [new_event("erasure", {"ids": []}, agent="main", at=0)]
-    ...     )
-    ...     kinds = [event.kind for event in journal.tail(0)]
-    ...     journal.close()
-    >>> seqs, kinds
-    ([1], ['erasure'])
+        >>> import tempfile
+        >>> from theorex_lab.core import light_json as json
+    from theorex_lab.core.clock import FixedClock
+        >>> from theorex_lab.journal.event import new_event
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     journal = SqliteJournal(f"{folder}/theorex.db", clock=FixedClock(0))
+        ...     seqs = journal.append(
+        ...         [new_event("erasure", {"ids": []}, agent="main", at=0)]
+        ...     )
+        ...     kinds = [event.kind for event in journal.tail(0)]
+        ...     journal.close()
+        >>> seqs, kinds
+        ([1], ['erasure'])
     """
 
     def __init__(self, path: str | Path, *, clock: Clock | None = None) -> None:
@@ -398,7 +399,7 @@ class SqliteJournal(Journal):
         try:
             parents = () if lineage == "[]" else tuple(json.loads(lineage))
             content = _content(body)
-        except (json.JSONDecodeError, TypeError) as error:
+        except (ValueError, TypeError) as error:
             raise damaged(self._file, f"event {seq} is not JSON: {error}") from error
         if kind in RAW_KINDS and isinstance(content, dict) and segment_of(content):
             content = self._archived(event_id, content)

@@ -6,8 +6,9 @@ agent's hook opens it at every start and prompt: standard library only, paths ar
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import contextmanager
+
+from theorex_lab.core.light_sqlite import sqlite3
 
 # what type checkers take for true; importing `typing` for it would cost every prompt 5 ms
 TYPE_CHECKING = False

@@ -15,9 +15,9 @@ only, and paths are texts. A prompt reaches SQLite as bound parameters alone.
 from __future__ import annotations
 
 import math
-import sqlite3
 from time import gmtime
 
+from theorex_lab.core.light_sqlite import sqlite3
 from theorex_lab.memory.briefing.index_file import one_state
 from theorex_lab.memory.briefing.prompt_words import (
     FILE_MARK,

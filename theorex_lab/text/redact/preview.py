@@ -26,14 +26,10 @@ def preview(value: object, limit: int) -> str:
     if isinstance(value, str):
         text = masked_start(value, limit)
     else:
-        import json
+        from theorex_lab.core import light_json as json
 
         trimmed = _trimmed(value, budget=[limit], depth=0)
-        text = json.dumps(
-            trimmed,
-            ensure_ascii=False,
-            separators=(",", ":"),
-        )
+        text = json.dumps(trimmed, ensure_ascii=False)
     if len(text) > limit:
         text = text[: limit - 1] + "…"
     from theorex_lab.text.redact.masking import note_masked
