@@ -103,6 +103,11 @@ class _SizeRun:
         """Write what a scan then has to look at."""
         self.theorex("write", "TTL invalidation prevents the stampede of checkout")
 
+    def scan_tail(self) -> None:
+        """Write a text, and scan."""
+        self.add_tail()
+        self.theorex("tiers", "scan")
+
     def import_home(self) -> None:
         """Measure the import that makes the home, and add texts that agents wrote."""
         folder = str(self.ground.transcripts)
@@ -137,11 +142,7 @@ def measure_size(run: _SizeRun) -> None:
     snapshots = (run.home / _SNAPSHOTS).rglob("*")
     run.snapshot_bytes = sum(file.stat().st_size for file in snapshots)
     run.measure("scan of a tail", "tiers", "scan", before=run.add_tail)
-    run.measure(
-        "status, after a scan",
-        "status",
-        before=lambda: (run.add_tail(), run.theorex("tiers", "scan")),
-    )
+    run.measure("status, after a scan", "status", before=run.scan_tail)
     _measure_erasure(run)
     run.measure("status, cold", "status", before=run.forget_snapshots)
     run.measure(
@@ -198,7 +199,8 @@ def table_rows(runs: list[_SizeRun]) -> dict[str, dict[str, Any]]:
 def _median(costs: list[ProcessCost], member: str) -> float:
     if any(cost.stopped for cost in costs):
         return float("nan")
-    return statistics.median(getattr(cost, member) for cost in costs)
+    amounts = [float(getattr(cost, member)) for cost in costs]
+    return statistics.median(amounts)
 
 
 def table_lines(sizes: list[int], rows: dict[str, dict[str, Any]]) -> list[str]:
