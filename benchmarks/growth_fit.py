@@ -76,8 +76,9 @@ def draw_growth(
     for axes, (member, label) in zip(panels, labels.items(), strict=True):
         for position, (name, row) in enumerate(measured.items()):
             marker = "os^DvPX*<>"[position % 10]
+            line = "--" if position >= 10 else "-"
             if member in row:
-                axes.plot(sizes, row[member], marker=marker, ms=5, label=name)
+                axes.plot(sizes, row[member], line, marker=marker, ms=5, label=name)
         axes.set(xscale="log", yscale="log", xlabel="events", ylabel=label)
         axes.grid(visible=True, which="major", alpha=0.3)
     handles, names = panels[0].get_legend_handles_labels()

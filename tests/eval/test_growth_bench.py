@@ -20,6 +20,7 @@ def run_of(size: int, cost: ProcessCost) -> _SizeRun:
     run = _SizeRun(GrowthGround(Path(), size, 1), Path(), 1, 1)
     run.costs["status"] = [cost]
     run.snapshot_bytes = size
+    run.n_events = size
     return run
 
 
