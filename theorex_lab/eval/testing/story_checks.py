@@ -31,22 +31,21 @@ Check = Callable[[MemoryAfter, Story, Story], Iterator[str]]
 def story_problems(memory: MemoryUnderTest, *, seed: int = 0) -> list[str]:
     """Return what a memory does wrong on a drawn story.
 
-        Two memories of the same kind live two stories: what one was told must not come back
-        from the other.
+    Two memories of the same kind live two stories: what one was told must not come back
+    from the other.
 
-        Args:
-            memory: The memory under test.
-            seed: Draws the stories.
+    Args:
+        memory: The memory under test.
+        seed: Draws the stories.
 
-        Returns:
-            A line for each promise that it breaks; none where it keeps all.
+    Returns:
+        A line for each promise that it breaks; none where it keeps all.
 
-        >>> from theorex_lab.eval.replay.trials import text_of
-    from theorex_lab.eval.testing.memory_after import memory_under_test
-        >>> with memory_under_test("nothing") as memory:
-        ...     problems = story_problems(memory)
-        >>> problems[0]
-        'recalls facts: 0 of 9 came back; allowed are 0.85 of them'
+    >>> from theorex_lab.eval.testing.memory_after import memory_under_test
+    >>> with memory_under_test("nothing") as memory:
+    ...     problems = story_problems(memory)
+    >>> problems[0]
+    'recalls facts: 0 of 9 came back; allowed are 0.85 of them'
     """
     story = draw_story(seed, name="story")
     other = draw_story(seed, name="other")
@@ -125,8 +124,9 @@ def _evidence(after: MemoryAfter, story: Story, _other: Story) -> Iterator[str]:
 def _same_twice(after: MemoryAfter, story: Story, _other: Story) -> Iterator[str]:
     """The same question at the same time gets the same answer."""
     for fact in story.facts:
-        first = after.answer(fact.question)
-        second = after.answer(fact.question)
+        question = fact.question
+        first = after.answer(question)
+        second = after.answer(question)
         if first != second:
             yield f"{fact.question!r} got two answers at the same time"
 
@@ -158,8 +158,9 @@ def _repeated_maintenance(
     before = [after.answer(question) for question in questions]
     after.maintain()
     again = [after.answer(question) for question in questions]
-    if again != before:
-        yield "a second maintenance at the same time changed an answer"
+    if again == before:
+        return
+    yield "a second maintenance at the same time changed an answer"
 
 
 def _quiet_time(after: MemoryAfter, story: Story, _other: Story) -> Iterator[str]:
