@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from theorex_lab.eval.replay.event_log import EventLog
     from theorex_lab.eval.replay.needs import NeedsScore, score_needs
     from theorex_lab.eval.replay.sessions import SessionReplay, replay_sessions
+    from theorex_lab.eval.testing.memory_after import memory_under_test
+    from theorex_lab.eval.testing.story_checks import story_problems
     from theorex_lab.eval.widgets.decay import decay_explorer
     from theorex_lab.eval.widgets.failures import failure_explorer
 
@@ -83,6 +85,7 @@ _MODULES = {
     "load_session_needs": "datasets.session_needs",
     "load_simulated_failures": "datasets.simulated_failures",
     "local_routing_set": "metrics.costs",
+    "memory_under_test": "testing.memory_after",
     "packaged": "datasets.sources",
     "plot_comparison": "plots.comparison",
     "plot_costs": "plots.routing",
@@ -104,6 +107,7 @@ _MODULES = {
     "score_retrieval": "metrics.retrieval",
     "score_routing": "metrics.routing",
     "shares_in_context": "metrics.access_log",
+    "story_problems": "testing.story_checks",
     "tune": "metrics.access",
 }
 
@@ -137,6 +141,7 @@ __all__ = [
     "load_session_needs",
     "load_simulated_failures",
     "local_routing_set",
+    "memory_under_test",
     "packaged",
     "plot_comparison",
     "plot_costs",
@@ -158,6 +163,7 @@ __all__ = [
     "score_retrieval",
     "score_routing",
     "shares_in_context",
+    "story_problems",
     "tune",
 ]
 
