@@ -465,14 +465,16 @@ def _each_root(
     copied = 0  # characters of the text
     start = text.find(root)
     while start >= 0:
-        before = text[:start]
+        sign_before = text[start - 1 : start]  # '' at the beginning
         replacement = None
-        if not _joins(before[-1:], "_.@+:/~-"):
-            replacement = ending(text, start + len(root))
+        if not _joins(sign_before, "_.@+:/~-"):
+            root_end = start + len(root)
+            replacement = ending(text, root_end)
         end = start + 1
         if replacement is not None:
             end, instead = replacement
-            parts.append(before[copied:])
+            unchanged = text[copied:start]
+            parts.append(unchanged)
             parts.append(instead)
             copied = end
         start = text.find(root, end)
