@@ -467,7 +467,8 @@ def _each_root(
     while start >= 0:
         sign_before = text[start - 1 : start]  # '' at the beginning
         replacement = None
-        if not _joins(sign_before, "_.@+:/~-"):
+        is_in_a_path = _joins(sign_before, "_.@+:/~-")
+        if not is_in_a_path:
             root_end = start + len(root)
             replacement = ending(text, root_end)
         end = start + 1
@@ -488,7 +489,8 @@ def _below_root(text: str, end: int) -> tuple[int, str] | None:
         return None
     end += 1
     following = text[end : end + 1]
-    if following in _AFTER_PATH or following.isspace():
+    is_whole = following in _AFTER_PATH or following.isspace()
+    if is_whole:
         return None
     return end, ""
 
@@ -498,7 +500,8 @@ def _whole_root(text: str, end: int) -> tuple[int, str] | None:
     if text.startswith("/", end):
         end += 1
     following = text[end : end + 1]
-    if _joins(following, "_.@+/-"):
+    goes_on = _joins(following, "_.@+/-")
+    if goes_on:
         return None
     return end, "."
 
@@ -507,7 +510,9 @@ def _joins(sign: str, signs: str) -> bool:
     """Return whether a sign beside a path belongs to it: a letter, a digit, or these."""
     if not sign:
         return False
-    return sign.isalnum() or sign in signs
+    if sign.isalnum():
+        return True
+    return sign in signs
 
 
 def _trace_id() -> str:
