@@ -468,6 +468,8 @@ def test_a_checkpoint_that_waited_in_vain_is_told(
     checkpoint = erasing._checkpoint
     calls = []
     do, done = DOINGS[doing]
+    # A connection keeps the patience that it is opened with.
+    monkeypatch.setattr(connection_module, "BUSY_TIMEOUT_SECONDS", 0.05)
 
     def checking(connection: sqlite3.Connection) -> bool:
         calls.append(1)
@@ -484,7 +486,6 @@ def test_a_checkpoint_that_waited_in_vain_is_told(
         lab.journal.append([secret()])
         lab.views.snapshot(lab.views.get(Axon))
         with monkeypatch.context() as patch:
-            patch.setattr(connection_module, "BUSY_TIMEOUT_SECONDS", 0.0)
             patch.setattr(erasing, "_checkpoint", checking)
             patch.setattr(erasing, "free_space", lambda _: (True, 0.0))
             with pytest.raises(
@@ -505,6 +506,7 @@ def test_a_file_that_could_not_be_rewritten_is_told(
 ) -> None:
     checkpoint = erasing._checkpoint
     do, done = DOINGS[doing]
+    monkeypatch.setattr(connection_module, "BUSY_TIMEOUT_SECONDS", 0.05)
     with opened(tmp_path) as lab:
         fill(lab)
         lab.journal.append([secret()])
@@ -538,7 +540,6 @@ def writing_meanwhile_after(
         return done
 
     with monkeypatch.context() as patch:
-        patch.setattr(connection_module, "BUSY_TIMEOUT_SECONDS", 0.0)
         patch.setattr(erasing, "_checkpoint", checking)
         try:
             yield
