@@ -9,23 +9,33 @@ from doc_references import ROOT
 from theorex_lab.text.line import count_tokens
 
 PAGE = (ROOT / "docs" / "briefing.md").read_text(encoding="utf-8")
-BLOCKS = blocks(PAGE)
+N_BRIEFINGS = 10
 _MOST_TOKENS = 500
 
 
-def test_the_page_shows_ten_briefings() -> None:
-    assert len(BLOCKS) == 10
+@pytest.fixture(scope="module")
+def briefings() -> list[tuple[str, str]]:
+    """What the page shows, and what is due; composing them takes seconds."""
+    return blocks(PAGE)
 
 
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_a_briefing_of_the_page_is_what_is_printed(number: int) -> None:
-    shown, due = BLOCKS[number]
+def test_the_page_shows_ten_briefings(briefings: list[tuple[str, str]]) -> None:
+    assert len(briefings) == N_BRIEFINGS
+
+
+@pytest.mark.parametrize("number", range(N_BRIEFINGS))
+def test_a_briefing_of_the_page_is_what_is_printed(
+    number: int, briefings: list[tuple[str, str]]
+) -> None:
+    shown, due = briefings[number]
     assert shown == due, "run python tests/helpers/briefing_page.py docs/briefing.md"
 
 
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_a_briefing_of_the_page_keeps_the_form(number: int) -> None:
-    shown, _ = BLOCKS[number]
+@pytest.mark.parametrize("number", range(N_BRIEFINGS))
+def test_a_briefing_of_the_page_keeps_the_form(
+    number: int, briefings: list[tuple[str, str]]
+) -> None:
+    shown, _ = briefings[number]
     lines = [line for line in shown.splitlines() if line.startswith("- ")]
     assert count_tokens(shown) <= _MOST_TOKENS
     assert max((len(line.encode()) for line in lines), default=0) <= 240
