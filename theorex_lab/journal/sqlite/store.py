@@ -75,21 +75,20 @@ INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?
 class SqliteJournal(Journal):
     """The append-only journal in one SQLite file.
 
-        Many threads and processes may use it at once.
+    Many threads and processes may use it at once.
 
-        >>> import tempfile
-        >>> from theorex_lab.core import light_json as json
-    from theorex_lab.core.clock import FixedClock
-        >>> from theorex_lab.journal.event import new_event
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     journal = SqliteJournal(f"{folder}/theorex.db", clock=FixedClock(0))
-        ...     seqs = journal.append(
-        ...         [new_event("erasure", {"ids": []}, agent="main", at=0)]
-        ...     )
-        ...     kinds = [event.kind for event in journal.tail(0)]
-        ...     journal.close()
-        >>> seqs, kinds
-        ([1], ['erasure'])
+    >>> import tempfile
+    >>> from theorex_lab.core.clock import FixedClock
+    >>> from theorex_lab.journal.event import new_event
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     journal = SqliteJournal(f"{folder}/theorex.db", clock=FixedClock(0))
+    ...     seqs = journal.append(
+    ...         [new_event("erasure", {"ids": []}, agent="main", at=0)]
+    ...     )
+    ...     kinds = [event.kind for event in journal.tail(0)]
+    ...     journal.close()
+    >>> seqs, kinds
+    ([1], ['erasure'])
     """
 
     def __init__(self, path: str | Path, *, clock: Clock | None = None) -> None:
