@@ -1,9 +1,9 @@
 """JSON without what the standard library's `json` imports for texts that are none.
 
 A hook's process lives for some milliseconds, and `import json` takes a third of them:
-it imports `re`, `enum`, `functools` and `collections`, of which reading and writing in
-C needs nothing. Here the two functions in C are called that `json` calls too. What they
-refuse goes to `json`, which says what is wrong with it, and so does everything where
+it imports `re`, `enum`, `functools` and `collections`, and reading and writing in C
+needs none of them. Here the two functions in C are called that `json` calls too. What
+they refuse goes to `json`, which says what is wrong with it, and so does everything where
 they are missing or made in another way, as outside of CPython.
 """
 

@@ -71,8 +71,6 @@ _NAMING = (
     "rni",
     "ri",
 )
-# What follows a path that is whole, or its end.
-_AFTER_PATH = frozenset("\"'`;&|)") | {""}
 _MOVERS = frozenset({"movefile", "renamefile"})
 _EXIT_CODES = ("exit_code", "exitCode", "returnCode", "return_code", "returncode")
 _DONE = frozenset(
@@ -442,77 +440,9 @@ def _without_root(text: str, root: str) -> str:
         start = re.escape(root.rstrip("\\")).replace(r"\\", r"[\\/]")
         pattern = rf"(?<![\w.@+:/\\~-]){start}[\\/]"
         return re.sub(pattern, "", text, flags=re.IGNORECASE)
-    if root not in text:
-        return text
-    text = _each_root(text, root, _below_root)
-    return _each_root(text, root, _whole_root)
+    from theorex_lab.text.paths import without_root_path
 
-
-def _each_root(
-    text: str, root: str, ending: Callable[[str, int], tuple[int, str] | None]
-) -> str:
-    """Return a text in which another stands for the root wherever it is a path.
-
-    It is written without a pattern, since most commands begin with `cd ROOT`.
-
-    Args:
-        text: The text.
-        root: The root.
-        ending: Returns where the path of the root ends that goes up to a place in the
-            text, and what stands for it; None where it stays.
-    """
-    parts: list[str] = []
-    copied = 0  # characters of the text
-    start = text.find(root)
-    while start >= 0:
-        sign_before = text[start - 1 : start]  # '' at the beginning
-        replacement = None
-        is_in_a_path = _joins(sign_before, "_.@+:/~-")
-        if not is_in_a_path:
-            root_end = start + len(root)
-            replacement = ending(text, root_end)
-        end = start + 1
-        if replacement is not None:
-            end, instead = replacement
-            unchanged = text[copied:start]
-            parts.append(unchanged)
-            parts.append(instead)
-            copied = end
-        start = text.find(root, end)
-    parts.append(text[copied:])
-    return "".join(parts)
-
-
-def _below_root(text: str, end: int) -> tuple[int, str] | None:
-    """Leave nothing of a root before a path below it; see `_each_root`."""
-    if not text.startswith("/", end):
-        return None
-    end += 1
-    following = text[end : end + 1]
-    is_whole = following in _AFTER_PATH or following.isspace()
-    if is_whole:
-        return None
-    return end, ""
-
-
-def _whole_root(text: str, end: int) -> tuple[int, str] | None:
-    """Put a dot for a root that is the whole path; see `_each_root`."""
-    if text.startswith("/", end):
-        end += 1
-    following = text[end : end + 1]
-    goes_on = _joins(following, "_.@+/-")
-    if goes_on:
-        return None
-    return end, "."
-
-
-def _joins(sign: str, signs: str) -> bool:
-    """Return whether a sign beside a path belongs to it: a letter, a digit, or these."""
-    if not sign:
-        return False
-    if sign.isalnum():
-        return True
-    return sign in signs
+    return without_root_path(text, root)
 
 
 def _trace_id() -> str:

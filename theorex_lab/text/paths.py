@@ -12,7 +12,7 @@ import os
 # what type checkers take for true
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 PATH_BYTES = 4_096  # of a path from the project's root, as git takes them
 SHOWN_CHARACTERS = 120
@@ -40,6 +40,8 @@ _ELSEWHERE_STARTS = (
     "\\\\",
     "file:/",
 )
+# What follows a path that is whole, or its end.
+_AFTER_PATH = frozenset("\"'`;&|)") | {""}
 _BLANK = "\\u0020"
 _MOST_BLANKS = 3  # of a name that is no sentence
 # Compiled where it is used: the hook does without it.
@@ -339,6 +341,81 @@ def read_shown_path(shown: str) -> str | None:
     import json
 
     return str(json.loads(shown))
+
+
+def without_root_path(text: str, root: str) -> str:
+    """Return a command with the paths below a root cut to what follows the root.
+
+    A dot stands for the root itself.
+
+    >>> without_root_path("cd /srv/shop && ls /srv/shop/src /srv/shopping", "/srv/shop")
+    'cd . && ls src /srv/shopping'
+    """
+    if root not in text:
+        return text
+    text = _each_root(text, root, _below_root)
+    return _each_root(text, root, _whole_root)
+
+
+def _each_root(
+    text: str, root: str, ending: Callable[[str, int], tuple[int, str] | None]
+) -> str:
+    """Return a text in which another stands for the root wherever it is a path.
+
+    It is written without a pattern, since most commands begin with `cd ROOT`.
+
+    Args:
+        text: The text.
+        root: The root.
+        ending: Returns where the path of the root ends that goes up to a place in the
+            text, and what stands for it; None where it stays.
+    """
+    parts: list[str] = []
+    copied = 0  # characters of the text
+    start = text.find(root)
+    while start >= 0:
+        sign_before = text[start - 1 : start]  # '' at the beginning
+        replacement = None
+        if not _joins(sign_before, "_.@+:/~-"):
+            replacement = ending(text, start + len(root))
+        end = start + 1
+        if replacement is not None:
+            end, instead = replacement
+            unchanged = text[copied:start]
+            parts.append(unchanged)
+            parts.append(instead)
+            copied = end
+        start = text.find(root, end)
+    parts.append(text[copied:])
+    return "".join(parts)
+
+
+def _below_root(text: str, end: int) -> tuple[int, str] | None:
+    """Leave nothing of a root before a path below it; see `_each_root`."""
+    if not text.startswith("/", end):
+        return None
+    end += 1
+    following = text[end : end + 1]
+    if following in _AFTER_PATH or following.isspace():
+        return None
+    return end, ""
+
+
+def _whole_root(text: str, end: int) -> tuple[int, str] | None:
+    """Put a dot for a root that is the whole path; see `_each_root`."""
+    if text.startswith("/", end):
+        end += 1
+    following = text[end : end + 1]
+    if _joins(following, "_.@+/-"):
+        return None
+    return end, "."
+
+
+def _joins(sign: str, signs: str) -> bool:
+    """Return whether a sign beside a path belongs to it: a letter, a digit, or these."""
+    if not sign:
+        return False
+    return sign.isalnum() or sign in signs
 
 
 def _may_lead_far(text: str) -> bool:
