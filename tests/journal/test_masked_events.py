@@ -339,3 +339,12 @@ def test_nothing_writes_into_the_journal_round_append() -> None:
         "journal/sqlite/replace.py": (1, 0),
         "journal/sqlite/store.py": (2, 0),
     }
+
+
+@pytest.mark.parametrize("start", [0, 4, 9, 14, 19, 24])
+def test_an_id_is_no_key_of_a_vendor(start: int) -> None:
+    digits = "4b1d"  # with which keys of a vendor begin
+    id = "019effab-26f1-70ff-befe-bafb22298ff2"
+    with_digits = id[:start] + digits + id[start + len(digits) :]
+    assert mask(with_digits) == with_digits
+    assert mask(f'["{with_digits}"]') == f'["{with_digits}"]'

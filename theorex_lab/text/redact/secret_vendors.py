@@ -25,7 +25,7 @@ PREFIXED: tuple[Entry, ...] = (
             dp.sa. dp.scim. dp.audit. amzn.mws. cmVmdGtu AKCp sm_aat_ sm_pat_ sm_sat_
             dckr_ gsk_ ngrok_ apify_api_
             cfk_ cfut_ cfat_ packagist_ glffct- xaat- xapt- GOOG1E
-            4b1d ory_at_ ory_rt_ ory_ac_ WPL_AP1. AVNS_ dG9rO secret-token: EAACEdEose0cBA
+            ory_at_ ory_rt_ ory_ac_ WPL_AP1. AVNS_ dG9rO secret-token: EAACEdEose0cBA
             cal_live_ ntn_ ak_live_
             """.split()
         ),
@@ -50,6 +50,8 @@ PREFIXED: tuple[Entry, ...] = (
         ),
         r"(?=[A-Za-z]{0,30}[0-9])[A-Za-z0-9-]{20,}",
     ),
+    # Without a hyphen: a group of an event's id may begin with these digits.
+    (("4b1d",), r"[A-Za-z0-9]{32,}"),
     (("rzp_live_", "rzp_test_"), r"[A-Za-z0-9]{14,}"),
     (("endr+",), r"[A-Za-z0-9]{16,}"),
     (("NRJS-",), r"[0-9a-f]{19,}"),
