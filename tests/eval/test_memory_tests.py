@@ -15,7 +15,7 @@ from theorex_lab.eval import EvalLog, load_logs, memory_under_test, story_proble
 from theorex_lab.eval.datasets.needs_rows import LogNeeds, Need, SessionNeeds
 from theorex_lab.eval.testing.given_log import log_given, sentences_log
 from theorex_lab.eval.testing.memory_after import MemoryFailedTest, MemoryUnderTest
-from theorex_lab.eval.testing.says import says
+from theorex_lab.eval.testing.says import line_says
 from theorex_lab.eval.testing.story import draw_story
 
 SAID = [
@@ -40,7 +40,7 @@ SAID = [
     ],
 )
 def test_a_line_says_what_all_its_words_say(line: str, statement: str) -> None:
-    assert says(line, statement)
+    assert line_says(line, statement)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_line_says_what_all_its_words_say(line: str, statement: str) -> None:
 def test_a_line_that_denies_or_lacks_a_word_does_not_say_it(
     line: str, statement: str
 ) -> None:
-    assert not says(line, statement)
+    assert not line_says(line, statement)
 
 
 # What a test may demand

@@ -40,7 +40,7 @@ def figures_of(trial: Trial) -> dict[str, float]:
             values[f"{asked}:{score}"].append(value)
     if not values:
         raise InvalidInput(
-            f"got the log {trial.log!r}, of which nothing can be scored; allowed is one"
+            f"got the log {trial.log!r}, and nothing in it can be scored; allowed is one"
             " with sessions that touch files, or with questions"
         )
     figures: dict[str, float] = {}
@@ -109,5 +109,5 @@ def read_figures(path: Path) -> dict[str, float]:
     except ValidationError as error:
         raise InvalidInput(
             f"{path} holds no figures by their names; run pytest once with"
-            " --theorex-update to write it anew"
+            " --theorex-update to replace it"
         ) from error

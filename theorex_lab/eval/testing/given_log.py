@@ -29,8 +29,8 @@ def log_given(given_log: GivenLog) -> EvalLog:
 
     Args:
         given_log: An `EvalLog`; a name or path that `load_logs` takes and that stands
-            for one log; events in the order of time; or sentences, each of which a
-            user says in a session of its own, six hours apart.
+            for one log; events in the order of time; or sentences: a user
+            says each in a session of its own, six hours apart.
 
     Raises:
         InvalidInput: It is nothing of these, or a name stands for several logs.

@@ -41,7 +41,7 @@ from theorex_lab.eval.testing.figures import (
     write_figures,
 )
 from theorex_lab.eval.testing.given_log import GivenLog, log_given
-from theorex_lab.eval.testing.says import holds, says
+from theorex_lab.eval.testing.says import holds, line_says
 from theorex_lab.memory.contract import Item
 
 # What a test asks of a memory where it names no budget, in tokens.
@@ -387,7 +387,7 @@ class MemoryAfter(LivedMemory):
             baseline: The file, which belongs beside the test, under version control.
             drop: By how much a figure may fall, from 0 to 1.
             budgets: The budgets, in tokens.
-            update: Whether the file is written anew. The fixture sets it where pytest
+            update: Whether the file is replaced. The fixture sets it where pytest
                 is run with `--theorex-update`.
 
         Returns:
@@ -422,11 +422,11 @@ class MemoryAfter(LivedMemory):
 
 
 class MemoryUnderTest:
-    """Makes a memory anew for each log that a test replays to it.
+    """Makes a fresh memory for each log that a test replays to it.
 
     Attributes:
         name: The name of the memory.
-        update: Whether files of earlier figures are written anew.
+        update: Whether files of earlier figures are replaced.
     """
 
     def __init__(self, memory: Memory, *, update: bool = False) -> None:
@@ -435,7 +435,7 @@ class MemoryUnderTest:
         Args:
             memory: As `compare` takes it: the name of a design or baseline,
                 `module:Name`, a `Design`, or a function that makes a `MemoryDesign`.
-            update: Whether files of earlier figures are written anew.
+            update: Whether files of earlier figures are replaced.
 
         Raises:
             InvalidInput: The name is unknown.
@@ -471,7 +471,7 @@ class MemoryUnderTest:
 
 
 class _Updating(MemoryAfter):
-    """Writes files of earlier figures anew where pytest was told to."""
+    """Replaces files of earlier figures where pytest was told to."""
 
     update = False
 
@@ -497,7 +497,7 @@ def memory_under_test(
 
     Args:
         memory: As `compare` takes it.
-        update: Whether files of earlier figures are written anew.
+        update: Whether files of earlier figures are replaced.
 
     Raises:
         InvalidInput: The name is unknown.
@@ -520,7 +520,7 @@ def _line_that_says(items: Sequence[Item], statement: str) -> int | None:
     """Return the number of the first line that says a statement, None without one."""
     lines = text_of(items).splitlines()
     for number, line in enumerate(lines):
-        if says(line, statement):
+        if line_says(line, statement):
             return number
     return None
 

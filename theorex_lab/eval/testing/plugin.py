@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--theorex-update",
         action="store_true",
-        help="Write the figures that `keeps_up` compares with anew.",
+        help="Write the figures that `keeps_up` compares with, in place of the earlier ones.",
     )
     parser.addini(
         "theorex_memory",
@@ -39,8 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.fixture
-def memory(request: pytest.FixtureRequest) -> Iterator[MemoryUnderTest]:
+@pytest.fixture(name="memory")
+def memory_of_a_test(request: pytest.FixtureRequest) -> Iterator[MemoryUnderTest]:
     """Give the memory under test; what it made is closed after the test."""
     from theorex_lab.eval.testing.memory_after import memory_under_test
 

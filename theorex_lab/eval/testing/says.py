@@ -4,11 +4,11 @@ No model judges it. A line says a statement when all words of the statement that
 meaning stand in it as whole words, whatever their case and order. Clauses that deny
 something do not count, unless the statement denies something too.
 
->>> says("- Port: 8080 (for the till)", "the port of the till is 8080")
+>>> line_says("- Port: 8080 (for the till)", "the port of the till is 8080")
 True
->>> says("The port of the till is no longer 8080.", "the port of the till is 8080")
+>>> line_says("The port of the till is no longer 8080.", "the port of the till is 8080")
 False
->>> says("We deploy on Fridays, never on Mondays.", "deploy on Fridays")
+>>> line_says("We deploy on Fridays, never on Mondays.", "deploy on Fridays")
 True
 """
 
@@ -45,7 +45,7 @@ def meaning_words(text: str) -> set[str]:
     return words
 
 
-def says(line: str, statement: str) -> bool:
+def line_says(line: str, statement: str) -> bool:
     """Return whether a line says a statement.
 
     Args:

@@ -14,7 +14,7 @@ from theorex_lab.eval.testing.memory_after import (
     MemoryFailedTest,
     MemoryUnderTest,
 )
-from theorex_lab.eval.testing.says import says
+from theorex_lab.eval.testing.says import line_says
 from theorex_lab.eval.testing.story import Story, StoryFact, draw_story
 from theorex_lab.memory.contract import Item
 
@@ -205,7 +205,7 @@ def _first(items: Sequence[Item], statement: str) -> int:
     It is the number of items where none does.
     """
     for number, item in enumerate(items):
-        if says(item.text, statement):
+        if line_says(item.text, statement):
             return number
     return len(items)
 
