@@ -29,6 +29,7 @@ from theorex_lab import (
     installed,
     new_event,
 )
+from theorex_lab.core.light_sqlite import sqlite3 as light_sqlite
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
@@ -253,6 +254,7 @@ class Boundaries:
         sys.addaudithook(self._audited)
         os.fsync = self._synced
         sqlite3.connect = self._connected
+        light_sqlite.connect = self._connected  # the journal's
 
     def reach(self, name: str) -> None:
         """One boundary; the process ends here when it is the chosen one."""

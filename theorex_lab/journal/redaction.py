@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from theorex_lab.journal.event import Body, Event
 
+_UUID_SIGNS = "0123456789abcdef-"
+_UUID_LENGTH = 36
+
 
 def kept_event(event: Event) -> tuple[Event, str]:
     """Return an event as a journal keeps it, and its body as it is written down.
@@ -46,7 +49,9 @@ def kept_event(event: Event) -> tuple[Event, str]:
     text = encode(event.body)
     if current().keeps_secrets:
         return event, text
-    names = [event.id, event.agent, event.session, *event.lineage]
+    names = [event.agent, event.session, *event.lineage]
+    if not _is_drawn(event.id):
+        names.append(event.id)
     texts = [one_text for one_text in _texts_in(event) if not was_masked(one_text)]
     if not may_hold_secret(visible(" ".join([*names, *texts]))):
         return event, text
@@ -71,6 +76,14 @@ def kept_event(event: Event) -> tuple[Event, str]:
     count_masked(f"{event.agent} {event.session} {text}", kept_text)
     check_event(masked_event)
     return masked_event, kept_text
+
+
+def _is_drawn(event_id: str) -> bool:
+    """Return whether an id is made of the digits of a UUID alone.
+
+    Such an id holds no secret, and some of them look like the start of one.
+    """
+    return len(event_id) == _UUID_LENGTH and not event_id.strip(_UUID_SIGNS)
 
 
 def _texts_in(event: Event) -> list[str]:

@@ -16,7 +16,6 @@ import json
 import mmap
 import os
 import re
-import subprocess
 import sys
 
 _HEADER_BYTES = 100  # of the file, before the header of page 1
@@ -39,21 +38,27 @@ def free_space(path: str) -> tuple[bool, float]:
     Returns:
         True where it cannot be told too; and a share from 0 to 1.
     """
-    command = [
-        sys.executable,
+    # It is imported here, since this file is run as a program of its own too.
+    from theorex_lab.core.processes import (
+        python_program,
+        python_variables,
+        run_program,
+    )
+
+    arguments = [
         "-I",
         "-S",
         __file__,
-        path,
+        os.path.abspath(path),  # noqa: PTH100 - pathlib would cost 6 ms
     ]
     try:
-        result = subprocess.run(
-            command,
-            capture_output=True,
-            check=True,
+        result = run_program(
+            python_program(),
+            arguments,
+            variables=python_variables(),
         )
-        is_left, share = json.loads(result.stdout)
-    except (OSError, ValueError, TypeError, subprocess.CalledProcessError):
+        is_left, share = json.loads(result.output)
+    except (OSError, ValueError, TypeError):
         return True, 1.0
     return bool(is_left), float(share)
 
