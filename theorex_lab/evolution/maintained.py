@@ -127,7 +127,7 @@ def waiting_for_maintenance(home: Home, agent: str | None = None) -> Holding:
     maintained = MaintainedPart(reports)
     now = home.clock.now()
     with home.views.reading(CaptureTimes) as captures:
-        is_waiting = captures.of(RAW_KINDS, agent, home.projects)
+        is_waiting = captures.capture_mask(RAW_KINDS, agent, home.projects)
         is_waiting &= ~captures.seen_by(maintained)
         n_waiting = int(is_waiting.sum())
         oldest = int(captures.rows["at"][is_waiting].min(initial=now))
@@ -180,7 +180,7 @@ class CaptureTimes(View):
             rows.append(row)
         self.rows.extend(_CAPTURE_COLUMNS, rows)
 
-    def of(
+    def capture_mask(
         self,
         kinds: Sequence[str],
         agent: str | None,
@@ -193,14 +193,14 @@ class CaptureTimes(View):
             agent: The agent; None for all.
             projects: The projects, '' for none; None for all.
         """
-        is_counted = self._has("kind", kinds)
+        is_counted = self._rows_with("kind", kinds)
         if agent is not None:
-            is_counted &= self._has("agent", [agent])
+            is_counted &= self._rows_with("agent", [agent])
         if projects is not None:
-            is_counted &= self._has("project", projects)
+            is_counted &= self._rows_with("project", projects)
         return is_counted
 
-    def _has(self, column: str, names: Sequence[str]) -> NDArray[np.bool_]:
+    def _rows_with(self, column: str, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return a mask of the rows that have one of the names in a column."""
         numbers = self.names.numbers(*names)
         return np.isin(self.rows[column], numbers)

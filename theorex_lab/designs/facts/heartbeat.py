@@ -402,7 +402,7 @@ def fact_holdings(home: Home, agent: str | None) -> list[Holding]:
     counts = status(home, agent)["facts"]
     upto = watermark(home)
     with home.views.reading(CaptureTimes) as captures:
-        is_unread = captures.of(list(TEXT_OF), agent, home.projects)
+        is_unread = captures.capture_mask(list(TEXT_OF), agent, home.projects)
         is_unread &= captures.rows["seq"] > upto
         n_unread = int(is_unread.sum())
     notes = notes_of(home, "pending")
