@@ -4,7 +4,6 @@ the extractor.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
@@ -170,12 +169,6 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     is_test = TESTS in collection_path.parents
     return True if not is_test or collection_path in SLOW_FILES else None
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the collector of garbage pass over what stays to the end of the run."""
-    gc.collect()
-    gc.freeze()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

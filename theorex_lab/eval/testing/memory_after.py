@@ -182,8 +182,12 @@ class LivedMemory:
 class MemoryAfter(LivedMemory):
     """A memory at the end of a log, with what a test may demand of it."""
 
-    def __init__(self, name: str, memory: Memory, log: EvalLog) -> None:
+    def __init__(
+        self, name: str, memory: Memory, log: EvalLog, *, update: bool = False
+    ) -> None:
         """Replay the whole log to a fresh memory.
+
+        With `update` every file of earlier figures is replaced.
 
         Raises:
             MemoryFailedTest: The memory cannot be made, or raises.
@@ -195,6 +199,7 @@ class MemoryAfter(LivedMemory):
             )
         super().__init__(name, memory, log)
         self._memory = memory
+        self._update = update
         self.live(log.events[-1].at)
         self.now += 1
 
@@ -387,8 +392,8 @@ class MemoryAfter(LivedMemory):
             baseline: The file, which belongs beside the test, under version control.
             drop: By how much a figure may fall, from 0 to 1.
             budgets: The budgets, in tokens.
-            update: Whether the file is replaced. The fixture sets it where pytest
-                is run with `--theorex-update`.
+            update: Whether the file is replaced. It is so too where pytest is run
+                with `--theorex-update`.
 
         Returns:
             The figures of this run.
@@ -409,7 +414,7 @@ class MemoryAfter(LivedMemory):
                 f"the memory {self.name} failed: {'; '.join(trial.problems)}"
             )
         figures = figures_of(trial)
-        if update:
+        if update or self._update:
             write_figures(Path(baseline), figures)
             return figures
         fallen = check_against(read_figures(Path(baseline)), figures, drop=drop)
@@ -457,8 +462,7 @@ class MemoryUnderTest:
             InvalidInput: It is nothing of these, or has no events.
             MemoryFailedTest: The memory cannot be made, or raises.
         """
-        lived = _Updating(self.name, self._memory, log_given(log))
-        lived.update = self.update
+        lived = MemoryAfter(self.name, self._memory, log_given(log), update=self.update)
         self._opened.append(lived)
         return lived
 
@@ -468,25 +472,6 @@ class MemoryUnderTest:
             with suppress(MemoryFailure):
                 lived.close()
         self._opened.clear()
-
-
-class _Updating(MemoryAfter):
-    """Replaces files of earlier figures where pytest was told to."""
-
-    update = False
-
-    def keeps_up(
-        self,
-        baseline: str | Path,
-        *,
-        drop: float = 0.05,
-        budgets: Sequence[int] = (150, USUAL_BUDGET),
-        update: bool = False,
-    ) -> Mapping[str, float]:
-        """See `MemoryAfter.keeps_up`."""
-        return super().keeps_up(
-            baseline, drop=drop, budgets=budgets, update=update or self.update
-        )
 
 
 @contextmanager
