@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import hypothesis
 import pytest
@@ -28,6 +28,9 @@ from theorex_lab.journal.event import FIELDS, UPCASTERS, VERSIONS
 from theorex_lab.journal.snapshot import drop_snapshots
 from theorex_lab.journal.sqlite import erase as erasing
 from theorex_lab.journal.sqlite.store import SqliteJournal
+
+if TYPE_CHECKING:
+    from shared_logs import SharedLogs
 
 # The gate draws the same examples each time, so that it says yes or no of the change
 # alone; runs by hand explore. No
@@ -52,6 +55,27 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     """Give a lab of an empty home, at NOW."""
     with Lab(tmp_path / "home", clock=FixedClock(NOW)) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def logs_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> SharedLogs:
+    """Give the logs of public sets that a test of this run has read."""
+    from shared_logs import SharedLogs
+
+    folder = tmp_path_factory.getbasetemp()
+    # The processes of one run have folders beside each other.
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    return SharedLogs(folder / "logs")
+
+
+@pytest.fixture(scope="module")
+def shared_logs(logs_of_this_run: SharedLogs) -> Iterator[None]:
+    """Read each log of a public set once a run rather than once a test."""
+    from shared_logs import reading_once
+
+    with reading_once(logs_of_this_run):
+        yield
 
 
 def observation(

@@ -31,6 +31,8 @@ from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased
 
+pytestmark = pytest.mark.usefixtures("shared_logs")
+
 MONDAY = FixedClock.at("2026-03-02T09:00:00Z").now()
 LENGTH = 600_000_000  # µs that a lease lasts
 ALL = ["state", "extract", "synthesis", "domains", "validate"]

@@ -21,6 +21,8 @@ from theorex_lab.eval.metrics.labelled import (
     score_signals,
 )
 
+pytestmark = pytest.mark.usefixtures("shared_logs")
+
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE),
     reason=f"{sources.DATA_VARIABLE} names no folder with the public sets",

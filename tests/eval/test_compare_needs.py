@@ -20,6 +20,8 @@ from theorex_lab.eval.replay.design_systems import ALL_DESIGNS, PUBLISHED
 from theorex_lab.eval.replay.needs import NEEDS_COLUMNS
 from theorex_lab.eval.replay.needs_systems import needs_systems
 
+pytestmark = pytest.mark.usefixtures("shared_logs")
+
 assert LOG
 assert ROWS
 

@@ -20,6 +20,8 @@ from theorex_lab.eval.metrics.sessions import PathEnds, scenes
 from theorex_lab.eval.replay.baselines import ReplayAdapterMaker
 from theorex_lab.eval.replay.trials import Plan, try_out
 
+pytestmark = pytest.mark.usefixtures("shared_logs")
+
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE),
     reason=f"{sources.DATA_VARIABLE} names no folder with the public sets",

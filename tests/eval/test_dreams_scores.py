@@ -41,7 +41,10 @@ from theorex_lab.eval.plots import dreams as plots
 from theorex_lab.eval.widgets.dreams import dream_explorer
 
 __all__ = ["browser", "jupyterlab"]  # fixtures
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.usefixtures("shared_logs"),
+]
 needs_data = pytest.mark.skipif(
     not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder"
 )

@@ -39,6 +39,8 @@ from theorex_lab.eval.replay import needs_systems as systems
 from theorex_lab.eval.replay.needs import BUDGETS
 from theorex_lab.journal.event import Event
 
+pytestmark = pytest.mark.usefixtures("shared_logs")
+
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE),
     reason=f"{sources.DATA_VARIABLE} names no folder with the public sets",

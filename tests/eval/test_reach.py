@@ -16,6 +16,7 @@ from theorex_lab.search.embed import bundled_embedder
 
 recorded = sources.data_folder()
 pytestmark = [
+    pytest.mark.usefixtures("shared_logs"),
     pytest.mark.skipif(
         recorded is None
         or not all((recorded / name).is_dir() for name in ("locomo", "qmsum")),

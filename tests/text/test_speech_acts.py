@@ -30,6 +30,8 @@ from theorex_lab.text.speech_acts import (
     probabilities_of,
 )
 
+pytestmark = pytest.mark.usefixtures("shared_logs")
+
 TABLE = Path(__file__).parents[1] / "data" / "speech_acts.tsv"
 # Reached on projects that were left out: macro-F1 .65, accuracy .71.
 LEAST_MACRO_F1 = 0.60
