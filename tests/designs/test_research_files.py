@@ -525,104 +525,70 @@ def test_an_unused_design_writes_no_files(lab, tmp_path):
     assert files.export_tiers(lab.home, None, tmp_path / "out").files == {}
 
 
-def theorex(home, *arguments):
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "theorex_lab",
-            "research",
-            *arguments,
-            "--home",
-            str(home),
-            "--json",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return done.returncode, json.loads(done.stdout or "{}"), done.stderr
+def test_the_commands(run, tmp_path):
+    def theorex(*arguments):
+        ended = run("research", *arguments, "--json")
+        return ended.code, json.loads(ended.out or "{}"), ended.err
 
-
-def test_the_commands(tmp_path):
-    home = tmp_path / "home"
-    assert theorex(home, "remember", "a.b", '{"x": 1}', "--tag", "t")[1]["key"] == "a.b"
-    assert theorex(home, "recall", "a.b")[1]["records"][0]["value"] == {"x": 1}
-    assert [
-        row["key"] for row in theorex(home, "recall", "--tag", "t")[1]["records"]
-    ] == ["a.b"]
-    code, told, said = theorex(home, "recall", "nothing")
+    assert theorex("remember", "a.b", '{"x": 1}', "--tag", "t")[1]["key"] == "a.b"
+    assert theorex("recall", "a.b")[1]["records"][0]["value"] == {"x": 1}
+    assert [row["key"] for row in theorex("recall", "--tag", "t")[1]["records"]] == [
+        "a.b"
+    ]
+    code, told, said = theorex("recall", "nothing")
     assert code == 1
     assert told["records"] == []
     assert "nothing is kept" in said
-    assert theorex(home, "recall")[0] == 1
-    assert theorex(home, "forget", "a.b")[1] == {"key": "a.b", "deleted": True}
+    assert theorex("recall")[0] == 1
+    assert theorex("forget", "a.b")[1] == {"key": "a.b", "deleted": True}
     for name in ("A", "B"):
         assert (
-            theorex(home, "theorem", "add", name, "statement", "of", name)[1][
-                "theorem_name"
-            ]
+            theorex("theorem", "add", name, "statement", "of", name)[1]["theorem_name"]
             == name
         )
-    assert theorex(home, "theorem", "link", "A", "B", "--relation", "generalizes")[1][
-        "new"
-    ]
-    assert theorex(home, "theorem", "link", "A", "B")[1]["circles"] == []
-    assert theorex(home, "theorem", "link", "B", "A")[1]["circles"] == [["A", "B"]]
+    assert theorex("theorem", "link", "A", "B", "--relation", "generalizes")[1]["new"]
+    assert theorex("theorem", "link", "A", "B")[1]["circles"] == []
+    assert theorex("theorem", "link", "B", "A")[1]["circles"] == [["A", "B"]]
     assert [
-        row["distance"]
-        for row in theorex(home, "theorem", "related", "A")[1]["related"]
+        row["distance"] for row in theorex("theorem", "related", "A")[1]["related"]
     ] == [1]
-    implied = theorex(home, "theorem", "closure", "--relation", "generalizes")[1]
+    implied = theorex("theorem", "closure", "--relation", "generalizes")[1]
     assert (implied["relation"], implied["pairs"]) == ("generalizes", 3)
-    assert theorex(home, "theorem", "premises", "statement", "of", "A")[1]["premises"]
-    code, told, said = theorex(home, "theorem", "closure", "--dataset", "nowhere")
+    assert theorex("theorem", "premises", "statement", "of", "A")[1]["premises"]
+    code, told, said = theorex("theorem", "closure", "--dataset", "nowhere")
     assert code == 1
     assert "THEOREX_DATA" in said
-    assert theorex(home, "insight", "add", "pitfalls", "Union bound", "It", "costs.")[
-        1
-    ]["kept"]
+    assert theorex("insight", "add", "pitfalls", "Union bound", "It", "costs.")[1][
+        "kept"
+    ]
     assert not theorex(
-        home, "insight", "add", "pitfalls", "Doubt", "x", "--confidence", ".1"
+        "insight", "add", "pitfalls", "Doubt", "x", "--confidence", ".1"
     )[1]["kept"]
-    assert len(theorex(home, "insight", "list")[1]["insights"]) == 1
-    assert "It costs." in theorex(home, "insight", "inject")[1]["text"]
+    assert len(theorex("insight", "list")[1]["insights"]) == 1
+    assert "It costs." in theorex("insight", "inject")[1]["text"]
     (tmp_path / "state.json").write_text(
         json.dumps(PUBLISHED["runs/s9/theory_state.json"])
     )
     assert theorex(
-        home, "post-run", "--session", "s9", "--state", str(tmp_path / "state.json")
+        "post-run", "--session", "s9", "--state", str(tmp_path / "state.json")
     )[1]["insights"]
-    told = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "theorex_lab",
-            "research",
-            "post-run",
-            "--session",
-            "s8",
-            "--home",
-            str(home),
-            "--state",
-            str(tmp_path / "state.json"),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    told = run(
+        "research",
+        "post-run",
+        "--session",
+        "s8",
+        "--state",
+        str(tmp_path / "state.json"),
     )
-    assert told.stdout.splitlines() == ["s8: failed", "nothing new"]
-    assert theorex(home, "skill", "list")[1]["skills"] == []
-    assert theorex(home, "skill", "stats", "x")[0] == 1
+    assert told.out.splitlines() == ["s8: failed", "nothing new"]
+    assert theorex("skill", "list")[1]["skills"] == []
+    assert theorex("skill", "stats", "x")[0] == 1
     assert (
-        "memory/persistent.json"
-        in theorex(home, "export", str(tmp_path / "out"))[1]["files"]
+        "memory/persistent.json" in theorex("export", str(tmp_path / "out"))[1]["files"]
     )
-    assert theorex(home, "export", str(tmp_path / "out"))[0] == 1
-    assert theorex(home, "import", str(tmp_path / "out"))[1]["skipped"] >= 4
-    assert theorex(home, "import", str(tmp_path / "nowhere"))[0] == 1
+    assert theorex("export", str(tmp_path / "out"))[0] == 1
+    assert theorex("import", str(tmp_path / "out"))[1]["skipped"] >= 4
+    assert theorex("import", str(tmp_path / "nowhere"))[0] == 1
 
 
 _TAKER = """

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import transcripts as made
@@ -24,6 +25,7 @@ from theorex_lab.files.transcripts import importing
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory.hook_payloads import BODIES
 
+NOT_OVER = FixedClock.at("2026-03-01T09:05:00Z")  # the sessions are not over
 FORMS = {
     "claude.jsonl": made.lines(made.CLAUDE),
     "codex.jsonl": made.lines(made.CODEX),
@@ -67,22 +69,30 @@ def test_what_is_there_is_neither_built_nor_masked_again(
     assert lab.import_transcripts(tmp_path / "x.jsonl").already == 8
 
 
+@pytest.fixture(scope="module", params=FORMS)
+def imported_at_once(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, list[tuple[Any, ...]]]:
+    """Give the name of a form, and what is kept of its file, imported as a whole."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / request.param).write_text(FORMS[request.param])
+    with Lab(folder / "home", clock=NOT_OVER) as lab:
+        lab.import_transcripts(folder / request.param)
+        return request.param, captures(lab)
+
+
 @settings(max_examples=25)
 @given(data=st.data())
-@pytest.mark.parametrize("name", FORMS)
 def test_a_start_and_the_rest_later_is_the_same_as_all_at_once(
-    name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    imported_at_once: tuple[str, list[tuple[Any, ...]]],
+    data: st.DataObject,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
+    name, expected = imported_at_once
     content = FORMS[name].encode()
     cut = data.draw(st.integers(0, len(content)))
     folder = tmp_path_factory.mktemp("parts")
-    clock = FixedClock.at("2026-03-01T09:05:00Z")  # the session is not over
-    with (
-        Lab(folder / "whole", clock=clock) as whole,
-        Lab(folder / "parts", clock=clock) as parts,
-    ):
-        (folder / name).write_bytes(content)
-        whole.import_transcripts(folder / name)
+    with Lab(folder / "parts", clock=NOT_OVER) as parts:
         (folder / name).write_bytes(content[:cut])
         try:
             parts.import_transcripts(folder / name)
@@ -91,7 +101,7 @@ def test_a_start_and_the_rest_later_is_the_same_as_all_at_once(
         (folder / name).write_bytes(content)
         parts.import_transcripts(folder / name)
         assert [row[:2] + row[3:] for row in captures(parts)] == [
-            row[:2] + row[3:] for row in captures(whole)
+            row[:2] + row[3:] for row in expected
         ]
 
 
