@@ -13,11 +13,11 @@ from theorex_lab.files.command_line import command, emit, given_options
 
 # Before numpy is imported: idle threads that wait for work would count as processor
 # time.
-_THREADS = (
-    "OPENBLAS_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
+THREADS = (
+    "OPENBLAS_NUMTHREADS",
+    "OMP_NUMTHREADS",
+    "MKL_NUMTHREADS",
+    "NUMBA_NUMTHREADS",
 )
 
 
@@ -45,7 +45,7 @@ def bench(names: tuple[str, ...], rounds: int, scale: str) -> None:
 
     JSON: {machine, lines}
     """
-    for variable in _THREADS:
+    for variable in THREADS:
         os.environ.setdefault(variable, "1")
     from benchmarks import table
 

@@ -239,6 +239,55 @@ def _growth_shown(growth: Growth | None) -> str:
     return f"{growth.exponent:.2f} {interval} | {growth.last_step:.2f}{mark}"
 
 
+class MeasuredGrowth(NamedTuple):
+    """What every command took at every size.
+
+    Attributes:
+        sizes: Events of each home.
+        rows: Amounts and fits, by the name of a row, as `table_rows` gives them.
+        machine: What was measured with, and on what.
+    """
+
+    sizes: list[int]
+    rows: dict[str, dict[str, Any]]
+    machine: str
+
+    def lines(self) -> list[str]:
+        """Return the Markdown lines of the table."""
+        return table_lines(self.sizes, self.rows)
+
+    def draw(self, picture: Path) -> None:
+        """Draw seconds and memory into a PNG file."""
+        drawn = {name: row for name, row in self.rows.items() if name != "snapshots"}
+        draw_growth(self.sizes, drawn, picture)
+
+
+def measured_growth(
+    sizes: list[int], *, folder: Path | None = None, rounds: int, limit: int
+) -> MeasuredGrowth:
+    """Measure every row at every size.
+
+    Args:
+        sizes: Events of the homes, which are made for it.
+        folder: Where the simulated sessions are kept for the next run.
+        rounds: How often a row is measured.
+        limit: Seconds of processor time after which a process is stopped.
+    """
+    runs = list[_SizeRun]()
+    with tempfile.TemporaryDirectory(prefix="theorex-growth-") as scratch:
+        for size in sizes:
+            ground = lay_transcripts(folder or Path(scratch), size)
+            home = Path(scratch) / f"home-{size}"
+            run = _SizeRun(ground, home, limit, rounds)
+            click.echo(f"{size:,} events", err=True)
+            measure_size(run)
+            runs.append(run)
+            shutil.rmtree(home)
+    n_events = [run.n_events for run in runs]
+    about = table.machine(sizes[-1], rounds)
+    return MeasuredGrowth(n_events, table_rows(runs), about)
+
+
 @command("growth", "Measure how costs grow with the number of events.")
 @click.option("--from", "smallest", type=click.Choice([*SIZES]), default="10k")
 @click.option("--to", "largest", type=click.Choice([*SIZES]), default="1M")
@@ -277,25 +326,17 @@ def growth(
     sizes = [
         size for size in SIZES.values() if SIZES[smallest] <= size <= SIZES[largest]
     ]
-    runs = list[_SizeRun]()
-    as_json = bool(given_options().get("as_json"))
-    with tempfile.TemporaryDirectory(prefix="theorex-growth-") as scratch:
-        for size in sizes:
-            ground = lay_transcripts(folder or Path(scratch), size)
-            home = Path(scratch) / f"home-{size}"
-            run = _SizeRun(ground, home, limit, rounds)
-            click.echo(f"{size:,} events", err=True)
-            measure_size(run)
-            runs.append(run)
-            shutil.rmtree(home)
-    rows = table_rows(runs)
-    n_events = [run.n_events for run in runs]
+    measured = measured_growth(sizes, folder=folder, rounds=rounds, limit=limit)
     if picture:
-        drawn = {name: row for name, row in rows.items() if name != "snapshots"}
-        draw_growth(n_events, drawn, picture)
-    about = table.machine(sizes[-1], rounds)
-    click.echo("\n".join(table_lines(n_events, rows)), err=as_json)
-    emit({"machine": about, "sizes": n_events, "rows": _as_json(rows)}, f"\n{about}")
+        measured.draw(picture)
+    as_json = bool(given_options().get("as_json"))
+    click.echo("\n".join(measured.lines()), err=as_json)
+    result = {
+        "machine": measured.machine,
+        "sizes": measured.sizes,
+        "rows": _as_json(measured.rows),
+    }
+    emit(result, f"\n{measured.machine}")
 
 
 def _as_json(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

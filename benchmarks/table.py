@@ -76,7 +76,7 @@ def number(value: float) -> str:
 
 def rows() -> dict[str, BenchRow]:
     """Return all rows by name."""
-    for family in ("peers", "designs"):
+    for family in ("peers", "stores", "designs"):
         import_module(f"benchmarks.{family}")
     return ROWS
 

@@ -66,7 +66,7 @@ def halves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         table, "rows", lambda: {"halves": row_of(at_most=0.3, target_from=1)}
     )
-    for variable in command._THREADS:
+    for variable in command.THREADS:
         monkeypatch.setenv(variable, "1")
 
 
