@@ -23,6 +23,8 @@ from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.core.imports import import_string
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs import installed
+from theorex_lab.eval.adapters.named import adapter_named
+from theorex_lab.eval.adapters.named import names as adapter_names
 from theorex_lab.eval.adapters.protocol import EvalQuery, MemoryDesign
 from theorex_lab.eval.datasets.design_texts import (
     as_observation,
@@ -670,7 +672,7 @@ def _name_of(memory: Memory) -> str:
 def memory_named(
     name: str, other: tuple[Event, ...] = ()
 ) -> Design | Callable[[], MemoryDesign]:
-    """Return the baseline, design or class `module:Name` of this name.
+    """Return the baseline, adapter, design or class `module:Name` of this name.
 
     Raises:
         InvalidInput: There is none.
@@ -679,9 +681,12 @@ def memory_named(
         return partial(Shuffled, other)
     if name in BASELINES:
         return BASELINES[name]
+    adapter = adapter_named(name)
+    if adapter is not None:
+        return adapter
     designs = {design.name: design for design in installed()}
     if name not in designs and ":" not in name:
-        allowed = ", ".join([*designs, *BASELINES])
+        allowed = ", ".join([*designs, *BASELINES, *adapter_names()])
         raise InvalidInput(
             f"got the memory {name!r}; allowed are {allowed}, or a class of yours as module:Name"
         )

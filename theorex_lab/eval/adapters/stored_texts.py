@@ -1,0 +1,106 @@
+"""What the adapters to stores of texts share."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from theorex_lab.eval.replay.baselines import PROMPT_CHARACTERS, text_of
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.briefing.token_budget import items_within
+from theorex_lab.memory.contract import Item
+from theorex_lab.search.embed import (
+    Embedder,
+    HashedNgramEmbedder,
+    bundled_embedder,
+)
+from theorex_lab.text.line import one_line
+
+# A hit of fewer tokens is rare, so that more hits than this would not fit.
+_TOKENS_A_HIT = 10
+_MOST_HITS = 100
+
+
+class StoredTexts:
+    """A memory that hands each text to a store once, and asks the store about queries.
+
+    The text of an event is what the baselines are given too. A subclass says how the
+    store takes texts in (`add`) and how it is asked (`find`). A store that answers
+    queries has nothing for a session's start, so that `inject` gives nothing.
+
+    Attributes:
+        folder: A folder of this memory alone, which is gone when it is closed.
+    """
+
+    def __init__(self) -> None:
+        self._scratch = tempfile.TemporaryDirectory(
+            prefix="theorex-adapter-", ignore_cleanup_errors=True
+        )
+        self.folder = Path(self._scratch.name)
+        # By text: the event that said it last.
+        self._events: dict[str, str] = {}
+
+    def add(self, texts: Sequence[str], at: Sequence[int]) -> None:
+        """Give the store texts that it does not hold yet.
+
+        Args:
+            texts: The texts, one line each.
+            at: When each was said, in µs UTC.
+        """
+        raise NotImplementedError
+
+    def find(self, query: str, limit: int) -> Sequence[str]:
+        """Return what the store holds to be nearest to a query, best first.
+
+        Args:
+            query: The text of the question, not blank.
+            limit: How many texts at most.
+        """
+        raise NotImplementedError
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Give the store the texts of the events, each text once."""
+        new: dict[str, int] = {}
+        for event in events:
+            text = one_line(text_of(event), PROMPT_CHARACTERS)
+            if not text:
+                continue
+            if text not in self._events:
+                new[text] = event.at
+            self._events[text] = event.id
+        if new:
+            self.add(list(new), list(new.values()))
+
+    def consolidate(self, now: int) -> None:
+        """Do nothing: such a store has no maintenance of its own."""
+
+    def inject(self, now: int, tokens: int) -> Sequence[Item]:
+        """Return nothing, since nothing is asked."""
+        return ()
+
+    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
+        """Return what the store finds, within the budget."""
+        if not query.strip() or not self._events:
+            return ()
+        limit = min(_MOST_HITS, max(1, tokens // _TOKENS_A_HIT), len(self._events))
+        hits = map(self.item, dict.fromkeys(self.find(query, limit)))
+        return items_within(hits, tokens, 0)
+
+    def item(self, text: str) -> Item:
+        """Return a hit with the event that it rests on, where its text was given."""
+        event_id = self._events.get(text)
+        return Item(text, (event_id,) if event_id else ())
+
+    def close(self) -> None:
+        """Remove what the store kept."""
+        self._scratch.cleanup()
+
+
+def given_embedder(embedder: Embedder | None) -> Embedder:
+    """Return the embedder of a store: the given one, or the one that our search has.
+
+    So stores differ by what they do, and not by their model. Without the extra
+    `embeddings` it is the one of hashed character n-grams.
+    """
+    return embedder or bundled_embedder() or HashedNgramEmbedder()
