@@ -598,14 +598,13 @@ class Searcher:
             index,
             "passages",
             len(index.documents),
-            lambda: Passages(index.documents["session"], index.lexical.lengths),
+            lambda: Passages(
+                index.documents["session"],
+                index.lexical.lengths,
+                index.documents["echo"] != 0,
+            ),
         )
-        scored = word_scores(
-            index.lexical,
-            tokenize(request.query),
-            passages,
-            index.documents["echo"] != 0,
-        )
+        scored = word_scores(index.lexical, tokenize(request.query), passages)
         n_candidates = request.n_candidates
         by_signal = [
             likeliest(scored.words, allowed, n_candidates),
@@ -638,7 +637,7 @@ class Searcher:
         for neighbour in neighbours:
             has_neighbour = neighbour >= 0
             around = around + np.where(has_neighbour, scored.words[neighbour], 0.0)
-        is_named = _named_speakers(index, query)
+        is_named = self._named_speakers(index, query)
         table = index.documents
         columns = {
             "words": scored.words[documents],
@@ -678,6 +677,20 @@ class Searcher:
             "vector": _where(is_covered, cosines),
             "passage_vector": _where(is_covered, passage_cosines),
         }
+
+    def _named_speakers(self, index: ItemIndex, query: str) -> Scores:
+        """Return 1 where the query names a speaker, else 0, by number of the speaker.
+
+        Nobody stands at the end.
+        """
+        n_speakers = len(index.speakers)
+        speakers = self._cached(
+            index, "speakers", n_speakers, lambda: _speakers_by_word(index)
+        )
+        is_named = np.zeros(n_speakers + 1)
+        for word in _WORD.findall(query):
+            is_named[speakers.get(word, [])] = 1.0
+        return is_named
 
     def _spread(
         self, index: ItemIndex, ranked: _Ranked, allowed: Mask, limit: int
@@ -987,17 +1000,17 @@ def _duplicate_pairs(index: ItemIndex) -> Ids:
     return np.stack([rows[is_remembered], order[positions[is_remembered]]])
 
 
-def _named_speakers(index: ItemIndex, query: str) -> Scores:
-    """Return 1 where the query names a speaker, else 0, by number of the speaker.
+def _speakers_by_word(index: ItemIndex) -> dict[str, list[int]]:
+    """Return by word the numbers of the speakers whose names hold it.
 
-    Nobody stands at the end.
+    Short words, as initials, are left out.
     """
-    query_words = set(_WORD.findall(query))
-    is_named = []
-    for name in index.speakers:
-        name_words = {word for word in _WORD.findall(name) if len(word) > 2}
-        is_named.append(float(not name_words.isdisjoint(query_words)))
-    return np.array([*is_named, 0.0])
+    speakers: dict[str, list[int]] = {}
+    for number, name in enumerate(index.speakers):
+        for word in _WORD.findall(name):
+            if len(word) > 2:
+                speakers.setdefault(word, []).append(number)
+    return speakers
 
 
 def _merged(texts: Hits, labels: Hits, limit: int) -> Hits:
