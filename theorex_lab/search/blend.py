@@ -77,9 +77,17 @@ class Passages:
         self._low, self._high = self._grown()
         passage_words = self._n_words(self._low, self._high)
         self.words: Integers = passage_words[self._position]
-        self.echo = np.zeros(n_texts, np.bool_) if echo is None else echo
-        self.mean_text = _mean_words(words, self.echo)
-        self.mean_passage = _mean_words(self.words, self.echo)
+        if echo is None:
+            echo = np.zeros(n_texts, np.bool_)
+        self.echo = echo
+        self.mean_text = _mean_words(
+            words,
+            echo,
+        )
+        self.mean_passage = _mean_words(
+            self.words,
+            echo,
+        )
         self._holders = self._bits_of_holders()
 
     def _bits_of_holders(self) -> NDArray[np.uint8]:
@@ -97,7 +105,8 @@ class Passages:
             neighbour = np.where(is_held, neighbour, position)
             is_held &= self._low[neighbour] <= position
             is_held &= position <= self._high[neighbour]
-            by_position[is_held] |= np.uint8(1 << bit)
+            holder = np.uint8(1 << bit)
+            by_position[is_held] |= holder
         return by_position[self._position]
 
     def _n_words(self, low: Integers, high: Integers) -> Integers:
@@ -146,7 +155,8 @@ class Passages:
         position = self._position[texts]
         holders = self._holders[texts]
         for bit, distance in enumerate(_DISTANCES):
-            is_held = (holders & np.uint8(1 << bit)) != 0
+            holder = np.uint8(1 << bit)
+            is_held = (holders & holder) > 0
             neighbour = position[is_held] + distance
             yield self._order[neighbour], is_held
 
@@ -258,7 +268,8 @@ def _count_in_passages(
     """
     reached = []
     n_reached = 0
-    for texts, is_held in passages.holding(documents.astype(np.int64)):
+    numbers = documents.astype(np.int64)
+    for texts, is_held in passages.holding(numbers):
         passage_counts[texts] += counts[is_held]
         reached.append(texts)
         n_reached += len(texts)
@@ -287,16 +298,33 @@ def word_scores(
     passage_counts = np.zeros(n_texts)
     held = np.zeros(n_texts)
     all_weights = 0.0
-    for documents, counts, weight in index.matches(tokens, passages.echo):
+    matches = index.matches(
+        tokens,
+        passages.echo,
+    )
+    for documents, counts, weight in matches:
         all_weights += weight
         held[documents] += weight
-        shares = saturated(counts, lengths[documents], passages.mean_text)
+        shares = saturated(
+            counts,
+            lengths[documents],
+            passages.mean_text,
+        )
         words[documents] += weight * shares
         if not passages.any:
             continue
-        near = _count_in_passages(passages, documents, counts, passage_counts)
+        near = _count_in_passages(
+            passages,
+            documents,
+            counts,
+            passage_counts,
+        )
         near_counts = passage_counts[near]
-        shares = saturated(near_counts, passages.words[near], passages.mean_passage)
+        shares = saturated(
+            near_counts,
+            passages.words[near],
+            passages.mean_passage,
+        )
         # A text that stands there twice gets the same sum twice.
         passage[near] = passage[near] + weight * shares
         passage_counts[near] = 0.0
