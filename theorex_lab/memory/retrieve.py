@@ -667,10 +667,10 @@ class Searcher:
         if not is_covered.any():
             return {}
         vectors = matrix.reshape(*near.shape, -1)
-        vectors = vectors * has_vector[:, :, None]
+        vectors[~has_vector] = 0.0
         passages = vectors.sum(axis=0)
-        norms = np.linalg.norm(passages, axis=1)
-        lengths = np.maximum(norms, 1e-9)
+        squares = np.einsum("ij,ij->i", passages, passages)
+        lengths = np.maximum(np.sqrt(squares), 1e-9)
         cosines = vectors[0] @ vector
         passage_cosines = passages @ vector / lengths
         return {
