@@ -4,12 +4,20 @@ growth and erasure.
 
 from __future__ import annotations
 
+import shutil
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from conftest import NOW
 
+from theorex_lab import FixedClock, Lab
+from theorex_lab.journal.event import Event
 from theorex_lab.search import vectors
+from theorex_lab.search.embed import EmbedderKind
 from theorex_lab.search.vectors import VectorCache, sweep_vectors, text_key
 
 DIMENSIONS = 128
@@ -37,12 +45,25 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "_MOST_BEHIND", 50)
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> VectorCache:
-    made = VectorCache(tmp_path, "model", DIMENSIONS)
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of vectors with their graph; tests work on copies."""
+    folder = tmp_path_factory.mktemp("built")
+    made = VectorCache(folder, "model", DIMENSIONS)
     made.add(KEYS[:2_500], MATRIX[:2_500])
-    assert made.update_graph() == 2_500
-    return made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vectors, "GRAPH_FROM", 1_000)
+        assert made.update_graph() == 2_500
+    return folder
+
+
+@pytest.fixture
+def cache(tmp_path: Path, built: Path) -> VectorCache:
+    folder = tmp_path / "vectors"
+    shutil.copytree(built, folder)
+    copied = VectorCache(folder, "model", DIMENSIONS)
+    copied.refresh()
+    return copied
 
 
 def reopened(cache: VectorCache) -> VectorCache:
@@ -214,3 +235,60 @@ def test_a_small_store_has_no_graph(tmp_path: Path) -> None:
     cache.add(KEYS[:900], MATRIX[:900])
     assert cache.update_graph() == 0
     assert not graph_files(cache)
+
+
+class DrawnVectors:
+    """An embedder that draws a text's vector by its checksum."""
+
+    id = "drawn"
+    kind: EmbedderKind = "semantic"
+    dimensions = DIMENSIONS
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        rows = [MATRIX[zlib.crc32(text.encode()) % COUNT] for text in texts]
+        return np.array(rows, np.float32).reshape(-1, DIMENSIONS)
+
+
+def test_maintenance_makes_a_homes_graph_and_an_erasure_removes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "GRAPH_FROM", 550)
+    embedder = DrawnVectors()
+    with Lab(tmp_path, clock=FixedClock(NOW), embedder=embedder) as lab:
+        agent = lab.agent("main")
+        written = [agent.write(f"till {number} rounds up") for number in range(600)]
+        found = lab.searcher.vectors
+        found.embed_some(60.0)
+        assert not graph_files(found.cache)
+        found.embed_pending()
+        assert len(graph_files(found.cache)) == 2
+        before = lab.search("till 7 rounds up", limit=3)
+        assert before[0].text == "till 7 rounds up"
+        lab.erase(ids=[written[7].event_id])
+        assert not graph_files(found.cache)
+        after = lab.search("till 7 rounds up", limit=3)
+        assert "till 7 rounds up" not in [hit.text for hit in after]
+        found.embed_pending()
+        assert len(graph_files(found.cache)) == 2
+
+
+def test_a_search_reads_each_event_of_its_results_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW), embedder=DrawnVectors()) as lab:
+        agent = lab.agent("main")
+        for number in range(40):
+            agent.write(f"till {number} rounds up")
+        lab.search("till rounds up")
+        asked: list[list[int]] = []
+        journal = lab.home.journal
+        read = journal.read
+
+        def note(*, seqs: Sequence[int] = (), **options: Any) -> list[Event]:
+            asked.append(list(seqs))
+            return read(seqs=seqs, **options)
+
+        monkeypatch.setattr(journal, "read", note)
+        assert len(lab.search("till rounds up")) == 10
+    assert len(asked) == 1
+    assert len(set(asked[0])) == len(asked[0]) <= 25

@@ -45,7 +45,9 @@ _BLOCK_RECORDS = 256
 # Of 100 sentence vectors nearest to a query among 5,882, the 500 with most equal signs
 # held .980, of 30 .999, and of 10 all.
 _COMPARED = 5  # vectors in full for each that is wanted
-_COMPARED_ALWAYS = 100  # vectors in full at least
+# Vectors in full at least: of the ten nearest of 100,000 sentences they held .998, where
+# 100 held .94.
+_COMPARED_ALWAYS = 500
 _SIGNED_FROM = 128  # dimensions; the signs of fewer say too little
 _SIGNS_A_NUMBER = 64
 _CRC_BYTES = 4
