@@ -85,6 +85,7 @@ def measure(matrix: Matrix, queries: Matrix, folder: Path) -> None:
     vectors.GRAPH_FROM = 0
     start = time.process_time()
     cache.update_graph()
+    vectors._GRAPH_AFTER = 0
     built = time.process_time() - start
     size = cache.graph_path.stat().st_size / 1e6
     show(f"graph (built in {built:.0f} s, {size:.0f} MB)", by_cache, matrix, queries)

@@ -43,6 +43,7 @@ QUERIES = around_subjects(20, seed=1)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "GRAPH_FROM", 1_000)
     monkeypatch.setattr(vectors, "_MOST_BEHIND", 50)
+    monkeypatch.setattr(vectors, "_GRAPH_AFTER", 0)
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +115,15 @@ def test_a_graph_finds_the_nearest_and_is_kept_on_disk(
     for opened in (cache, reopened(cache)):
         assert served_by_graph(opened, monkeypatch)
         assert recall(opened, np.arange(2_500)) >= 0.98
+
+
+def test_a_process_of_few_searches_does_not_read_the_graph(
+    cache: VectorCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_GRAPH_AFTER", 2)
+    opened = reopened(cache)
+    served = [served_by_graph(opened, monkeypatch) for _ in range(4)]
+    assert served == [False, False, True, True]
 
 
 def test_its_files_are_their_owners_alone(cache: VectorCache) -> None:

@@ -55,6 +55,9 @@ _NUMBER_BYTES = 4  # of a vector's number; keys and checksums are whole numbers 
 _RECORDS_AT_ONCE = 4_096
 # With fewer, signs are as fast and need no graph. See ADR 040.
 GRAPH_FROM = 100_000  # records
+# Searches of a process by signs before it reads the graph, which takes it half a second
+# for 100,000 vectors, and as much memory as they take.
+_GRAPH_AFTER = 20
 _MOST_BEHIND = 512  # records that a graph misses, which are compared one by one
 _GRAPH_SHARE = (
     0.5  # of all records; of fewer, most that a graph finds are not asked for
@@ -95,6 +98,7 @@ class VectorCache:
         self._record = record_type(dimensions)
         self._graph: NeighbourGraph | None = None
         self._is_graph_missing = False
+        self._n_searches = 0  # that the graph could have served
         self._forget()
 
     def __len__(self) -> int:
@@ -200,6 +204,9 @@ class VectorCache:
         """
         share = len(numbers) / len(self)
         if len(self) < GRAPH_FROM or share < _GRAPH_SHARE:
+            return np.zeros(0, np.int64)
+        self._n_searches += 1
+        if self._n_searches <= _GRAPH_AFTER:
             return np.zeros(0, np.int64)
         graph = self._current_graph()
         if graph is None:
