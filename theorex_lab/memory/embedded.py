@@ -120,7 +120,11 @@ class EmbeddedTexts:
         has_record = self._records >= 0
         documents = np.flatnonzero(allowed & has_record)
         records = self._records[documents]
-        likely = self.cache.likely(records, vector, limit)
+        likely = self.cache.likely(
+            records,
+            vector,
+            limit,
+        )
         documents = documents[likely]
         has_vector, matrix = self.of(documents)
         scores = np.einsum("ij,j->i", matrix, vector)
@@ -208,6 +212,8 @@ class EmbeddedTexts:
     ) -> int:
         """Compute vectors that are still missing, newest first; return how many.
 
+        Where no time is set, the graph of very many vectors is brought up to date too.
+
         Args:
             limit: How many at most; None for all.
             seconds: No batch begins after so many.
@@ -236,6 +242,9 @@ class EmbeddedTexts:
                     break
                 n_done += n_embedded
                 progress_bar.update(n_embedded)
+        has_time = math.isinf(seconds)
+        if has_time and not self.no_vectors:
+            self.cache.update_graph()
         return n_done
 
     def _embed_batch(self, n_texts: int) -> int:

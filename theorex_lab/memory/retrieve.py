@@ -35,7 +35,7 @@ from theorex_lab.search.blend import (
 from theorex_lab.search.embed import Matrix
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
-from theorex_lab.search.items import MARKS, OWN_ITEMS, SECTION, SYMBOL
+from theorex_lab.search.items import MARKS, OWN_ITEMS, SECTION, SYMBOL, ItemText
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.search.word_forms import other_forms
 from theorex_lab.text.line import one_line
@@ -248,6 +248,24 @@ class _Ranked(NamedTuple):
     def most_held(self) -> float:
         """The greatest share of the query's words that one of them holds."""
         return float(self.held.max(initial=0.0))
+
+
+class _Read(NamedTuple):
+    """What one search has read of the journal, so that it reads nothing twice.
+
+    Attributes:
+        events: By seq, the events.
+        items: By document, its item; None where its event does not hold it any more.
+    """
+
+    events: dict[int, Event]
+    items: dict[int, ItemText | None]
+
+    def item_of(self, index: ItemIndex, document: int, event: Event) -> ItemText | None:
+        """Return a document's item from its event."""
+        if document not in self.items:
+            self.items[document] = index.item_of(document, event)
+        return self.items[document]
 
 
 class _Request(NamedTuple):
@@ -495,17 +513,17 @@ class Searcher:
         ranked = self._ranked(index, request, vector, allowed)
         if not len(ranked.documents) and not request.labels:
             ranked = self._by_other_forms(index, request, vector, allowed, notes)
-        events: dict[int, Event] = {}
+        read = _Read({}, {})
         if not request.labels and self.home.settings.search_superseding:
             best = ranked.documents[: request.limit].tolist()
-            ranked = self._newest_first(index, request, ranked, events)
+            ranked = self._newest_first(index, request, ranked, read)
             if ranked.replaced_at and not request.history:
                 notes += _notes_of_older(ranked.replaced_at.keys() & set(best))
                 allowed = allowed.copy()
                 allowed[list(ranked.replaced_at)] = False
         if request.spread:
             ranked = self._spread(index, ranked, allowed, request.limit)
-        rows = list(self._hits(index, ranked, request.limit, events))
+        rows = list(self._hits(index, ranked, request.limit, read))
         return _hits_of(request.query, rows, notes)
 
     def _by_other_forms(
@@ -598,14 +616,13 @@ class Searcher:
             index,
             "passages",
             len(index.documents),
-            lambda: Passages(index.documents["session"], index.lexical.lengths),
+            lambda: Passages(
+                index.documents["session"],
+                index.lexical.lengths,
+                index.documents["echo"] != 0,
+            ),
         )
-        scored = word_scores(
-            index.lexical,
-            tokenize(request.query),
-            passages,
-            index.documents["echo"] != 0,
-        )
+        scored = word_scores(index.lexical, tokenize(request.query), passages)
         n_candidates = request.n_candidates
         by_signal = [
             likeliest(scored.words, allowed, n_candidates),
@@ -638,7 +655,7 @@ class Searcher:
         for neighbour in neighbours:
             has_neighbour = neighbour >= 0
             around = around + np.where(has_neighbour, scored.words[neighbour], 0.0)
-        is_named = _named_speakers(index, query)
+        is_named = self._named_speakers(index, query)
         table = index.documents
         columns = {
             "words": scored.words[documents],
@@ -668,16 +685,30 @@ class Searcher:
         if not is_covered.any():
             return {}
         vectors = matrix.reshape(*near.shape, -1)
-        vectors = vectors * has_vector[:, :, None]
+        vectors[~has_vector] = 0.0
         passages = vectors.sum(axis=0)
-        norms = np.linalg.norm(passages, axis=1)
-        lengths = np.maximum(norms, 1e-9)
+        squares = np.einsum("ij,ij->i", passages, passages)
+        lengths = np.maximum(np.sqrt(squares), 1e-9)
         cosines = vectors[0] @ vector
         passage_cosines = passages @ vector / lengths
         return {
             "vector": _where(is_covered, cosines),
             "passage_vector": _where(is_covered, passage_cosines),
         }
+
+    def _named_speakers(self, index: ItemIndex, query: str) -> Scores:
+        """Return 1 where the query names a speaker, else 0, by number of the speaker.
+
+        Nobody stands at the end.
+        """
+        n_speakers = len(index.speakers)
+        speakers = self._cached(
+            index, "speakers", n_speakers, lambda: _speakers_by_word(index)
+        )
+        is_named = np.zeros(n_speakers + 1)
+        for word in _WORD.findall(query):
+            is_named[speakers.get(word, [])] = 1.0
+        return is_named
 
     def _spread(
         self, index: ItemIndex, ranked: _Ranked, allowed: Mask, limit: int
@@ -718,7 +749,7 @@ class Searcher:
         index: ItemIndex,
         request: _Request,
         ranked: _Ranked,
-        events: dict[int, Event],
+        read: _Read,
     ) -> _Ranked:
         """Return the ranking with newer texts in the place of those they replace.
 
@@ -729,7 +760,7 @@ class Searcher:
             index: The index.
             request: What is searched.
             ranked: The documents, best first.
-            events: By seq, the events that were read; those read here are added.
+            read: What was read; what is read here is added.
         """
         rows = _compared_rows(index, ranked)
         if len(rows) < 2:
@@ -737,8 +768,12 @@ class Searcher:
         # The order in which they came decides between texts of the same time.
         rows.sort(key=lambda row: int(ranked.documents[row]))
         documents = ranked.documents[rows]
-        self._read_events(index, documents, events)
-        texts = [self._stored_text(index, document, events) for document in documents]
+        # With those that are probably shown: asking once is cheaper.
+        first = ranked.documents[: request.limit]
+        self._read_events(index, np.union1d(documents, first), read)
+        texts = [
+            self._stored_text(index, document, read) for document in documents.tolist()
+        ]
         replaced_by: dict[int, int] = {}
         for position, newer in enumerate(replaced_texts(texts)):
             if newer is not None:
@@ -772,24 +807,20 @@ class Searcher:
             replaced_at,
         )
 
-    def _read_events(
-        self, index: ItemIndex, documents: Ids, events: dict[int, Event]
-    ) -> None:
+    def _read_events(self, index: ItemIndex, documents: Ids, read: _Read) -> None:
         """Read the events of documents from the journal that were not read yet."""
         event_seqs = index.documents["seq"][documents].tolist()
-        missing = [seq for seq in event_seqs if seq not in events]
+        missing = [seq for seq in event_seqs if seq not in read.events]
         if missing:
             for event in self.home.journal.read(seqs=missing):
-                events[event.seq] = event
+                read.events[event.seq] = event
 
-    def _stored_text(
-        self, index: ItemIndex, document: int, events: Mapping[int, Event]
-    ) -> StoredText:
+    def _stored_text(self, index: ItemIndex, document: int, read: _Read) -> StoredText:
         """Return a document as it is compared with newer ones; '' for an erased one."""
-        event = events.get(int(index.documents["seq"][document]))
+        event = read.events.get(int(index.documents["seq"][document]))
         item = None
         if event is not None:
-            item = index.item_of(int(document), event)
+            item = read.item_of(index, document, event)
         if event is None or item is None:
             return StoredText("", 0)
         source = event.body.get("source", "agent")
@@ -865,7 +896,7 @@ class Searcher:
         index: ItemIndex,
         ranked: _Ranked,
         limit: int,
-        events: dict[int, Event],
+        read: _Read,
     ) -> Iterator[_Row]:
         """Read the texts of the best documents from the journal.
 
@@ -873,17 +904,17 @@ class Searcher:
             index: The index.
             ranked: The documents, best first.
             limit: The most rows.
-            events: By seq, the events that were read already.
+            read: What was read already; what is read here is added.
         """
         documents = ranked.documents[:limit]
-        self._read_events(index, documents, events)
+        self._read_events(index, documents, read)
         event_seqs = index.documents["seq"][documents].tolist()
         pairs = zip(documents.tolist(), event_seqs, strict=True)
         for row, (document, event_seq) in enumerate(pairs):
-            event = events.get(event_seq)
+            event = read.events.get(event_seq)
             if event is None:
                 continue  # erased since the index was looked into
-            item = index.item_of(document, event)
+            item = read.item_of(index, document, event)
             if item is None:
                 continue
             score = round(float(ranked.scores[row]), 6)
@@ -987,17 +1018,17 @@ def _duplicate_pairs(index: ItemIndex) -> Ids:
     return np.stack([rows[is_remembered], order[positions[is_remembered]]])
 
 
-def _named_speakers(index: ItemIndex, query: str) -> Scores:
-    """Return 1 where the query names a speaker, else 0, by number of the speaker.
+def _speakers_by_word(index: ItemIndex) -> dict[str, list[int]]:
+    """Return by word the numbers of the speakers whose names hold it.
 
-    Nobody stands at the end.
+    Short words, as initials, are left out.
     """
-    query_words = set(_WORD.findall(query))
-    is_named = []
-    for name in index.speakers:
-        name_words = {word for word in _WORD.findall(name) if len(word) > 2}
-        is_named.append(float(not name_words.isdisjoint(query_words)))
-    return np.array([*is_named, 0.0])
+    speakers: dict[str, list[int]] = {}
+    for number, name in enumerate(index.speakers):
+        for word in _WORD.findall(name):
+            if len(word) > 2:
+                speakers.setdefault(word, []).append(number)
+    return speakers
 
 
 def _merged(texts: Hits, labels: Hits, limit: int) -> Hits:

@@ -121,6 +121,7 @@ class _Reading:
     folded_text: str
     is_bound: bool
     given_up: tuple[str, ...]  # an exact value that it says holds no more
+    exact_words: tuple[str, ...]  # that hold a number, each as often as it stands there
 
 
 def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
@@ -220,6 +221,7 @@ def _reading(
     if denies(text):
         details |= {"not"}
     folded_words = text.lower().split()
+    folded_text = " ".join(folded_words).rstrip(".")
     claim = read_claim(
         text,
         subject,
@@ -233,9 +235,10 @@ def _reading(
         words=content_words(text),
         telling_apart=telling_apart,
         details=details,
-        folded_text=" ".join(folded_words).rstrip("."),
+        folded_text=folded_text,
         is_bound=is_bound(text),
         given_up=given_up if _is_exact(given_up) else (),
+        exact_words=tuple(filter(_is_exact, folded_text.split())),
     )
 
 
@@ -285,9 +288,8 @@ def _keys(
 
 def _keys_of_values(reading: _Reading) -> Iterator[Hashable]:
     """Yield the keys under which statements stand that take an exact value back."""
-    for word in reading.folded_text.split():
-        if _is_exact([word]):
-            yield "given up", word
+    for word in reading.exact_words:
+        yield "given up", word
 
 
 def _candidates(

@@ -24,6 +24,9 @@ Mask = NDArray[np.bool_]
 
 PASSAGE_WORDS = 60  # chosen on LoCoMo and QMSum, 30 to 100; see notebook 04
 REACH = 3  # texts at most on each side
+_DISTANCES = range(-REACH, REACH + 1)
+# Of all texts, a share that is looked for in the whole array faster than listed.
+_MANY = 0.25
 
 
 class Passages:
@@ -40,18 +43,23 @@ class Passages:
     Attributes:
         any: Whether any text has another one in its session.
         words: By text, how many words its passage has.
+        echo: A mask of the texts that duplicate another one.
+        mean_text: How many words a text has on average, without duplicates.
+        mean_passage: How many words a passage has on average, without duplicates.
     """
 
     def __init__(
         self,
         session: NDArray[np.integer],
         words: NDArray[np.integer],
+        echo: Mask | None = None,
     ) -> None:
         """Look for the passages.
 
         Args:
             session: By text, the number of its session, below 0 for none.
             words: By text, how many words it has.
+            echo: A mask of the texts that duplicate another one; None for no text.
         """
         n_texts = len(session)
         self._order = np.argsort(session, kind="stable")
@@ -69,6 +77,37 @@ class Passages:
         self._low, self._high = self._grown()
         passage_words = self._n_words(self._low, self._high)
         self.words: Integers = passage_words[self._position]
+        if echo is None:
+            echo = np.zeros(n_texts, np.bool_)
+        self.echo = echo
+        self.mean_text = _mean_words(
+            words,
+            echo,
+        )
+        self.mean_passage = _mean_words(
+            self.words,
+            echo,
+        )
+        self._holders = self._bits_of_holders()
+
+    def _bits_of_holders(self) -> NDArray[np.uint8]:
+        """Return by text a bit for each distance at which a passage holds the text.
+
+        The first bit is that of the distance -REACH.
+        """
+        n_texts = len(self._order)
+        position = np.arange(n_texts)
+        by_position = np.zeros(n_texts, np.uint8)
+        for bit, distance in enumerate(_DISTANCES):
+            neighbour = position + distance
+            is_held = self._first <= neighbour
+            is_held &= neighbour <= self._last
+            neighbour = np.where(is_held, neighbour, position)
+            is_held &= self._low[neighbour] <= position
+            is_held &= position <= self._high[neighbour]
+            holder = np.uint8(1 << bit)
+            by_position[is_held] |= holder
+        return by_position[self._position]
 
     def _n_words(self, low: Integers, high: Integers) -> Integers:
         """Return how many words stand from these positions to those, both included."""
@@ -114,17 +153,12 @@ class Passages:
             The texts, and a mask of those of these that they hold.
         """
         position = self._position[texts]
-        first = self._first[position]
-        last = self._last[position]
-        for distance in range(-REACH, REACH + 1):
-            neighbour = position + distance
-            is_held = first <= neighbour
-            is_held &= neighbour <= last
-            neighbour = np.where(is_held, neighbour, position)
-            is_held &= self._low[neighbour] <= position
-            is_held &= position <= self._high[neighbour]
-            holders = neighbour[is_held]
-            yield self._order[holders], is_held
+        holders = self._holders[texts]
+        for bit, distance in enumerate(_DISTANCES):
+            holder = np.uint8(1 << bit)
+            is_held = (holders & holder) > 0
+            neighbour = position[is_held] + distance
+            yield self._order[neighbour], is_held
 
 
 def _begins(sessions: NDArray[np.integer]) -> Mask:
@@ -233,9 +267,14 @@ def _count_in_passages(
         The texts; one may stand there several times.
     """
     reached = []
-    for texts, is_held in passages.holding(documents.astype(np.int64)):
+    n_reached = 0
+    numbers = documents.astype(np.int64)
+    for texts, is_held in passages.holding(numbers):
         passage_counts[texts] += counts[is_held]
         reached.append(texts)
+        n_reached += len(texts)
+    if n_reached > _MANY * len(passage_counts):
+        return np.flatnonzero(passage_counts)
     return np.concatenate(reached)
 
 
@@ -243,40 +282,54 @@ def word_scores(
     index: LexicalIndex,
     tokens: Sequence[str],
     passages: Passages,
-    echo: NDArray[np.bool_],
 ) -> WordScores:
     """Return BM25 (see `LexicalIndex`) of texts and of their passages.
 
     Args:
         index: The index.
         tokens: The tokens of the query.
-        passages: The passages of the index's documents.
-        echo: A mask of the documents that duplicate another one.
+        passages: The passages of the index's documents, with those that duplicate
+            another one.
     """
     n_texts = len(index)
     lengths = index.lengths
-    mean_length = _mean_words(lengths, echo)
-    mean_passage = _mean_words(passages.words, echo)
     words = np.zeros(n_texts)
     passage = np.zeros(n_texts) if passages.any else words
     passage_counts = np.zeros(n_texts)
     held = np.zeros(n_texts)
     all_weights = 0.0
-    for documents, counts, weight in index.matches(tokens, echo):
+    matches = index.matches(
+        tokens,
+        passages.echo,
+    )
+    for documents, counts, weight in matches:
         all_weights += weight
         held[documents] += weight
-        shares = saturated(counts, lengths[documents], mean_length)
+        shares = saturated(
+            counts,
+            lengths[documents],
+            passages.mean_text,
+        )
         words[documents] += weight * shares
         if not passages.any:
             continue
-        near = _count_in_passages(passages, documents, counts, passage_counts)
+        near = _count_in_passages(
+            passages,
+            documents,
+            counts,
+            passage_counts,
+        )
         near_counts = passage_counts[near]
-        shares = saturated(near_counts, passages.words[near], mean_passage)
+        shares = saturated(
+            near_counts,
+            passages.words[near],
+            passages.mean_passage,
+        )
         # A text that stands there twice gets the same sum twice.
         passage[near] = passage[near] + weight * shares
         passage_counts[near] = 0.0
     if all_weights:
-        held = held / all_weights
+        held /= all_weights
     return WordScores(words, passage, held)
 
 

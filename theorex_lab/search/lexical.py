@@ -371,11 +371,11 @@ class LexicalIndex:
         postings = self._postings(terms)
         if echo is None:
             echo = np.zeros(len(self), bool)
-        n_counted = len(self) - int(echo.sum())
+        n_counted = len(self) - int(np.count_nonzero(echo))
         matches = []
         for posting, n_repeats in zip(postings, repeats.values(), strict=True):
             documents, counts = posting
-            n_echoes = int(echo[documents].sum())
+            n_echoes = int(np.count_nonzero(echo[documents]))
             n_holding = len(documents) - n_echoes
             weight = _idf(n_counted, n_holding) * n_repeats * (K1 + 1)
             matches.append((documents, counts, weight))

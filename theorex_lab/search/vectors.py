@@ -2,17 +2,20 @@
 
 Memory keeps the signs of each vector's numbers, one bit each: few bits differ
 where two vectors are near (Charikar, "Similarity estimation techniques from rounding
-algorithms", STOC 2002). The ones with most equal signs are compared in full.
+algorithms", STOC 2002). The ones with most equal signs are compared in full. Of very
+many vectors a graph of neighbours says which are near, see `search.graph`.
 """
 
 import contextlib
 import hashlib
 import importlib.util
+import math
 import mmap
 import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,7 +25,14 @@ import numpy.typing as npt
 
 from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.core.files import drafted, exclusive, open_private, told
+from theorex_lab.core.progress import bar
 from theorex_lab.search.fuse import Ids, Mask
+from theorex_lab.search.graph import (
+    NeighbourGraph,
+    is_intact,
+    known_records,
+    remove_graph,
+)
 
 Matrix = npt.NDArray[np.float32]
 # Of 16 bytes each, or their two halves, (n, 2).
@@ -35,11 +45,25 @@ _BLOCK_RECORDS = 256
 # Of 100 sentence vectors nearest to a query among 5,882, the 500 with most equal signs
 # held .980, of 30 .999, and of 10 all.
 _COMPARED = 5  # vectors in full for each that is wanted
-_COMPARED_ALWAYS = 100  # vectors in full at least
+# Vectors in full at least: of the ten nearest of 100,000 sentences they held .998, where
+# 100 held .94.
+_COMPARED_ALWAYS = 500
 _SIGNED_FROM = 128  # dimensions; the signs of fewer say too little
 _SIGNS_A_NUMBER = 64
 _CRC_BYTES = 4
+_NUMBER_BYTES = 4  # of a vector's number; keys and checksums are whole numbers of them
 _RECORDS_AT_ONCE = 4_096
+# With fewer, signs are as fast and need no graph. See ADR 040.
+GRAPH_FROM = 100_000  # records
+# Searches of a process by signs before it reads the graph, which takes it half a second
+# for 100,000 vectors, and as much memory as they take.
+_GRAPH_AFTER = 20
+_MOST_BEHIND = 512  # records that a graph misses, which are compared one by one
+_GRAPH_SHARE = (
+    0.5  # of all records; of fewer, most that a graph finds are not asked for
+)
+_SPARE = 1.2  # of records that are asked for, where not all are allowed
+_GRAPH_AT_ONCE = 1_024  # records that are added to it
 
 
 def text_key(text: str) -> bytes:
@@ -67,10 +91,14 @@ class VectorCache:
             raise InvalidInput(f"got {got}; allowed are an id, 1+")
         name = f"{_file_id(embedder_id)}-{dimensions}.vectors"
         self.path = Path(folder) / name
+        self.graph_path = _graph_path(self.path)
         self.dimensions = dimensions
         self._file_number = 0
         self.generation = 0  # numbers of records hold while it is the same
         self._record = record_type(dimensions)
+        self._graph: NeighbourGraph | None = None
+        self._is_graph_missing = False
+        self._n_searches = 0  # that the graph could have served
         self._forget()
 
     def __len__(self) -> int:
@@ -123,28 +151,31 @@ class VectorCache:
         """
         has_record = numbers >= 0
         record_numbers = numbers[has_record]
-        records = self._mapped[record_numbers]
-        self._check(records, record_numbers)
+        self._check(record_numbers)
         is_sound = has_record.copy()
         is_sound[has_record] = ~self._damaged[record_numbers]
         if is_sound.all():
-            return is_sound, records["vector"]
+            return is_sound, self._vectors(numbers)
         shape = (len(numbers), self.dimensions)
         matrix = np.zeros(shape, dtype=np.float32)
-        is_sound_record = is_sound[has_record]
-        matrix[is_sound] = records["vector"][is_sound_record]
+        matrix[is_sound] = self._vectors(numbers[is_sound])
         return is_sound, matrix
+
+    def _vectors(self, numbers: Ids) -> Matrix:
+        """Return the vectors of these records, (numbers, dimensions)."""
+        # As rows of numbers: numpy copies records field by field, four times as slowly.
+        n_numbers = self._record.itemsize // _NUMBER_BYTES
+        rows = self._mapped.view(np.float32).reshape(-1, n_numbers)
+        first = KEY_BYTES // _NUMBER_BYTES
+        chosen: Matrix = np.take(rows, numbers, axis=0)
+        return chosen[:, first : first + self.dimensions]
 
     def sound(self, numbers: Ids) -> Mask:
         """Return which of these records are not damaged.
 
         Each is looked at once, without reading all into memory.
         """
-        is_new = ~self._checked[numbers]
-        new = numbers[is_new]
-        n_parts = len(new) // _BLOCK_RECORDS + 1
-        for part in np.array_split(new, n_parts):
-            self._check(self._mapped[part], part)
+        self._check(numbers)
         return ~self._damaged[numbers]
 
     def likely(self, numbers: Ids, query: Matrix, limit: int) -> Ids:
@@ -159,11 +190,124 @@ class VectorCache:
             The positions of the records in `numbers`.
         """
         n_compared = max(_COMPARED * limit, _COMPARED_ALWAYS)
-        if len(numbers) <= n_compared or not len(self._signs):
+        if len(numbers) <= n_compared or self.dimensions < _SIGNED_FROM:
             return np.arange(len(numbers))
+        near = self._near_in_graph(numbers, query, limit)
+        if len(near) >= limit:
+            return near
+        return self._near_by_signs(numbers, query, n_compared)
+
+    def _near_in_graph(self, numbers: Ids, query: Matrix, limit: int) -> Ids:
+        """Return as `likely` which records the graph names, and those it misses yet.
+
+        They are none where no graph serves.
+        """
+        share = len(numbers) / len(self)
+        if len(self) < GRAPH_FROM or share < _GRAPH_SHARE:
+            return np.zeros(0, np.int64)
+        self._n_searches += 1
+        if self._n_searches <= _GRAPH_AFTER:
+            return np.zeros(0, np.int64)
+        graph = self._current_graph()
+        if graph is None:
+            return np.zeros(0, np.int64)
+        n_wanted = math.ceil(
+            limit * _SPARE / min(share, 1.0),
+        )
+        named = graph.nearest(query, n_wanted)
+        is_near = np.zeros(len(self), np.bool_)
+        is_near[named[named < len(self)]] = True
+        is_near[graph.n_records :] = True
+        return np.flatnonzero(is_near[numbers])
+
+    def _current_graph(self) -> NeighbourGraph | None:
+        """Return the graph of this file, read from disk where it is not yet.
+
+        None where there is none, or one that misses many records.
+        """
+        if self._graph is None and not self._is_graph_missing:
+            n_known = known_records(
+                self.graph_path,
+                self._keys,
+            )
+            if self._is_near_enough(n_known):
+                self._graph = NeighbourGraph.load(
+                    self.graph_path,
+                    self.dimensions,
+                    self._keys,
+                    capacity=n_known,
+                )
+            self._is_graph_missing = self._graph is None
+        return self._graph
+
+    def _is_near_enough(self, n_known: int) -> bool:
+        """Return whether a graph of so many records misses few of this file's."""
+        return n_known > 0 and len(self) - n_known <= _MOST_BEHIND
+
+    def update_graph(self) -> int:
+        """Bring the graph up to date where one serves; return how many were added.
+
+        Nothing is done while it misses few records. It takes about half a millisecond
+        for each that is added.
+
+        Raises:
+            StorageError: The graph cannot be written.
+        """
+        self.refresh()
+        n_records = len(self)
+        if n_records < GRAPH_FROM or self.dimensions < _SIGNED_FROM:
+            return 0
+        n_known = known_records(
+            self.graph_path,
+            self._keys,
+        )
+        if self._is_near_enough(n_known) and is_intact(self.graph_path):
+            return 0
+        generation = self.generation
+        graph = NeighbourGraph.load(
+            self.graph_path,
+            self.dimensions,
+            self._keys,
+            capacity=n_records,
+        )
+        if graph is None:
+            graph = NeighbourGraph(
+                self.dimensions,
+                capacity=n_records,
+            )
+        n_added = self._add_to_graph(graph, n_records)
+        with locked(self.path):
+            # A vector that was removed meanwhile must not come back in the graph.
+            self.refresh()
+            if self.generation != generation:
+                return 0
+            graph.save(self.graph_path, self._keys)
+        self._graph = graph
+        return n_added
+
+    def _add_to_graph(self, graph: NeighbourGraph, n_records: int) -> int:
+        """Add the records that a graph misses; return how many those were."""
+        new = np.arange(graph.n_records, n_records)
+        progress_bar = bar(
+            len(new),
+            unit="vectors",
+            what="graph of neighbours",
+            progress=None,
+        )
+        with closing(progress_bar):
+            for start in range(0, len(new), _GRAPH_AT_ONCE):
+                part = new[start : start + _GRAPH_AT_ONCE]
+                is_sound, vectors = self.read(part)
+                end = int(part[-1]) + 1
+                graph.add(part[is_sound], vectors[is_sound], n_records=end)
+                progress_bar.update(len(part))
+        return len(new)
+
+    def _near_by_signs(self, numbers: Ids, query: Matrix, n_compared: int) -> Ids:
+        """Return as `likely` so many records with most signs equal to the query's."""
         differ = np.zeros(len(self), np.uint16)
         all_query_signs = _signs(query[None])
-        for signs, query_signs in zip(self._signs, all_query_signs, strict=True):
+        for signs, query_signs in zip(self._all_signs(), all_query_signs, strict=True):
             differ += np.bitwise_count(signs ^ query_signs)
         differ = differ[numbers]
         n_with_at_most = np.cumsum(np.bincount(differ))
@@ -259,13 +403,12 @@ class VectorCache:
         """Begin with a file of which nothing was read."""
         self.generation += 1
         self._file_number = 0
+        self._graph = None
         # As they lie in the file.
         self._mapped = np.zeros(0, dtype=self._record)
         # Copied from the records, which lie far apart.
         self._keys = np.zeros((0, 2), dtype=np.uint64)
-        n_rows = 0
-        if self.dimensions >= _SIGNED_FROM:
-            n_rows = -(-self.dimensions // _SIGNS_A_NUMBER)
+        n_rows = -(-self.dimensions // _SIGNS_A_NUMBER)
         self._signs = np.zeros((n_rows, 0), dtype=np.uint64)
         self._checked = np.zeros(0, dtype=np.bool_)
         self._damaged = np.zeros(0, dtype=np.bool_)
@@ -273,31 +416,49 @@ class VectorCache:
         self._numbers = np.zeros(0, dtype=np.int64)
 
     def _take_in(self, records: _Records) -> None:
-        """Note the keys and signs of new records."""
+        """Note the keys of new records; a graph that misses many is looked for again."""
+        self._is_graph_missing = False
         not_yet = np.zeros(len(records), dtype=np.bool_)
         self._checked = np.concatenate([self._checked, not_yet])
         self._damaged = np.concatenate([self._damaged, not_yet])
         self._keys = np.concatenate([self._keys, records["key"]])
-        if len(self._signs):
-            blocks = [self._signs]
-            for start in range(0, len(records), _BLOCK_RECORDS):
-                block = records["vector"][start : start + _BLOCK_RECORDS]
-                blocks.append(_signs(block))
-            self._signs = np.concatenate(blocks, axis=1)
         first_halves = np.ascontiguousarray(self._keys[:, 0])
         self._numbers = np.argsort(first_halves, kind="stable")
         self._sorted_keys = first_halves[self._numbers]
+        if self._graph is None:
+            return
+        n_known = self._graph.n_records
+        if not self._is_near_enough(n_known):
+            self._graph = None
 
-    def _check(self, records: _Records, numbers: Ids) -> None:
+    def _all_signs(self) -> npt.NDArray[np.uint64]:
+        """Return the signs of all records, (dimensions / 64, records).
+
+        They are made where they are first asked for.
+        """
+        n_signed = self._signs.shape[1]
+        if n_signed < len(self):
+            blocks = [self._signs]
+            for start in range(n_signed, len(self), _BLOCK_RECORDS):
+                block = self._mapped["vector"][start : start + _BLOCK_RECORDS]
+                blocks.append(_signs(block))
+            self._signs = np.concatenate(blocks, axis=1)
+        return self._signs
+
+    def _check(self, numbers: Ids) -> None:
         """Look for damage in these records; in each once."""
         is_new = ~self._checked[numbers]
-        rows = np.flatnonzero(is_new)
-        if not len(rows):
+        new_numbers = numbers[is_new]
+        if not len(new_numbers):
             return
-        checksums = _checksums(records, rows)
-        new_numbers = numbers[rows]
-        self._damaged[new_numbers] = records["crc"][rows] != checksums
+        checksums = _checksums(self._mapped, new_numbers)
+        self._damaged[new_numbers] = self._mapped["crc"][new_numbers] != checksums
         self._checked[new_numbers] = True
+
+
+def _graph_path(path: Path) -> Path:
+    """Return the file of the graph over a file of vectors."""
+    return path.with_name(f"{path.name}.graph")
 
 
 def _file_id(embedder_id: str) -> str:
@@ -440,6 +601,8 @@ def sweep_vectors(folder: Path, wanted: KeyFilter) -> int:
                 draft.unlink()
             if path.exists():
                 n_dropped += _sweep_file(path, wanted)
+            else:
+                remove_graph(_graph_path(path))
     return n_dropped
 
 
@@ -464,6 +627,10 @@ def _sweep_file(path: Path, wanted: KeyFilter) -> int:
     keys = np.concatenate(key_parts)
     is_wanted = wanted(keys)
     whole_size = len(keys) * record.itemsize
+    graph_path = _graph_path(path)
+    # First the graph, which holds vectors too: a sweep that is killed here is repeated.
+    if not is_wanted.all() or not known_records(graph_path, keys):
+        remove_graph(graph_path)
     if is_wanted.all() and path.stat().st_size == whole_size:
         return 0
     with (
