@@ -132,7 +132,8 @@ def mask_near_ids(text: str) -> str:
 
 def mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     """Mask what is the base64 or the hex of a text in which `mask` finds a secret."""
-    if _plain_words(mask).make_up(text):
+    plain_words = _plain_words(mask)
+    if plain_words.make_up(text):
         return text
     return _mask_encoded(text, mask)
 
@@ -140,7 +141,11 @@ def mask_encoded(text: str, mask: Callable[[str], str]) -> str:
 @lru_cache(4)
 def _plain_words(mask: Callable[[str], str]) -> HarmlessWords:
     """Return the words in which `mask` finds no secret that is hidden."""
-    return HarmlessWords(lambda word: not _may_hide(word, mask))
+
+    def is_plain(word: str) -> bool:
+        return not _may_hide(word, mask)
+
+    return HarmlessWords(is_plain)
 
 
 def _may_hide(word: str, mask: Callable[[str], str]) -> bool:

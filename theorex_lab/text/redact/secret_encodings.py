@@ -56,7 +56,13 @@ _TAIL = re.compile(
     r"(?P<margin>[ \t>|]{0,8})(?P<part>(?=\S{0,80}[0-9]|\S{0,80}[a-z][A-Z])"
     r"(?=\S{0,80}[A-Za-z])[A-Za-z0-9+/_.=~-]{6,})(?P<rest>[\"'`,;)\\]{0,3}\r?)"
 )
-_MARKED_ENDS = ("\\", "=", "\\\r", "=\r")  # of a line whose word goes on
+# Of a line whose word goes on.
+_MARKED_ENDS = (
+    "\\",
+    "=",
+    "\\\r",
+    "=\r",
+)
 _ESCAPED_QUOTE = re.compile(r"\\[\"']")
 _SHORTEST_WRAPPED_CHARACTERS = 32  # of a first line that no mark continues
 
@@ -229,8 +235,7 @@ def _last_of_word(lines: list[str], first: int) -> int:
     head = _head_of(line)
     if head is None:
         return first
-    has_mark = head["mark"] is not None
-    if not is_long and not has_mark:
+    if not is_long and head["mark"] is None:
         return first
     end = first + 1
     while end < len(lines):

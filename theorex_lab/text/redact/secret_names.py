@@ -33,7 +33,15 @@ _MEMBER = rf"(?i)(?:{_NAME}|authorization|(?<![\s\S])pass)\Z"
 _A_PASSWORD = rf"(?i)(?:{_PASSWORD}|pass|psk|storepw|requirepass){_SUFFIX}"
 # All names stand in it, as in the rows of VALUES_WITHOUT_A_SIGN: for each set of names
 # that a text has, another pattern would have to be compiled.
-_ASSIGNMENT = rf"(?i)(?P<name>{_NAME})\\*[\"']?\]?(?P<sign>{pattern('sign')}){pattern('assigned')}"
+_SIGN = pattern("sign")
+_ASSIGNED = pattern("assigned")
+_ASSIGNMENT = rf"""
+    (?i)
+    (?P<name>{_NAME})
+    \\*[\"']?\]?
+    (?P<sign>{_SIGN})
+    {_ASSIGNED}
+"""
 _PLAIN_WORDS = PLAIN_WORDS | STATES
 _ADDRESS_STARTS = (
     "/",
@@ -85,10 +93,12 @@ def _name_starts(text: str, entries: list[Entry]) -> list[int]:
     """
     indices: set[int] = set()
     for hints, name in entries:
-        begins_with_hint = name.lstrip().startswith(hints[0])
+        start_of_name = name.lstrip()
+        begins_with_hint = start_of_name.startswith(hints[0])
         reach = 0 if begins_with_hint else _REACH
         match_at = compiled(f"(?i){name}").match
-        for start in starts(text, hints, reach):
+        candidates = starts(text, hints, reach)
+        for start in candidates:
             if match_at(text, start):
                 indices.add(start)
     return sorted(indices)
