@@ -82,12 +82,15 @@ class Captures:
     # By session, the folder that it began in.
     _first: dict[str, str] = field(default_factory=dict)
 
-    def event(self, form: str, capture: TimedCapture) -> Event | None:
+    def event(
+        self, form: str, capture: TimedCapture, event_id: str = ""
+    ) -> Event | None:
         """Return the capture of what was told, None where the hook keeps nothing of it.
 
         Args:
             form: The form of the transcript, a reader's name.
             capture: What was told.
+            event_id: The id of its capture, '' where it is not known yet.
         """
         utterance = capture.said
         name = utterance.hook["hook_event_name"]
@@ -106,10 +109,13 @@ class Captures:
                 "read": _in_project(utterance.hook.get("reads")),
                 "edited": _in_project(utterance.hook.get("edits")),
             }
-        event_id = self.id_of(form, capture)
-        at = min(capture.at, self.latest)
         return new_event(
-            kind, body, agent=self.agent, session=session, at=at, event_id=event_id
+            kind,
+            body,
+            agent=self.agent,
+            session=session,
+            at=min(capture.at, self.latest),
+            event_id=event_id or self.id_of(form, capture),
         )
 
     def id_of(self, form: str, capture: TimedCapture) -> str:

@@ -411,7 +411,7 @@ class _ImportRun:
         if capture_id in self._hooked:
             self._report.skipped += 1
             return None
-        event = captures.event(form, capture)
+        event = captures.event(form, capture, capture_id)
         if event is None:
             self._report.already += 1
             return None

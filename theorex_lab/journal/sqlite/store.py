@@ -148,8 +148,16 @@ class SqliteJournal(Journal):
     @contextmanager
     def exclusive(self) -> Iterator[Callable[[Event], int]]:
         """See `Journal`."""
+        last = 0
+
+        def append(event: Event) -> int:
+            nonlocal last
+            # Nobody else writes meanwhile, so the first look at the seqs is enough.
+            last = insert(connection, event, last + 1 if last else None)
+            return last
+
         with self.writing() as connection:
-            yield lambda event: insert(connection, event)
+            yield append
 
     @contextmanager
     def writing(self, last_id: str = "") -> Iterator[sqlite3.Connection]:
@@ -616,7 +624,7 @@ def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None)
         InvalidInput: The body is not what its kind says.
     """
     masked_event, body = kept_event(event)
-    lineage = encode(list(masked_event.lineage))
+    lineage = encode(list(masked_event.lineage)) if masked_event.lineage else "[]"
     if seq is None:
         seq = next_seq(connection)
     row = (seq, *masked_event[1:6], lineage, body)

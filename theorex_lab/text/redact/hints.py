@@ -117,15 +117,16 @@ class HintSet:
         # next.
         # They stand under their first characters: a look for those of the text tells
         # which hints are worth a search.
-        self._by_start: dict[str, list[tuple[str, str]]] = {}
+        self._by_start: dict[tuple[str, ...], list[tuple[str, str]]] = {}
         self._short: list[tuple[str, str]] = []
         for hint in self._hints:
             head = hint[: hint.find(" ") + 1] or hint
             same_start = self._short
             if len(head) >= _START_CHARACTERS:
-                start = head[:_START_CHARACTERS]
+                start = tuple(head[:_START_CHARACTERS])
                 same_start = self._by_start.setdefault(start, [])
             same_start.append((hint, head))
+        self._starts = frozenset(self._by_start)
         # Most words have neither hints nor marks: one subtraction leaves them out.
         self._plain_words: set[str] = set()
         self._hints_by_word: dict[str, tuple[str, ...]] = {}
@@ -178,7 +179,7 @@ class HintSet:
         heads = list(self._short)
         following = text[1:]
         triples = zip(text, following, following[1:], strict=False)
-        for start in self._by_start.keys() & set(map("".join, triples)):
+        for start in self._starts.intersection(triples):
             heads += self._by_start[start]
         return [entry for entry in heads if entry[1] in text]
 
@@ -186,11 +187,13 @@ class HintSet:
         """Return the hints and marks of each of these words."""
         if not words:
             return {}
-        lowered = {word: f"{word.lower()} " for word in words}
-        all_words = "".join(lowered.values())
+        all_words = f"{' '.join(words)} ".lower()
         present = self._present_in(all_words)
         hints_by_word: dict[str, tuple[str, ...]] = {}
-        for word, low in lowered.items():
-            hints = [hint for hint, head in present if head in low]
+        hints: list[str] = []
+        for word in words:
+            if present:
+                low = f"{word.lower()} "
+                hints = [hint for hint, head in present if head in low]
             hints_by_word[word] = (*hints, *self._marks(word, hints))
         return hints_by_word

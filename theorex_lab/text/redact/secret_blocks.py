@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
 
+from theorex_lab.text.redact.harmless_words import HarmlessWords
 from theorex_lab.text.redact.hints import MASK
 from theorex_lab.text.redact.secret_tables import named_pattern
 
@@ -131,10 +132,20 @@ def mask_near_ids(text: str) -> str:
 
 def mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     """Mask what is the base64 or the hex of a text in which `mask` finds a secret."""
-    for word in set(text.split()):
-        if _may_hide(word, mask):
-            return _mask_encoded(text, mask)
-    return text
+    plain_words = _plain_words(mask)
+    if plain_words.make_up(text):
+        return text
+    return _mask_encoded(text, mask)
+
+
+@lru_cache(4)
+def _plain_words(mask: Callable[[str], str]) -> HarmlessWords:
+    """Return the words in which `mask` finds no secret that is hidden."""
+
+    def is_plain(word: str) -> bool:
+        return not _may_hide(word, mask)
+
+    return HarmlessWords(is_plain)
 
 
 def _may_hide(word: str, mask: Callable[[str], str]) -> bool:
@@ -146,7 +157,6 @@ def _may_hide(word: str, mask: Callable[[str], str]) -> bool:
     return _hides(word, mask)
 
 
-@lru_cache(1 << 14)
 def _hides(word: str, mask: Callable[[str], str]) -> bool:
     """Return whether a word hides a secret, or ends in what may go on in the next."""
     if _mask_encoded(word, mask) != word:

@@ -56,6 +56,13 @@ _TAIL = re.compile(
     r"(?P<margin>[ \t>|]{0,8})(?P<part>(?=\S{0,80}[0-9]|\S{0,80}[a-z][A-Z])"
     r"(?=\S{0,80}[A-Za-z])[A-Za-z0-9+/_.=~-]{6,})(?P<rest>[\"'`,;)\\]{0,3}\r?)"
 )
+# Of a line whose word goes on.
+_MARKED_ENDS = (
+    "\\",
+    "=",
+    "\\\r",
+    "=\r",
+)
 _ESCAPED_QUOTE = re.compile(r"\\[\"']")
 _SHORTEST_WRAPPED_CHARACTERS = 32  # of a first line that no mark continues
 
@@ -221,13 +228,14 @@ def mask_wrapped(text: str, mask: Mask) -> str:
 
 def _last_of_word(lines: list[str], first: int) -> int:
     """Return the last of the lines that may be one word with the first."""
-    head = _head_of(lines[first])
+    line = lines[first]
+    is_long = len(line) >= _SHORTEST_WRAPPED_CHARACTERS
+    if not is_long and not line.endswith(_MARKED_ENDS):
+        return first
+    head = _head_of(line)
     if head is None:
         return first
-    n_characters = len(lines[first])
-    is_long = n_characters >= _SHORTEST_WRAPPED_CHARACTERS
-    has_mark = head["mark"] is not None
-    if not is_long and not has_mark:
+    if not is_long and head["mark"] is None:
         return first
     end = first + 1
     while end < len(lines):

@@ -31,6 +31,17 @@ _REACH = 14  # from the beginning of a name to its hint, at most: `subscription-
 _PASSWORD = "|".join(name for _, name in PASSWORDS)
 _MEMBER = rf"(?i)(?:{_NAME}|authorization|(?<![\s\S])pass)\Z"
 _A_PASSWORD = rf"(?i)(?:{_PASSWORD}|pass|psk|storepw|requirepass){_SUFFIX}"
+# All names stand in it, as in the rows of VALUES_WITHOUT_A_SIGN: for each set of names
+# that a text has, another pattern would have to be compiled.
+_SIGN = pattern("sign")
+_ASSIGNED = pattern("assigned")
+_ASSIGNMENT = rf"""
+    (?i)
+    (?P<name>{_NAME})
+    \\*[\"']?\]?
+    (?P<sign>{_SIGN})
+    {_ASSIGNED}
+"""
 _PLAIN_WORDS = PLAIN_WORDS | STATES
 _ADDRESS_STARTS = (
     "/",
@@ -45,66 +56,52 @@ _JOINING_SIGNS = frozenset("_.-")
 def mask_names(text: str, hints: set[str]) -> str:
     """Mask the values that are assigned to a password, a token, a secret or a key."""
     entries = [entry for entry in NAMES if entry[0][0] in hints]
-    name_starts, names = _names_in(text, entries)
+    name_starts = _name_starts(text, entries)
     if not name_starts:
         return text
     for value_hints, pattern_text in VALUES_WITHOUT_A_SIGN:
         if hints.isdisjoint(value_hints):
             continue
-        masked_text = _mask_row(pattern_text, names, text, name_starts)
+        masked_text = _mask_row(pattern_text, text, name_starts)
         if masked_text != text:
             text = masked_text
-            name_starts, names = _names_in(text, entries)
+            name_starts = _name_starts(text, entries)
     if not name_starts:
         return text
-    assignment = (
-        rf"(?i)(?P<name>{names})\\*[\"']?\]?(?P<sign>{pattern('sign')})"
-        rf"{pattern('assigned')}"
-    )
-    return sub_at(assignment, _mask_assignment, text, name_starts)
+    return sub_at(_ASSIGNMENT, _mask_assignment, text, name_starts)
 
 
-def _mask_row(
-    pattern_text: str,
-    names: str,
-    text: str,
-    name_starts: list[int],
-) -> str:
+def _mask_row(pattern_text: str, text: str, name_starts: list[int]) -> str:
     """Mask the values of one row of VALUES_WITHOUT_A_SIGN.
 
     Args:
         pattern_text: The pattern of the row.
-        names: The pattern of the names that there are.
         text: The text.
         name_starts: Where the names begin in it.
     """
-    row = pattern_text.replace("<<names>>", names)
+    row = pattern_text.replace("<<names>>", _NAME)
     without_blanks = "".join(pattern_text.split())
     if without_blanks.startswith("(?i)(?P<name>"):
         return sub_at(row, _mask_value, text, name_starts)
     return compiled(row).sub(_mask_value, text)
 
 
-def _names_in(text: str, entries: list[Entry]) -> tuple[list[int], str]:
-    """Return where names begin in a text, and the pattern of those that there are.
+def _name_starts(text: str, entries: list[Entry]) -> list[int]:
+    """Return where names begin in a text.
 
     A name begins at its hint or shortly before it.
     """
     indices: set[int] = set()
-    names: list[str] = []
-    for entry in entries:
-        hints, name = entry
-        begins_with_hint = name.lstrip().startswith(hints[0])
+    for hints, name in entries:
+        start_of_name = name.lstrip()
+        begins_with_hint = start_of_name.startswith(hints[0])
         reach = 0 if begins_with_hint else _REACH
         match_at = compiled(f"(?i){name}").match
-        name_starts = [
-            start for start in starts(text, hints, reach) if match_at(text, start)
-        ]
-        if name_starts:
-            indices.update(name_starts)
-            names.append(name)
-    any_name = "|".join(names)
-    return sorted(indices), f"(?:{any_name}){_SUFFIX}"
+        candidates = starts(text, hints, reach)
+        for start in candidates:
+            if match_at(text, start):
+                indices.add(start)
+    return sorted(indices)
 
 
 def _mask_value(match: re.Match[str]) -> str:

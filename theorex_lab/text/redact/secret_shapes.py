@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+from theorex_lab.text.redact.harmless_words import HarmlessWords
 from theorex_lab.text.redact.hints import MASK
 from theorex_lab.text.redact.secret_blocks import decoded_text
 
@@ -83,7 +84,19 @@ def mask_drawn(text: str) -> str:
     >>> mask_drawn("use acme_live_9fQ2xKz7LmP4vRt8Ws3Y, not getUserByIdentifier_V2_200")
     'use [masked], not getUserByIdentifier_V2_200'
     """
+    if _KEYLESS_WORDS.make_up(text):
+        return text
     return _WORD.sub(_masked_word, text)
+
+
+def _is_keyless(word: str) -> bool:
+    """Return whether there is no key in a word; none goes on behind a blank."""
+    if len(word) <= _SHORTEST_MIXED_CHARACTERS:
+        return True
+    return _WORD.sub(_masked_word, word) == word
+
+
+_KEYLESS_WORDS = HarmlessWords(_is_keyless)
 
 
 def _masked_word(match: re.Match[str]) -> str:
