@@ -41,10 +41,19 @@ from theorex_lab.core.files import told, write_atomically, writing
 from theorex_lab.core.progress import bar
 from theorex_lab.core.readable import short_repr
 from theorex_lab.eval.adapters.protocol import EvalLog
-from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
-from theorex_lab.eval.replay.baselines import Memory, ReplayAdapterMaker, names_of
-from theorex_lab.eval.replay.needs import score_needs
-from theorex_lab.eval.replay.needs_systems import needs_systems
+from theorex_lab.eval.metrics.comparison_jobs import (
+    LOST,
+    Job,
+    NeedsRow,
+    Sources,
+    TrialJob,
+    adapter_of,
+    finished_jobs,
+    log_files,
+    result_of,
+)
+from theorex_lab.eval.replay.baselines import Memory, names_of
+from theorex_lab.eval.replay.trial_files import TrialFolder
 from theorex_lab.eval.replay.trials import (
     INJECT,
     LOWER_IS_BETTER,
@@ -52,7 +61,6 @@ from theorex_lab.eval.replay.trials import (
     RETRIEVE,
     Plan,
     Trial,
-    try_out,
 )
 from theorex_lab.files.isolated.limits import unpacked
 from theorex_lab.memory.rows import table_html, table_text
@@ -85,28 +93,6 @@ class MeanInterval(NamedTuple):
     n: int = 0
 
 
-class NeedsRow(NamedTuple):
-    """How much of what the sessions of a log needed to know a system's contexts cover.
-
-    Attributes:
-        log: The name of the log.
-        system: The name of the system, one of `eval.replay.needs_systems`.
-        column: What is shown, one of `eval.replay.needs.NEEDS_COLUMNS`.
-        value: The mean over sessions.
-        ci_low: The lower end of its 95 % bootstrap interval.
-        ci_high: The upper end.
-        n: The sessions.
-    """
-
-    log: str
-    system: str
-    column: str
-    value: float
-    ci_low: float
-    ci_high: float
-    n: int
-
-
 class ScoreDifference(NamedTuple):
     """How much more a design scored than another, and what that says.
 
@@ -121,7 +107,7 @@ class ScoreDifference(NamedTuple):
 
 
 def compare(
-    logs: Sequence[EvalLog],
+    logs: Iterable[EvalLog],
     designs: Sequence[Memory] | Mapping[str, Memory],
     *,
     budgets: Sequence[int] = (150, 500, 2_000, 8_000),
@@ -129,6 +115,8 @@ def compare(
     seed: int = 0,
     timeout: float | None = None,
     executor: Executor | None = None,
+    workers: int = 1,
+    out: str | Path | None = None,
     progress: bool | None = None,
 ) -> Comparison:
     """Replay each log to each design, and score what it gives.
@@ -138,7 +126,8 @@ def compare(
     are scored by that too: the briefing, each published design by itself, and baselines.
 
     Args:
-        logs: The logs, as `load_logs` gives them.
+        logs: The logs, as `load_logs` gives them. One after the other is taken, and let
+            go where it is written to a file.
         designs: Names of designs and baselines, `module:Name` of classes of one's own,
             objects `Design`, or functions that make a `MemoryDesign`; in a mapping, under
             the names that they are to have.
@@ -147,8 +136,13 @@ def compare(
         seed: Draws the intervals.
         timeout: The seconds that a call may take; a design that takes longer gives
             nothing from there on. None is any time.
-        executor: Any of `concurrent.futures`. Logs and names go to processes, not a
-            `Design` with functions of its own.
+        executor: Any of `concurrent.futures`, Dask's too. References to logs and names
+            go to processes, not a `Design` with functions of its own.
+        workers: How many processes share the work, where no executor is given. A job
+            whose process dies is tried twice more, by itself, and then told as a
+            problem of its trial.
+        out: A folder in which every trial is kept as it ends. A trial that is there for
+            the same log, memory, code and plan is not run again.
         progress: Whether there is a bar (None: in a terminal or notebook).
 
     Returns:
@@ -161,68 +155,56 @@ def compare(
     """
     memories = names_of(designs)
     plan = _plan(budgets, every_days, seed, timeout)
-    _check_logs(logs)
-    jobs: list[tuple[EvalLog, str, ReplayAdapterMaker, Plan]] = []
-    for number, log in enumerate(logs):
-        for name, memory in memories.items():
-            other = _other(logs, number) if name == "shuffled" else ()
-            maker = ReplayAdapterMaker(memory, other)
-            jobs.append((log, name, maker, plan))
-    run = map if executor is None else executor.map
-    trials: list[Trial] = []
-    needs_jobs = _needs_jobs(logs, seed)
-    n_jobs = len(needs_jobs) + len(jobs)
-    needs: list[NeedsRow] = []
-    progress_bar = bar(n_jobs, unit="trials", what="compare", progress=progress)
+    is_shared = executor is not None or workers > 1
+    folder = None if out is None else Path(out)
+    with log_files(folder, are_shared=is_shared) as files:
+        sources = Sources(logs, files)
+        jobs = sources.jobs(memories, plan, files if folder else None)
+        return _compared(jobs, plan, executor, workers, files, progress)
+
+
+def _compared(
+    jobs: Sequence[Job],
+    plan: Plan,
+    executor: Executor | None,
+    workers: int,
+    files: TrialFolder | None,
+    progress: bool | None,
+) -> Comparison:
+    """Run the jobs that are not done yet, and return the comparison of all."""
+    results = _of_earlier_runs(jobs, files)
+    left = [job for job in jobs if id(job) not in results]
+    progress_bar = bar(len(left), unit="trials", what="compare", progress=progress)
     with closing(progress_bar):
-        for rows in run(_needs_rows, needs_jobs):
-            needs += rows
+        for done in finished_jobs(left, executor=executor, workers=workers):
+            results[id(done.job)] = result_of(done)
             progress_bar.update(1)
-        # Of an executor, what has not begun is cancelled where one fails.
-        for trial in run(_tried, jobs):
-            trials.append(trial)
-            progress_bar.update(1)
-    return Comparison(tuple(trials), plan, tuple(needs))
+    trials: list[Trial] = []
+    needs: list[NeedsRow] = []
+    for job in jobs:
+        if isinstance(job, TrialJob):
+            trials.append(results[id(job)])
+        else:
+            needs += results[id(job)]
+    return Comparison(
+        tuple(trials),
+        plan,
+        tuple(needs),
+        n_taken_over=len(jobs) - len(left),
+        file_problems=tuple(files.problems) if files else (),
+    )
 
 
-def _needs_jobs(
-    logs: Sequence[EvalLog], seed: int
-) -> list[tuple[ProjectNeeds, str, int]]:
-    """Return what is scored by needs: a project, a system, and the seed."""
-    jobs: list[tuple[ProjectNeeds, str, int]] = []
-    for log in logs:
-        if log.needs is None:
-            continue
-        project = ProjectNeeds(
-            log.name, log.needs.sessions, log, log.needs.touched_files
-        )
-        for system in needs_systems():
-            jobs.append((project, system, seed))
-    return jobs
-
-
-def _needs_rows(job: tuple[ProjectNeeds, str, int]) -> list[NeedsRow]:
-    """Return what one system covers of the needs of one project."""
-    project, system, seed = job
-    score = score_needs([project], [system], seed=seed, progress=False)
-    columns = score.columns(system, project=project.name)
-    return [
-        NeedsRow(project.name, system, column, *mean)
-        for column, mean in columns.items()
-    ]
-
-
-def _tried(job: tuple[EvalLog, str, ReplayAdapterMaker, Plan]) -> Trial:
-    return try_out(*job)
-
-
-def _check_logs(logs: Sequence[EvalLog]) -> None:
-    """Raise InvalidInput unless there are logs, each once."""
-    names = [log.name for log in logs]
-    if not logs or len(set(names)) < len(names):
-        raise InvalidInput(
-            f"got the logs {', '.join(names) or 'none'}; allowed is one or more, each once"
-        )
+def _of_earlier_runs(jobs: Sequence[Job], files: TrialFolder | None) -> dict[int, Any]:
+    """Return what is kept of earlier runs, by the identity of the job."""
+    results: dict[int, Any] = {}
+    if files is None:
+        return results
+    for job in jobs:
+        result = files.read(job.key, adapter_of(job)) if job.key else None
+        if result is not None:
+            results[id(job)] = result
+    return results
 
 
 def _plan(
@@ -248,23 +230,6 @@ def _plan(
     return Plan(tuple(budgets), every_days, timeout, seed)
 
 
-def _other(logs: Sequence[EvalLog], number: int) -> tuple[Any, ...]:
-    """Return the events of the next log.
-
-    Where there is one alone, they are those of the packaged simulation, unless it is
-    that.
-    """
-    if len(logs) > 1:
-        return tuple(logs[(number + 1) % len(logs)].events)
-    from theorex_lab.eval.datasets.logs import load_logs
-
-    events: list[Any] = []
-    for log in load_logs("simulated_team"):
-        if log.name != logs[0].name:
-            events += log.events
-    return tuple(events)
-
-
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """What designs were worth on logs.
@@ -276,11 +241,16 @@ class Comparison:
         plan: How they were tried.
         needs: How much of what sessions needed to know systems cover, of the logs of
             which that is known.
+        n_taken_over: How many trials and scores of needs were finished by an earlier
+            run.
+        file_problems: What was wrong with files of an earlier run.
     """
 
     trials: tuple[Trial, ...]
     plan: Plan
     needs: tuple[NeedsRow, ...] = ()
+    n_taken_over: int = 0
+    file_problems: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         n_designs = f"{len(self.designs)} designs"
@@ -359,6 +329,15 @@ class Comparison:
                 "n",
             ],
         )
+
+    @property
+    def lost(self) -> list[Trial]:
+        """Return the trials that no worker survived, of which nothing was scored."""
+        return [
+            trial
+            for trial in self.trials
+            if any(problem.startswith(LOST) for problem in trial.problems)
+        ]
 
     @property
     def needs_frame(self) -> pd.DataFrame:

@@ -1,0 +1,303 @@
+"""The jobs of a comparison: a log and a memory each, or a log and a system of needs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.processes import worker_pool
+from theorex_lab.eval.adapters.protocol import EvalLog
+from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
+from theorex_lab.eval.replay.baselines import Memory, ReplayAdapterMaker
+from theorex_lab.eval.replay.job_runs import Finished, JobRun, MakeExecutor
+from theorex_lab.eval.replay.needs import score_needs
+from theorex_lab.eval.replay.needs_systems import needs_systems
+from theorex_lab.eval.replay.trial_files import (
+    LogReference,
+    TrialFolder,
+    file_key,
+    memory_code,
+    package_code,
+    write_log,
+)
+from theorex_lab.eval.replay.trials import Plan, Trial, try_out
+
+# How many jobs an executor gets that does not say how many workers it has.
+_AT_ONCE = 16
+LogSource = EvalLog | LogReference
+LOST = "its worker was lost"
+
+
+class NeedsRow(NamedTuple):
+    """How much of what the sessions of a log needed to know a system's contexts cover.
+
+    Attributes:
+        log: The name of the log.
+        system: The name of the system, one of `eval.replay.needs_systems`.
+        column: What is shown, one of `eval.replay.needs.NEEDS_COLUMNS`.
+        value: The mean over sessions.
+        ci_low: The lower end of its 95 % bootstrap interval.
+        ci_high: The upper end.
+        n: The sessions.
+    """
+
+    log: str
+    system: str
+    column: str
+    value: float
+    ci_low: float
+    ci_high: float
+    n: int
+
+
+class TrialJob(NamedTuple):
+    """A log that is replayed to a memory.
+
+    Attributes:
+        log: The log, or where it is.
+        name: The name of the memory.
+        memory: The memory.
+        others: The logs whose events `shuffled` gives.
+        plan: How it is tried.
+        key: The name of its file; '' where nothing is kept.
+        folder: Where it is kept.
+    """
+
+    log: LogSource
+    name: str
+    memory: Memory
+    others: tuple[LogSource, ...]
+    plan: Plan
+    key: str = ""
+    folder: str = ""
+
+
+class NeedsJob(NamedTuple):
+    """A log whose sessions' needs a system is scored by.
+
+    Attributes:
+        log: The log, or where it is.
+        system: The name of the system.
+        seed: Draws the intervals.
+        key: The name of its file; '' where nothing is kept.
+        folder: Where it is kept.
+    """
+
+    log: LogSource
+    system: str
+    seed: int
+    key: str = ""
+    folder: str = ""
+
+
+Job = TrialJob | NeedsJob
+TRIAL = TypeAdapter(Trial)
+NEEDS = TypeAdapter(list[NeedsRow])
+
+
+def result_of(done: Finished[Job]) -> Any:
+    """Return the result of a job; where no worker survived it, one that says so."""
+    if not done.was_given_up:
+        return done.result
+    job = done.job
+    if isinstance(job, NeedsJob):
+        return list[NeedsRow]()
+    problem = f"{LOST} {done.lost} times; nothing was scored"
+    return Trial(job.log.name, job.name, problems={problem: 1})
+
+
+def read_log(source: LogSource) -> EvalLog:
+    """Return a log, from its file where it is elsewhere."""
+    return source if isinstance(source, EvalLog) else source.read()
+
+
+def run_job(job: Job) -> Any:
+    """Return the trial or the rows of a job.
+
+    Where another process has finished it meanwhile, what that one kept is returned.
+    """
+    adapter = adapter_of(job)
+    folder = TrialFolder(Path(job.folder)) if job.key else None
+    result = folder.read(job.key, adapter) if folder else None
+    if result is None:
+        result = _trial(job) if isinstance(job, TrialJob) else _needs_rows(job)
+        if folder:
+            folder.write(job.key, result, adapter)
+    return result
+
+
+def adapter_of(job: Job) -> TypeAdapter[Any]:
+    """Return what reads and writes the result of a job."""
+    return TRIAL if isinstance(job, TrialJob) else NEEDS
+
+
+def _trial(job: TrialJob) -> Trial:
+    other: list[Any] = []
+    for source in job.others:
+        other += read_log(source).events
+    maker = ReplayAdapterMaker(job.memory, tuple(other))
+    return try_out(read_log(job.log), job.name, maker, job.plan)
+
+
+def _needs_rows(job: NeedsJob) -> list[NeedsRow]:
+    """Return what one system covers of the needs of one project."""
+    log = read_log(job.log)
+    if log.needs is None:
+        return []
+    project = ProjectNeeds(log.name, log.needs.sessions, log, log.needs.touched_files)
+    score = score_needs([project], [job.system], seed=job.seed, progress=False)
+    columns = score.columns(job.system, project=project.name)
+    rows = list[NeedsRow]()
+    for column, mean in columns.items():
+        rows.append(NeedsRow(log.name, job.system, column, *mean))
+    return rows
+
+
+class Sources:
+    """The logs of a comparison, in memory or in files.
+
+    Attributes:
+        logs: The logs, in their order.
+        folder: Where trials are kept; None where nothing is.
+    """
+
+    def __init__(self, logs: Iterable[EvalLog], files: TrialFolder | None) -> None:
+        """Take the logs; each is let go as soon as it has a file.
+
+        Raises:
+            InvalidInput: There is none, or two have one name.
+        """
+        self._files = files
+        self.logs: list[LogSource] = []
+        names = list[str]()
+        for log in logs:
+            if log.name in names:
+                raise _unusable([*names, log.name])
+            names.append(log.name)
+            self.logs.append(write_log(log, files.logs) if files else log)
+        if not self.logs:
+            raise _unusable(names)
+
+    def jobs(
+        self, memories: Mapping[str, Memory], plan: Plan, folder: TrialFolder | None
+    ) -> list[Job]:
+        """Return the jobs: those of needs first, then a log after the other.
+
+        Args:
+            memories: The memories by name.
+            plan: How they are tried.
+            folder: Where trials are kept; None where nothing is.
+        """
+        jobs: list[Job] = []
+        for source in self.logs:
+            if _has_needs(source):
+                jobs += self._needs_jobs(source, plan.seed, folder)
+        for number, source in enumerate(self.logs):
+            for name, memory in memories.items():
+                others = self._others(number) if name == "shuffled" else ()
+                job = TrialJob(source, name, memory, others, plan)
+                jobs.append(_kept_in(job, folder))
+        return jobs
+
+    def _needs_jobs(
+        self, source: LogSource, seed: int, folder: TrialFolder | None
+    ) -> Iterator[Job]:
+        for system in needs_systems():
+            yield _kept_in(NeedsJob(source, system, seed), folder)
+
+    def _others(self, number: int) -> tuple[LogSource, ...]:
+        """Return the next log.
+
+        Where there is one alone, they are those of the packaged simulation, unless it
+        is that.
+        """
+        if len(self.logs) > 1:
+            return (self.logs[(number + 1) % len(self.logs)],)
+        return self._simulated
+
+    @cached_property
+    def _simulated(self) -> tuple[LogSource, ...]:
+        from theorex_lab.eval.datasets.logs import load_logs
+
+        sources = list[LogSource]()
+        for log in load_logs("simulated_team"):
+            if log.name == self.logs[0].name:
+                continue
+            sources.append(write_log(log, self._files.logs) if self._files else log)
+        return tuple(sources)
+
+
+def _kept_in(job: Job, folder: TrialFolder | None) -> Job:
+    """Return a job with the name of the file in which it is kept."""
+    if folder is None or isinstance(job.log, EvalLog):
+        return job
+    if isinstance(job, TrialJob):
+        others = [source.content for source in job.others]  # type: ignore[union-attr]
+        code = memory_code(job.memory)
+        key = file_key(job.log.content, job.name, code, repr(job.plan), *others)
+    else:
+        key = file_key(job.log.content, job.system, package_code(), repr(job.seed))
+    return job._replace(key=key, folder=str(folder.folder))
+
+
+def _has_needs(source: LogSource) -> bool:
+    if isinstance(source, EvalLog):
+        return source.needs is not None
+    return source.has_needs
+
+
+def _unusable(names: Sequence[str]) -> InvalidInput:
+    return InvalidInput(
+        f"got the logs {', '.join(names) or 'none'}; allowed is one or more, each once"
+    )
+
+
+@contextmanager
+def log_files(out: Path | None, *, are_shared: bool) -> Iterator[TrialFolder | None]:
+    """Give the folder in which logs and trials are; None where nothing needs one.
+
+    Args:
+        out: The folder that the user named, which stays.
+        are_shared: Whether other processes read the logs.
+    """
+    if out is not None:
+        yield TrialFolder(out)
+    elif are_shared:
+        with tempfile.TemporaryDirectory(prefix="theorex-compare-") as folder:
+            yield TrialFolder(Path(folder))
+    else:
+        yield None
+
+
+def finished_jobs(
+    jobs: Sequence[Job], *, executor: Executor | None, workers: int
+) -> Iterator[Finished[Job]]:
+    """Yield the jobs as they end.
+
+    Args:
+        jobs: The jobs.
+        executor: What runs them; None for processes of their own, or this one.
+        workers: How many processes, where no executor is given.
+    """
+    if executor is None and workers <= 1:
+        for job in jobs:
+            yield Finished(job, run_job(job))
+        return
+    make: MakeExecutor = partial(worker_pool, workers)
+    n_workers = workers
+    if executor is not None:
+        make = partial(_given, executor)
+        n_workers = getattr(executor, "_max_workers", None) or _AT_ONCE
+    yield from JobRun(run_job, make, n_workers).run(jobs)
+
+
+def _given(executor: Executor) -> AbstractContextManager[Executor]:
+    return nullcontext(executor)
