@@ -388,7 +388,12 @@ def fold_together(views: Sequence[V], journal: Journal, upto: int) -> list[V]:
     with _collector_paused():
         for start, end in pairwise([*starts, upto]):
             behind = [view for view in sound if view.seq <= start]
-            could_not = _fold_stretch(behind, journal, start, end)
+            could_not = _fold_stretch(
+                behind,
+                journal,
+                start,
+                end,
+            )
             sound = [view for view in sound if view not in could_not]
     return sound
 
@@ -408,7 +413,12 @@ def _fold_stretch(
     for view in views:
         wanted.update(view.kinds)
         is_any_taken = is_any_taken or view.takes_unreadable
-    events = journal.tail(start, kinds=sorted(wanted), upto=end, erased=is_any_taken)
+    events = journal.tail(
+        start,
+        kinds=sorted(wanted),
+        upto=end,
+        erased=is_any_taken,
+    )
     sound = list(views)
     while batch := list(islice(events, _BATCH_EVENTS)):
         sound = [view for view in sound if _takes_in(view, batch)]

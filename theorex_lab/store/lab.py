@@ -1108,9 +1108,8 @@ class Lab:
         wipe(journal)
         if projects:
             # A project of which nothing is left is not written again.
-            known = {*known_projects(self.home), ""}
-            remaining = [project for project in projects if project in known]
-            write_prompt_index(self.home, remaining)
+            left = {*known_projects(self.home), ""}
+            write_prompt_index(self.home, sorted(left.intersection(projects)))
         return erased.ids
 
     def projects(self) -> list[dict[str, Any]]:
