@@ -31,8 +31,8 @@ class ReportSpan(NamedTuple):
 
     Attributes:
         upto: The seq up to which it has seen.
-        day: The UTC day since 1970 of an evening that was replayed, of which it has
-            seen what had happened by then; 0 where it ran in its own time.
+        day: The UTC day since 1970 of an evening that was replayed. It has seen what
+            had happened by then. 0 where it ran in its own time.
         is_replayed: Whether it was of a past day.
     """
 

@@ -1107,7 +1107,7 @@ class Lab:
         self._sweep_vectors()
         wipe(journal)
         if projects:
-            # A project of which nothing is left is not written again.
+            # A project that holds nothing any longer is not written again.
             left = {*known_projects(self.home), ""}
             write_prompt_index(self.home, sorted(left.intersection(projects)))
         return erased.ids
