@@ -113,6 +113,7 @@ def test_the_journey_of_a_text(
             "session_ends",
             "session_list",
             "capture_times",
+            "maintenance_reports",
             "touches",
             "facts",
             "channels",

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from theorex_lab import Lab
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.journal.event import new_event
+from theorex_lab.journal.sqlite.erase import ErasedPart, EraseSelection, erase_part
 from theorex_lab.memory.briefing import prompt_index
 from theorex_lab.memory.briefing.candidates import ASKED, Candidate
 from theorex_lab.memory.briefing.index_file import (
@@ -26,7 +27,7 @@ from theorex_lab.memory.briefing.index_file import (
 )
 from theorex_lab.memory.briefing.prompt_index import (
     index_of,
-    remove_prompt_index,
+    remove_erased_projects,
     write_prompt_index,
 )
 from theorex_lab.memory.briefing.prompt_lines import (
@@ -330,9 +331,156 @@ def test_removal_leaves_no_file_of_the_index(lab: Lab) -> None:
     write_prompt_index(lab.home)
     with prompt_index_at(str(_file(lab))) as index:
         note_lines_given(index, "now", {"line": frozenset({"word"})}, lab.clock.now())
-        remove_prompt_index(lab.home)
+        remove_erased_projects(lab.home, ErasedPart([]))
 
     assert [*lab.home.folder.glob(f"{INDEX_FILE}*")] == []
+
+
+SECRET = "Zanzibar"
+
+
+def _two_projects(lab: Lab) -> str:
+    """Write the index of two projects; return the event of one that is to be erased."""
+    _work(lab, "shop")
+    _work(lab, "mill")
+    _say(lab, "s-vault", "Where is it?", f"The {SECRET} vault opens at six in summer.")
+    write_prompt_index(lab.home)
+    assert _holding(lab)
+    [event_id] = [event.id for event in lab.journal.tail(0) if SECRET in str(event)]
+    return event_id
+
+
+def _holding(lab: Lab) -> list[Path]:
+    """Return the files of the home that hold the secret in any case."""
+    files = [path for path in lab.folder.rglob("*") if path.is_file()]
+    return [path for path in files if SECRET.lower().encode() in _lowered(path)]
+
+
+def _lowered(path: Path) -> bytes:
+    return path.read_bytes().lower()
+
+
+def _projects_written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that grows with each project that is written to an index."""
+    projects: list[str] = []
+    insert = prompt_index._insert_project
+
+    def insert_noted(
+        index: sqlite3.Connection,
+        name: str,
+        head: int,
+        content: prompt_index._Content,
+    ) -> None:
+        projects.append(name)
+        insert(index, name, head, content)
+
+    monkeypatch.setattr(prompt_index, "_insert_project", insert_noted)
+    return projects
+
+
+def test_an_erasure_writes_only_the_projects_that_it_reached(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event_id = _two_projects(lab)
+    projects = _projects_written(monkeypatch)
+    before = [line.text for line in _lines(lab, project="mill")]
+
+    lab.erase(ids=[event_id])
+
+    assert projects == ["shop"]
+    assert _holding(lab) == []
+    assert [line.text for line in _lines(lab, project="mill")] == before
+    assert write_prompt_index(lab.home) == 0
+
+
+def test_an_erasure_makes_no_index_where_there_was_none(lab: Lab) -> None:
+    event_id = _two_projects(lab)
+    remove_erased_projects(lab.home, ErasedPart([]))
+
+    lab.erase(ids=[event_id])
+
+    assert not _file(lab).exists()
+
+
+def test_what_is_of_no_project_is_removed_from_every_project(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _two_projects(lab)
+    lab.agent("main").write(f"The {SECRET} vault is of no project.")
+    write_prompt_index(lab.home)
+    projects = _projects_written(monkeypatch)
+
+    lab.erase(match=SECRET)
+
+    assert {"shop", "mill"} <= {*projects}
+    assert _holding(lab) == []
+
+
+@pytest.mark.parametrize("ending", ["repeated", "another erasure", "next writing"])
+def test_an_erasure_killed_before_the_index_is_ended_by_whoever_comes_next(
+    lab: Lab, ending: str
+) -> None:
+    event_id = _two_projects(lab)
+    erase_part(lab.journal, EraseSelection([event_id]), agent="a", at=lab.clock.now())
+
+    if ending == "repeated":
+        lab.erase(ids=[event_id])
+    elif ending == "another erasure":
+        mill = [
+            event for event in lab.journal.tail(0) if event.session == "mill-mailer"
+        ]
+        lab.erase(ids=[mill[0].id])
+    else:
+        write_prompt_index(lab.home)
+
+    if ending != "next writing":
+        assert _holding(lab) == []
+    if _file(lab).exists():
+        lines = _lines(lab, f"When does the {SECRET} vault open?")
+        assert not [line for line in lines if SECRET in line.text]
+
+
+def test_an_erasure_killed_while_it_deletes_from_the_index_is_ended_by_a_repetition(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event_id = _two_projects(lab)
+
+    def killed(_index: sqlite3.Connection) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(prompt_index, "_empty_log", killed)
+        with pytest.raises(KeyboardInterrupt):
+            lab.erase(ids=[event_id])
+
+    lab.erase(ids=[event_id])
+
+    assert _holding(lab) == []
+
+
+def test_an_index_that_another_process_reads_is_removed_as_a_whole(lab: Lab) -> None:
+    event_id = _two_projects(lab)
+    with prompt_index_at(str(_file(lab))) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM passages").fetchone()
+
+        lab.erase(ids=[event_id])
+
+        assert _holding(lab) == []
+
+
+def test_old_bytes_in_the_free_room_of_an_index_are_wiped(lab: Lab) -> None:
+    event_id = _two_projects(lab)
+    # An earlier release deleted without overwriting.
+    with sqlite3.connect(_file(lab)) as index:
+        index.execute("PRAGMA secure_delete = OFF")
+        index.execute("DELETE FROM cards")
+        index.execute("DELETE FROM passages")
+    index.close()
+
+    lab.erase(ids=[event_id])
+
+    assert _holding(lab) == []
 
 
 def test_what_was_dismissed_is_not_given(lab: Lab) -> None:

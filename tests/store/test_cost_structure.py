@@ -178,6 +178,7 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
                 "notes",
                 "flash",
                 "capture_times",
+                "maintenance_reports",
                 "session_ends",
                 "outcomes",
                 "projects",

@@ -5,10 +5,15 @@ from collections import Counter
 import pytest
 
 from theorex_lab import Lab
-from theorex_lab.core.clock import FixedClock
-from theorex_lab.evolution.maintained import CaptureTimes, waiting_for_maintenance
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, FixedClock
+from theorex_lab.evolution.maintained import (
+    CaptureTimes,
+    MaintenanceReports,
+    waiting_for_maintenance,
+)
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
+from theorex_lab.journal.view import set_aside_view
 
 NOW = 1_770_000_000_000_000
 SECOND = 1_000_000
@@ -56,3 +61,48 @@ def test_what_waits_for_maintenance_is_counted_without_reading_it_again(
         assert waiting_for_maintenance(reopened.home).n == 40
         assert len(reopened.views.get(CaptureTimes).rows) == 40
     assert not decoded
+
+
+def test_a_status_reads_nothing_of_the_journal_before_its_snapshots(
+    tmp_path, monkeypatch
+):
+    with lab_of(tmp_path, 40) as lab:
+        report = {"upto": 30, "steps": [], "fixes": 0, "gate": []}
+        lab.journal.append([new_event("nightly", report, agent="scanner", at=NOW)])
+        last = lab.journal.last_seq()
+        day = NOW // MICROSECONDS_PER_DAY
+        replayed = {"day": day, "is_quiet": False, "upto": 35, "events": 0}
+        body = report | {"replayed": replayed}
+        lab.journal.append([new_event("nightly", body, agent="scanner", at=NOW)])
+        assert waiting_for_maintenance(lab.home).n == 5
+        for kind in lab._views():
+            if kind.in_status:
+                lab.views.snapshot(lab.views.get(kind))
+        lab.views.snapshot(lab.views.get(set_aside_view()))
+    starts = []
+    tail = SqliteJournal.tail
+
+    def noted(journal, after, **options):
+        starts.append(after)
+        return tail(journal, after, **options)
+
+    with Lab(tmp_path, clock=FixedClock(NOW)) as reopened:
+        reopened.journal.places()
+        monkeypatch.setattr(SqliteJournal, "tail", noted)
+        reopened.status()
+        assert waiting_for_maintenance(reopened.home).n == 5
+    assert min(starts, default=last) >= last
+
+
+def test_a_view_that_has_no_snapshot_is_folded_from_its_own_kinds_alone(
+    tmp_path, decoded
+):
+    with lab_of(tmp_path, 40) as lab:
+        report = {"upto": 30, "steps": [], "fixes": 0, "gate": []}
+        lab.journal.append([new_event("nightly", report, agent="scanner", at=NOW)])
+        lab.views.snapshot(lab.views.get(CaptureTimes))
+    with Lab(tmp_path, clock=FixedClock(NOW)) as reopened:
+        decoded.clear()
+        reopened.views.open_together([CaptureTimes, MaintenanceReports])
+        assert decoded == {"nightly": 1}
+        assert waiting_for_maintenance(reopened.home).n == 10

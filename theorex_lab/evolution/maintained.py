@@ -6,8 +6,8 @@ happened until its evening, of what was captured when the replay began.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,31 @@ _PAST_DAYS = 2
 _CAPTURE_COLUMNS = ("seq", "at", "agent", "project", "kind")
 
 
+class ReportSpan(NamedTuple):
+    """How far a maintenance has seen a journal, as its report says.
+
+    Attributes:
+        upto: The seq up to which it has seen.
+        day: The UTC day since 1970 of an evening that was replayed. It has seen what
+            had happened by then. 0 where it ran in its own time.
+        is_replayed: Whether it was of a past day.
+    """
+
+    upto: int
+    day: int
+    is_replayed: bool
+
+    @classmethod
+    def of(cls, report: Event) -> Self:
+        """Return what the event of a report says."""
+        replayed = report.body.get("replayed")
+        if replayed is not None:
+            return cls(replayed["upto"], replayed["day"], is_replayed=True)
+        # Reports of earlier releases do not say where the maintenance began.
+        upto = report.body.get("upto", report.seq)
+        return cls(upto, 0, is_replayed=False)
+
+
 class MaintainedPart:
     """What maintenance has seen, as its reports say.
 
@@ -36,11 +61,12 @@ class MaintainedPart:
             which its maintenance has seen what had happened by then.
     """
 
-    def __init__(self, reports: Iterable[Event]) -> None:
+    def __init__(self, reports: Iterable[ReportSpan]) -> None:
+        """Take in reports in journal order."""
         self.upto = 0
         self.upto_by_day: dict[int, int] = {}
         for report in reports:
-            self._read(report)
+            self._take(report)
 
     def holds(self, event: Event) -> bool:
         """Return whether maintenance has seen an event."""
@@ -58,17 +84,12 @@ class MaintainedPart:
                 uptos.append(upto)
         return max(uptos)
 
-    def _read(self, report: Event) -> None:
-        replayed = report.body.get("replayed")
-        if replayed is None:
-            # Reports of earlier releases do not say where the maintenance began.
-            self.upto = report.seq
-            if "upto" in report.body:
-                self.upto = report.body["upto"]
+    def _take(self, report: ReportSpan) -> None:
+        if not report.is_replayed:
+            self.upto = report.upto
             return
-        day = replayed["day"]
-        earlier = self.upto_by_day.get(day, 0)
-        self.upto_by_day[day] = max(earlier, replayed["upto"])
+        earlier = self.upto_by_day.get(report.day, 0)
+        self.upto_by_day[report.day] = max(earlier, report.upto)
 
 
 class LastMaintenance(NamedTuple):
@@ -123,8 +144,8 @@ def waiting_for_maintenance(home: Home, agent: str | None = None) -> Holding:
         home: The home, in whose project they were captured.
         agent: Whose captures they are; None for all.
     """
-    reports = home.journal.tail(0, kinds=[MAINTENANCE_KIND])
-    maintained = MaintainedPart(reports)
+    with home.views.reading(MaintenanceReports) as reports:
+        maintained = MaintainedPart(reports.spans())
     now = home.clock.now()
     with home.views.reading(CaptureTimes) as captures:
         is_waiting = captures.capture_mask(RAW_KINDS, agent, home.projects)
@@ -136,6 +157,37 @@ def waiting_for_maintenance(home: Home, agent: str | None = None) -> Holding:
     is_past = days > _PAST_DAYS
     command = REPLAY if is_past else MAINTAIN
     return Holding("events that no maintenance has read", n_waiting, command)
+
+
+class MaintenanceReports(View):
+    """How far each maintenance has seen the journal.
+
+    Attributes:
+        rows: The columns of `ReportSpan`, one row a report, in journal order.
+    """
+
+    name = "maintenance_reports"
+    code = 1
+    in_status = True
+    kinds = (MAINTENANCE_KIND,)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = Table(upto="i8", day="i8", is_replayed="i1")
+
+    def _nightly(self, event: Event) -> None:
+        self.rows.add(**ReportSpan.of(event)._asdict())
+
+    def spans(self) -> Iterator[ReportSpan]:
+        """Yield what each report says."""
+        rows = zip(
+            self.rows["upto"].tolist(),
+            self.rows["day"].tolist(),
+            self.rows["is_replayed"].tolist(),
+            strict=True,
+        )
+        for upto, day, is_replayed in rows:
+            yield ReportSpan(upto, day, bool(is_replayed))
 
 
 class CaptureTimes(View):

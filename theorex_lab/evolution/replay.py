@@ -33,6 +33,7 @@ from theorex_lab.evolution.maintained import (
     MAINTENANCE_KIND,
     REPLAY_LEASE,
     MaintainedPart,
+    ReportSpan,
 )
 from theorex_lab.evolution.maintenance import (
     StepReport,
@@ -304,7 +305,7 @@ class _Past:
         reports = []
         for event in self._events:
             if event.kind == MAINTENANCE_KIND and not event.erased:
-                reports.append(event)
+                reports.append(ReportSpan.of(event))
                 self._read_report(event)
         self._maintained = MaintainedPart(reports)
         self._lived = list[Event]()

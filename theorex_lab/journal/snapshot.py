@@ -205,7 +205,23 @@ def newest_seq(folder: Path, code: int) -> int:
     return newest
 
 
-def remove_reached(folder: Path, erasures: Erasures, *, wait: bool) -> None:
+def oldest_seq(folder: Path, *, default: int) -> int:
+    """Return the seq of the oldest snapshot of any code, sound or not.
+
+    Args:
+        folder: The folder of the view's snapshots.
+        default: What is returned where there is none.
+    """
+    oldest = default
+    for path in _snapshots(folder, code=None):
+        _, _, seq = path.name.rpartition("-")
+        oldest = min(oldest, int(seq))
+    return oldest
+
+
+def remove_reached(
+    folder: Path, erasures: Erasures, *, wait: bool, since: int = 0
+) -> None:
     """Remove the snapshots of a view that hold what was erased, and what a crash left.
 
     Args:
@@ -214,6 +230,8 @@ def remove_reached(folder: Path, erasures: Erasures, *, wait: bool) -> None:
         wait: Whether to wait for a process that writes a snapshot there. What it has
             written is seen then, and what it writes afterwards is none of that, since
             it looks for erasures itself. Without `wait` nothing is done meanwhile.
+        since: The seq behind which the erasures were read. A snapshot from before it
+            is removed: another process has just written it.
 
     Raises:
         StorageError: Something cannot be removed.
@@ -234,7 +252,8 @@ def remove_reached(folder: Path, erasures: Erasures, *, wait: bool) -> None:
                 drop_snapshots(path)
                 continue
             kinds = manifest.get("kinds")
-            if erasures.reach(kinds, manifest["seq"]):
+            seq = manifest["seq"]
+            if seq < since or erasures.reach(kinds, seq):
                 drop_snapshots(path)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -199,9 +199,15 @@ class Views:
         Raises:
             StorageError: That fails.
         """
-        erasures = Erasures.after(self.journal, 0)
-        for folder in sorted(self.folder.glob("*/")):
-            remove_reached(folder, erasures, wait=True)
+        folders = sorted(self.folder.glob("*/"))
+        last = self.journal.last_seq()
+        # A snapshot is made after the erasures before its seq, and has nothing of them.
+        since = last
+        for folder in folders:
+            since = min(since, snapshots.oldest_seq(folder, default=last))
+        erasures = Erasures.after(self.journal, since)
+        for folder in folders:
+            remove_reached(folder, erasures, wait=True, since=since)
 
     def outdated(self, view: View) -> bool:
         """Return whether something that was folded into the view was erased since."""
@@ -378,25 +384,47 @@ def fold_together(views: Sequence[V], journal: Journal, upto: int) -> list[V]:
         not to be used: `fold_into` says why it raises.
     """
     sound = list(views)
-    oldest = upto
+    starts = sorted({view.seq for view in views})
+    with _collector_paused():
+        for start, end in pairwise([*starts, upto]):
+            behind = [view for view in sound if view.seq <= start]
+            could_not = _fold_stretch(
+                behind,
+                journal,
+                start,
+                end,
+            )
+            sound = [view for view in sound if view not in could_not]
+    return sound
+
+
+def _fold_stretch(
+    views: Sequence[View], journal: Journal, start: int, end: int
+) -> list[View]:
+    """Fold the events with `start` < seq ≤ `end` into views that are at `start`.
+
+    Only the kinds of these views are read.
+
+    Returns:
+        Those whose fold raises.
+    """
     wanted = set[str]()
     is_any_taken = False
     for view in views:
         wanted.update(view.kinds)
-        oldest = min(oldest, view.seq)
         is_any_taken = is_any_taken or view.takes_unreadable
     events = journal.tail(
-        oldest,
+        start,
         kinds=sorted(wanted),
-        upto=upto,
+        upto=end,
         erased=is_any_taken,
     )
-    with _collector_paused():
-        while batch := list(islice(events, _BATCH_EVENTS)):
-            sound = [view for view in sound if _takes_in(view, batch)]
+    sound = list(views)
+    while batch := list(islice(events, _BATCH_EVENTS)):
+        sound = [view for view in sound if _takes_in(view, batch)]
     for view in sound:
-        view.seq = upto
-    return sound
+        view.seq = end
+    return [view for view in views if view not in sound]
 
 
 def _takes_in(view: View, batch: Sequence[Event]) -> bool:

@@ -1030,7 +1030,7 @@ class Lab:
         """Return every view of the home."""
         from theorex_lab.dispatch.tasks import Tasks
         from theorex_lab.dispatch.traces import Traces
-        from theorex_lab.evolution.maintained import CaptureTimes
+        from theorex_lab.evolution.maintained import CaptureTimes, MaintenanceReports
         from theorex_lab.evolution.outcomes import Outcomes
         from theorex_lab.memory.annotations import Marks
         from theorex_lab.memory.documents import Documents
@@ -1052,6 +1052,7 @@ class Lab:
             Documents,
             SessionList,
             CaptureTimes,
+            MaintenanceReports,
         ]
         for design in self.home.designs:
             views += design.views()
@@ -1069,10 +1070,10 @@ class Lab:
 
         With a `project` those of its events to which each of the others applies that is
         given. Their bodies and sessions are overwritten; the snapshots and vectors that
-        hold something of them, the saved briefings and the index of prompts, which is
-        then rebuilt, are removed; old bytes are wiped from the journal's file. Safe to repeat,
-        which also finishes an erasure that was killed; see
-        `theorex_lab.journal.sqlite.erase`.
+        hold something of them and the saved briefings are removed, and so is what the
+        index of prompts has of their projects, which is then rebuilt; old bytes are
+        wiped from the journal's file. Safe to repeat, which also finishes an erasure
+        that was killed; see `theorex_lab.journal.sqlite.erase`.
 
         Args:
             ids: Ids of events.
@@ -1086,28 +1087,30 @@ class Lab:
                 then.
         """
         from theorex_lab.journal.sqlite.archive import erase_from_segments
-        from theorex_lab.journal.sqlite.erase import EraseSelection, erase_chosen, wipe
+        from theorex_lab.journal.sqlite.erase import EraseSelection, erase_part, wipe
         from theorex_lab.memory.briefing.prompt_index import (
-            remove_prompt_index,
+            remove_erased_projects,
             write_prompt_index,
         )
+        from theorex_lab.memory.projects import known_projects
 
         selection = EraseSelection(ids, agent, match, project)
         journal = in_file(self.journal)
-        erased_ids = erase_chosen(
-            journal, selection, agent=SCANNER, at=self.clock.now()
-        )
+        erased = erase_part(journal, selection, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed
         # once they have let go of it.
         remove_briefings(self.folder, self.views.folder)
-        remove_prompt_index(self.home)
+        projects = remove_erased_projects(self.home, erased)
         self.views.remove_reached()
         journal.forget_places()
         erase_from_segments(journal)
         self._sweep_vectors()
         wipe(journal)
-        write_prompt_index(self.home)
-        return erased_ids
+        if projects:
+            # A project that holds nothing any longer is not written again.
+            left = {*known_projects(self.home), ""}
+            write_prompt_index(self.home, sorted(left.intersection(projects)))
+        return erased.ids
 
     def projects(self) -> list[dict[str, Any]]:
         """Return the projects that the home has memory of.

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
+from theorex_lab.journal.places import MERGED
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.connection import row_checksum
@@ -107,6 +108,25 @@ class EraseSelection(NamedTuple):
     project: str | None = None
 
 
+class ErasedPart(NamedTuple):
+    """What an erasure reached.
+
+    Attributes:
+        ids: The ids of the events.
+        projects: Their projects, as the events named them; '' for none.
+        seq: The seq of its note; 0 where nothing was left to erase.
+    """
+
+    ids: list[str]
+    projects: frozenset[str] = frozenset()
+    seq: int = 0
+
+    @property
+    def is_of_projects(self) -> bool:
+        """Whether it is known to have reached nothing but events of its projects."""
+        return self.seq > 0 and "" not in self.projects
+
+
 def select(
     journal: SqliteJournal,
     *,
@@ -161,10 +181,46 @@ def erase_chosen(
         InvalidInput: As `select`.
         StorageError: The journal cannot be written.
     """
+    return erase_part(journal, chosen, agent=agent, at=at).ids
+
+
+def erase_part(
+    journal: SqliteJournal, chosen: EraseSelection, *, agent: str, at: int
+) -> ErasedPart:
+    """Erase as `erase_chosen` does, and return also of which projects that was.
+
+    The journal does not tell it afterwards.
+
+    Args:
+        journal: The journal.
+        chosen: What to erase by.
+        agent: The agent of the note.
+        at: The time of the note (µs).
+
+    Raises:
+        InvalidInput: As `select`.
+        StorageError: The journal cannot be written.
+    """
+    segments = Segments(journal.path.parent / ARCHIVE_FOLDER)
     with journal.writing() as connection:
         reached = _reached(journal, connection, chosen)
-        _erase(connection, reached, agent=agent, at=at)
-    return reached
+        projects: set[str] = set()
+        for event_id in reached:
+            projects.add(_project_of(connection, segments, event_id))
+        seq = _erase(connection, reached, agent=agent, at=at)
+    return ErasedPart(reached, frozenset(projects), seq)
+
+
+def _project_of(
+    connection: sqlite3.Connection, segments: Segments, event_id: str
+) -> str:
+    """Return the project of an event, '' where it has none or may be of several."""
+    query = "SELECT kind, body FROM events WHERE id = ?"
+    kind, body = connection.execute(query, [event_id]).fetchone()
+    if kind in (MERGED, ERASURE):
+        return ""
+    project = json.loads(_text_of(segments, event_id, kind, body)).get("project")
+    return project if isinstance(project, str) else ""
 
 
 def wipe(journal: SqliteJournal) -> None:
@@ -333,10 +389,13 @@ def _text_of(segments: Segments, event_id: str, kind: str, body: str) -> str:
 
 def _erase(
     connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at: int
-) -> None:
+) -> int:
     """Erase these events, and note them in one more event.
 
     The note says also from where on each kind was reached.
+
+    Returns:
+        The seq of the note; 0 where all was erased before, and none is written.
     """
     key = os.urandom(_KEY_BYTES)
     erased: list[str] = []
@@ -348,9 +407,10 @@ def _erase(
         kind, seq = erased_now
         erased.append(event_id)
         first_seqs[kind] = min(seq, first_seqs.get(kind, seq))
-    if erased:
-        body = {"ids": erased, "first_seqs": first_seqs}
-        insert(connection, new_event(ERASURE, body, agent=agent, at=at))
+    if not erased:
+        return 0
+    body = {"ids": erased, "first_seqs": first_seqs}
+    return insert(connection, new_event(ERASURE, body, agent=agent, at=at))
 
 
 def _erase_one(

@@ -1,8 +1,8 @@
 """The index of what prompts are answered with, which `prompt_lines` reads.
 
 It holds what the sessions of each project said, in a file beside the journal. It holds
-nothing that could not be rebuilt: a broken index is removed, and an erasure starts it
-from nothing.
+nothing that could not be rebuilt: a broken index is removed, and an erasure removes from
+it the projects of what was erased.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive, make_file, told
 from theorex_lab.journal.identity import UNSEEN_DIGITS
+from theorex_lab.journal.sqlite.erase import ERASURE, ErasedPart
+from theorex_lab.journal.sqlite.free_space import free_space
 from theorex_lab.memory.briefing.candidates import (
     ASKED,
     Candidate,
@@ -79,6 +81,11 @@ _ID_CHARACTERS = 16
 _LONGEST_CLAIM = 14  # words of a passage of which a newer one may take the place
 # Events that change nothing of what a prompt may bring.
 _UNCHANGING = ("recalled", "lease", "nightly")
+# The erasures after which nothing that they reached is left in the index. The projects
+# that stand in it since before one of these are as they were.
+_PASSED_ERASURES = (
+    "CREATE TABLE IF NOT EXISTS passed_erasures (seq INTEGER PRIMARY KEY)"
+)
 # Stands for a project that nothing is of: its home has what is of no project.
 NO_PROJECT = "none"
 _SCHEMA = f"""
@@ -180,14 +187,40 @@ def write_prompt_index(
             ) from error
 
 
-def remove_prompt_index(home: Home) -> None:
-    """Remove the index, so that not a byte of what was erased is left in it.
+def remove_erased_projects(home: Home, erased: ErasedPart) -> list[str]:
+    """Remove the projects of what was erased from the index, and wipe their bytes.
+
+    Other projects are left as they are, but for those that an earlier erasure may have
+    reached which never came to an end. The whole index is removed where something
+    erased was of no project, since every project has that; where the journal does not
+    tell what was erased; and where another process keeps old bytes in the log.
+
+    Args:
+        home: The home.
+        erased: What was erased.
+
+    Returns:
+        The projects that the index had and has no longer.
 
     Raises:
-        StorageError: It cannot be removed.
+        StorageError: A file cannot be removed.
     """
+    path = home.folder / INDEX_FILE
     with exclusive(home.views.folder / _LOCK, wait=True):
-        _remove(home.folder / INDEX_FILE)
+        _remove_files(path.with_name(_OLDER_FILE))
+        projects: list[str] = []
+        is_wiped = False
+        if path.exists():
+            with suppress(sqlite3.Error), closing(_opened(path)) as index:
+                projects = _reached_projects(index, home, erased)
+                is_wiped = erased.is_of_projects and _wipe(index, projects, erased.seq)
+        if is_wiped and free_space(str(path))[0]:
+            is_wiped = _rewrite(path)
+        if not is_wiped:
+            with suppress(sqlite3.Error):
+                projects = _projects_in(path)
+            _remove(path)
+    return projects
 
 
 @contextmanager
@@ -273,11 +306,108 @@ def _fill(index: sqlite3.Connection, project: str, content: _Content) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove the index's files."""
+    """Remove the index's files, and those of earlier releases."""
+    _remove_files(path)
+    _remove_files(path.with_name(_OLDER_FILE))
+
+
+def _remove_files(path: Path) -> None:
+    """Remove a database with its logs."""
     with told(f"cannot remove {path}"):
-        for name in (path.name, _OLDER_FILE):
-            for end in ("", "-wal", "-shm", "-journal"):
-                path.with_name(name + end).unlink(missing_ok=True)
+        for end in ("", "-wal", "-shm", "-journal"):
+            path.with_name(path.name + end).unlink(missing_ok=True)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Open the file of an index to write to it; what it deletes is overwritten.
+
+    Raises:
+        sqlite3.Error: It is broken or of another layout.
+    """
+    index = sqlite3.connect(path, isolation_level=None)
+    try:
+        index.execute("PRAGMA secure_delete = ON")
+        if index.execute("PRAGMA user_version").fetchone()[0] != INDEX_LAYOUT:
+            raise sqlite3.DatabaseError("another layout")
+        index.execute(_PASSED_ERASURES)
+    except sqlite3.Error:
+        index.close()
+        raise
+    return index
+
+
+def _projects_in(path: Path) -> list[str]:
+    """Return the projects of the index at a path, none where there is no file."""
+    if not path.exists():
+        return []
+    with closing(sqlite3.connect(path)) as index:
+        rows = index.execute("SELECT name FROM projects ORDER BY number").fetchall()
+    return [name for (name,) in rows]
+
+
+def _passed_erasures(index: sqlite3.Connection) -> frozenset[int]:
+    """Return the seqs of the erasures that the index has nothing of any longer."""
+    return frozenset(seq for (seq,) in index.execute("SELECT * FROM passed_erasures"))
+
+
+def _reached_projects(
+    index: sqlite3.Connection, home: Home, erased: ErasedPart
+) -> list[str]:
+    """Return the projects in an index that an erasure may have reached.
+
+    Such are also those that stand there since before another erasure, of which the
+    index does not say that it has nothing of it.
+    """
+    heads = dict(index.execute("SELECT name, head FROM projects ORDER BY number"))
+    passed = _passed_erasures(index) | {erased.seq}
+    oldest = min(heads.values(), default=erased.seq)
+    last_unpassed = 0
+    for erasure in home.journal.tail(oldest, kinds=[ERASURE], erased=True):
+        if erasure.seq not in passed:
+            last_unpassed = erasure.seq
+    places = home.journal.places()
+    current = {places.current(project) for project in erased.projects}
+    reached: list[str] = []
+    for name, head in heads.items():
+        if head < last_unpassed or places.current(name) in current:
+            reached.append(name)
+    return reached
+
+
+def _wipe(index: sqlite3.Connection, projects: Iterable[str], erasure_seq: int) -> bool:
+    """Delete projects, and what sessions were given, and empty the log.
+
+    Returns:
+        Whether the log could be emptied.
+    """
+    index.execute("BEGIN IMMEDIATE")
+    for name in projects:
+        query = "SELECT number FROM projects WHERE name = ?"
+        _delete_rows(index, index.execute(query, (name,)).fetchone()[0])
+        index.execute("DELETE FROM projects WHERE name = ?", (name,))
+    # What a session was given may be a line of any project.
+    index.execute("DELETE FROM given")
+    index.execute("INSERT OR IGNORE INTO passed_erasures VALUES (?)", (erasure_seq,))
+    index.execute("COMMIT")
+    return _empty_log(index)
+
+
+def _empty_log(index: sqlite3.Connection) -> bool:
+    """Move the log into the file and cut it to nothing; return whether that was done."""
+    is_busy = index.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    return not is_busy
+
+
+def _rewrite(path: Path) -> bool:
+    """Write the file of an index anew without the old bytes in its free room.
+
+    Returns:
+        Whether that was done.
+    """
+    with suppress(sqlite3.Error), closing(_opened(path)) as index:
+        index.execute("VACUUM")
+        return _empty_log(index)
+    return False
 
 
 def _write(
@@ -294,11 +424,10 @@ def _write(
     if is_new:
         make_file(str(path))
     n_written = 0
-    with closing(sqlite3.connect(path, isolation_level=None)) as index:
-        if is_new:
+    if is_new:
+        with closing(sqlite3.connect(path, isolation_level=None)) as index:
             index.executescript(f"PRAGMA journal_mode = WAL;\nBEGIN;{_SCHEMA}COMMIT;")
-        elif index.execute("PRAGMA user_version").fetchone()[0] != INDEX_LAYOUT:
-            raise sqlite3.DatabaseError("another layout")
+    with closing(_opened(path)) as index:
         for project in projects:
             n_written += _write_project(index, home, project)
         oldest = home.clock.now() - _GIVEN_DAYS * MICROSECONDS_PER_DAY
@@ -320,7 +449,8 @@ def _write_project(
     row = index.execute(
         "SELECT head FROM projects WHERE name = ?", (project,)
     ).fetchone()
-    if row is not None and not _has_changed(home, project, row[0]):
+    passed = _passed_erasures(index)
+    if row is not None and not _has_changed(home, project, row[0], passed):
         index.execute(
             "UPDATE projects SET head = ? WHERE name = ? AND head < ?",
             (last_seq, project, last_seq),
@@ -337,13 +467,17 @@ def _has_changed(
     home: Home,
     project: str,
     head: int,
+    passed: frozenset[int],
 ) -> bool:
-    """Return whether something was recorded behind a seq that changes a project."""
+    """Return whether something was recorded behind a seq that changes a project.
+
+    The erasures that have passed are left out.
+    """
     if head > home.journal.last_seq():
         return True
     projects = (project, "") if project else ("",)
     for event in home.journal.tail(head, projects=projects):
-        if event.kind not in _UNCHANGING:
+        if event.kind not in _UNCHANGING and event.seq not in passed:
             return True
     return False
 
@@ -550,12 +684,7 @@ def _insert_project(
     query = "SELECT number FROM projects WHERE name = ?"
     project: int = index.execute(query, (name,)).fetchone()[0]
     first = project << PROJECT_BITS
-    index.execute(
-        "DELETE FROM passages WHERE number >= ? AND number < ?",
-        (first, first + (1 << PROJECT_BITS)),
-    )
-    for table in ("terms", "sessions", "cards"):
-        index.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
+    _delete_rows(index, project)
     ends = array(TIMES, [session.end for session in content.sessions])
     index.execute(
         "UPDATE projects SET head = ?, top_rarity = ?, qualities = ?,"
@@ -584,6 +713,17 @@ def _insert_project(
         "INSERT INTO cards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         _card_rows(content, project),
     )
+
+
+def _delete_rows(index: sqlite3.Connection, project: int) -> None:
+    """Delete what the index has of a project, but for its row in `projects`."""
+    first = project << PROJECT_BITS
+    index.execute(
+        "DELETE FROM passages WHERE number >= ? AND number < ?",
+        (first, first + (1 << PROJECT_BITS)),
+    )
+    for table in ("terms", "sessions", "cards"):
+        index.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
 
 
 def _passage_rows(content: _Content, first: int) -> Iterator[tuple[object, ...]]:
