@@ -184,7 +184,7 @@ def test_a_file_that_holds_no_comparison_is_refused_and_left_alone(
     ended = run(
         "compare", "--log", "simulated_team", "--design", "nothing", "--out", str(file)
     )
-    assert ("holds no comparison" in ended.err, file.read_text()) == (True, content)
+    assert ("allowed is a folder" in ended.err, file.read_text()) == (True, content)
 
 
 def test_a_place_for_a_comparison_that_is_none_is_told_before_the_work(
@@ -194,7 +194,7 @@ def test_a_place_for_a_comparison_that_is_none_is_told_before_the_work(
     ended = run(
         "compare", "--log", "simulated_team", "--design", "nothing", "--out", str(file)
     )
-    assert "allowed is a file in a folder that is there" in ended.err
+    assert "in a folder that is there" in ended.err
     with pytest.raises(StorageError, match="cannot be written.*give another file"):
         compare([asked_log()], ["nothing"], budgets=(150,)).save(file)
     with pytest.raises(StorageError, match="cannot read"):
@@ -441,7 +441,7 @@ def test_the_command_gives_one_object(run: Run, tmp_path: Path) -> None:
         for word in ("--design", name)
     ]
     words = ["--log", "asked", "--log", "worked", *designs, "--budgets", "150,500"]
-    out = str(tmp_path / "kept.json")
+    out = str(tmp_path / "kept")
     told = run("compare", *words, "--out", out, "--json").json
     assert {"logs", "designs", "paired", "trials"} <= told.keys()
     assert told["logs"] == ["asked", "worked"]
@@ -468,7 +468,9 @@ def test_the_command_gives_one_object(run: Run, tmp_path: Path) -> None:
     assert again.code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "compared with nothing" in again.out
-    assert Comparison.load(out).designs == ["bm25", "recent_files", "nothing"]
+    assert "9 results are of an earlier run" not in again.out
+    kept = Comparison.load(tmp_path / "kept" / "comparison.json")
+    assert kept.designs == ["bm25", "recent_files", "nothing"]
 
 
 @pytest.mark.parametrize(

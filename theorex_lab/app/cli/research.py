@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from theorex_lab.app.cli.context import open_lab, write_picture
-from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.processes import become_python, python_command, worker_pool
+from theorex_lab.core.errors import InvalidInput, TheorexError
+from theorex_lab.core.processes import become_python, python_command
 from theorex_lab.files.command_line import (
     command,
     confirm,
@@ -23,7 +24,8 @@ from theorex_lab.files.command_line import (
 from theorex_lab.files.command_line.options import PICTURE, SEED, parse_budgets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from concurrent.futures import Executor
 
     from theorex_lab.eval.metrics.compare import Comparison
     from theorex_lab.memory.decay import Law
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _LOG = "A git repository, a file of accesses, transcripts, or the name of a data set."
 _FORMATS = ("git", "git-touches", "jsonl", "sessions")
 _FEWEST_STEPS_SHOWN = 30  # whose order of files is scored
+_SCHEDULER_SECONDS = 20
 
 
 @command("tune")
@@ -411,7 +414,14 @@ def _notebooks(folder: Path | None) -> Path:
 _NEITHER = "neither probes nor more than five sessions"
 _LOGS = "The name of a data set, or a path of transcripts; may be repeated."
 _DESIGN = "A design, a baseline, or your class as module:Name; may be repeated."
-_OUT = "Write the comparison to this file, which `Comparison.load` reads."
+_OUT = (
+    "Keep every trial in this folder as it ends, and write comparison.json,"
+    " scores.csv and report.html there. A run that is repeated goes on."
+)
+_SCHEDULER = (
+    "The address of a Dask scheduler, tcp://HOST:PORT, whose workers share the work;"
+    " needs the extra dask and a --out that all of them see."
+)
 _SHOWN = ("mean", "evidence_recall", "stale", "answer_words")
 
 
@@ -450,7 +460,8 @@ _SHOWN = ("mean", "evidence_recall", "stale", "answer_words")
     help="How many processes share the work.",
 )
 @SEED
-@click.option("--out", metavar="FILE", help=_OUT)
+@click.option("--scheduler", metavar="ADDRESS", help=_SCHEDULER)
+@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help=_OUT)
 @PICTURE
 def compare(
     logs: tuple[str, ...],
@@ -461,7 +472,8 @@ def compare(
     timeout: float | None,
     workers: int,
     seed: int,
-    out: str | None,
+    scheduler: str | None,
+    out: Path | None,
     picture: str | None,
 ) -> None:
     """Each log is replayed to each design, which gets a new home for it.
@@ -482,14 +494,11 @@ def compare(
     `theorex eval needs` says more about it.
 
     --design takes the name of a published design (theorex, facts, dreams, causal,
-    research), of a baseline, or your own class. A wrong name prints all that are
-    allowed.
+    research), of a baseline, of another memory (chroma, mem0, mcp:SERVER.toml …), or
+    your own class. A wrong name prints all that are allowed.
 
     JSON: {needs, logs, designs, paired, trials}
     """
-    from contextlib import nullcontext
-
-    from theorex_lab.eval.datasets.logs import load_logs
     from theorex_lab.eval.metrics.compare import compare as run
     from theorex_lab.eval.replay.baselines import names_of
 
@@ -500,23 +509,22 @@ def compare(
             f" {', '.join(designs)}"
         )
     names_of(designs)
-    eval_logs = []
-    for name in logs:
-        eval_logs += load_logs(name)
     if out:
         _check_out(out)
-    with worker_pool(workers) if workers > 1 else nullcontext() as pool:
+    with _executor(scheduler, out) as executor:
         compared = run(
-            eval_logs,
+            _logs_of(logs),
             designs,
             budgets=parse_budgets(budgets),
             every_days=every_days,
             seed=seed,
             timeout=timeout,
-            executor=pool,
+            executor=executor,
+            workers=workers,
+            out=out,
         )
     if out:
-        compared.save(out)
+        compared.write_report(out, against)
     write_picture(picture, compared.plot)
     emit(
         compared.to_dict(against),
@@ -528,6 +536,52 @@ def compare(
             ]
         ),
     )
+    if compared.lost:
+        names = ", ".join(f"{trial.design} on {trial.log}" for trial in compared.lost)
+        raise TheorexError(
+            f"got no scores of {names}: the process died each time; all others are"
+            " complete"
+        )
+
+
+def _logs_of(names: Iterable[str]) -> Iterator[Any]:
+    """Yield the logs of all names, one after the other."""
+    from theorex_lab.eval.datasets.logs import load_logs
+
+    for name in names:
+        yield from load_logs(name)
+
+
+@contextmanager
+def _executor(scheduler: str | None, out: Path | None) -> Iterator[Executor | None]:
+    """Give what runs the jobs on the workers of a scheduler; None without one.
+
+    Raises:
+        InvalidInput: Dask is not installed, or no folder is named.
+    """
+    if scheduler is None:
+        yield None
+        return
+    if out is None:
+        raise InvalidInput(
+            "got --scheduler without --out; give a folder that all workers see"
+        )
+    try:
+        import distributed
+    except ImportError as error:
+        raise InvalidInput(
+            f"got --scheduler, whose package is not installed ({error}); give pip"
+            " install 'theorex-lab[dask]'"
+        ) from error
+    try:
+        client = distributed.Client(scheduler, timeout=_SCHEDULER_SECONDS)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            f"got --scheduler {scheduler}, which does not answer ({error}); give the"
+            " address that `dask scheduler` prints"
+        ) from error
+    with client, client.get_executor() as executor:  # type: ignore[no-untyped-call]
+        yield executor
 
 
 def _needs_tables(compared: Comparison) -> Iterator[str]:
@@ -552,19 +606,16 @@ def _value_with_interval(row: Any) -> str:
     return f"{row.value:.2f} [{row.ci_low:.2f}, {row.ci_high:.2f}]"
 
 
-def _check_out(out: str) -> None:
-    """Check, before the work, the file that the comparison is written to.
+def _check_out(out: Path) -> None:
+    """Check, before the work, the folder in which trials are kept.
 
     Raises:
-        InvalidInput: It holds something else, or is in no folder.
+        InvalidInput: It is a file, or is in no folder.
     """
-    from theorex_lab.eval.metrics.compare import Comparison
-
-    if (file := Path(out)).exists():
-        Comparison.load(file)
-    elif not file.absolute().parent.is_dir():
+    if out.is_file() or not out.absolute().parent.is_dir():
         raise InvalidInput(
-            f"got --out {out}; allowed is a file in a folder that is there"
+            f"got --out {out}; allowed is a folder, which is made where it is missing,"
+            " in a folder that is there"
         )
 
 
@@ -616,8 +667,14 @@ def _scores(compared: Comparison, against: str) -> str:
 
 
 def _problems(compared: Comparison) -> list[str]:
-    empty = dict.fromkeys(trial.log for trial in compared.trials if not trial.given)
+    lost = compared.lost
+    empty = dict.fromkeys(
+        trial.log for trial in compared.trials if not trial.given and trial not in lost
+    )
     lines = [f"{log}: nothing was scored; it holds {_NEITHER}" for log in empty]
+    lines += compared.file_problems
+    if compared.n_taken_over:
+        lines.append(f"{compared.n_taken_over} results are of an earlier run")
     counted = "times; counts as nothing given"
     for trial in compared.trials:
         for message, times in trial.problems.items():

@@ -49,7 +49,7 @@ from theorex_lab.eval.metrics.comparison_jobs import (
     TrialJob,
     adapter_of,
     finished_jobs,
-    log_files,
+    log_folder,
     result_of,
 )
 from theorex_lab.eval.replay.baselines import Memory, names_of
@@ -156,10 +156,9 @@ def compare(
     memories = names_of(designs)
     plan = _plan(budgets, every_days, seed, timeout)
     is_shared = executor is not None or workers > 1
-    folder = None if out is None else Path(out)
-    with log_files(folder, are_shared=is_shared) as files:
-        sources = Sources(logs, files)
-        jobs = sources.jobs(memories, plan, files if folder else None)
+    files = None if out is None else TrialFolder(Path(out))
+    with log_folder(files.folder if files else None, are_shared=is_shared) as folder:
+        jobs = Sources(logs, folder).jobs(memories, plan, files)
         return _compared(jobs, plan, executor, workers, files, progress)
 
 
@@ -333,11 +332,12 @@ class Comparison:
     @property
     def lost(self) -> list[Trial]:
         """Return the trials that no worker survived, of which nothing was scored."""
-        return [
-            trial
-            for trial in self.trials
-            if any(problem.startswith(LOST) for problem in trial.problems)
-        ]
+        lost: list[Trial] = []
+        for trial in self.trials:
+            first_problem = next(iter(trial.problems), "")
+            if first_problem.startswith(LOST):
+                lost.append(trial)
+        return lost
 
     @property
     def needs_frame(self) -> pd.DataFrame:
@@ -597,6 +597,26 @@ class Comparison:
         """
         with writing(path, "give another file"):
             write_atomically(Path(path), TypeAdapter(Comparison).dump_json(self))
+
+    def write_report(self, folder: str | Path, baseline: str) -> None:
+        """Write comparison.json, scores.csv and report.html.
+
+        Args:
+            folder: An existing folder.
+            baseline: The name with which the others are compared.
+
+        Raises:
+            StorageError: A file cannot be written.
+        """
+        from theorex_lab.eval.metrics.comparison_report import report_html
+
+        self.save(Path(folder) / "comparison.json")
+        page = report_html(self, baseline)
+        texts = {"scores.csv": self.frame.to_csv(index=False), "report.html": page}
+        for name, text in texts.items():
+            file = Path(folder) / name
+            with writing(file, "give another folder"):
+                write_atomically(file, text.encode())
 
     @classmethod
     def load(cls, path: str | Path) -> Comparison:

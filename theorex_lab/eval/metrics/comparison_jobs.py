@@ -110,8 +110,9 @@ def result_of(done: Finished[Job]) -> Any:
     job = done.job
     if isinstance(job, NeedsJob):
         return list[NeedsRow]()
-    problem = f"{LOST} {done.lost} times; nothing was scored"
-    return Trial(job.log.name, job.name, problems={problem: 1})
+    trial = Trial(job.log.name, job.name)
+    trial.problems[f"{LOST} {done.lost} times; nothing was scored"] = 1
+    return trial
 
 
 def read_log(source: LogSource) -> EvalLog:
@@ -157,7 +158,8 @@ def _needs_rows(job: NeedsJob) -> list[NeedsRow]:
     columns = score.columns(job.system, project=project.name)
     rows = list[NeedsRow]()
     for column, mean in columns.items():
-        rows.append(NeedsRow(log.name, job.system, column, *mean))
+        row = NeedsRow(log.name, job.system, column, *mean)
+        rows.append(row)
     return rows
 
 
@@ -165,24 +167,27 @@ class Sources:
     """The logs of a comparison, in memory or in files.
 
     Attributes:
-        logs: The logs, in their order.
-        folder: Where trials are kept; None where nothing is.
+        logs: The logs, or where they are, in their order.
     """
 
-    def __init__(self, logs: Iterable[EvalLog], files: TrialFolder | None) -> None:
-        """Take the logs; each is let go as soon as it has a file.
+    def __init__(self, logs: Iterable[EvalLog], folder: Path | None) -> None:
+        """Take the logs.
+
+        Args:
+            logs: The logs, one after the other.
+            folder: Where each gets a file, and is let go; None to hold them.
 
         Raises:
             InvalidInput: There is none, or two have one name.
         """
-        self._files = files
+        self._folder = folder
         self.logs: list[LogSource] = []
         names = list[str]()
         for log in logs:
             if log.name in names:
                 raise _unusable([*names, log.name])
             names.append(log.name)
-            self.logs.append(write_log(log, files.logs) if files else log)
+            self.logs.append(write_log(log, folder) if folder else log)
         if not self.logs:
             raise _unusable(names)
 
@@ -231,7 +236,7 @@ class Sources:
         for log in load_logs("simulated_team"):
             if log.name == self.logs[0].name:
                 continue
-            sources.append(write_log(log, self._files.logs) if self._files else log)
+            sources.append(write_log(log, self._folder) if self._folder else log)
         return tuple(sources)
 
 
@@ -240,7 +245,10 @@ def _kept_in(job: Job, folder: TrialFolder | None) -> Job:
     if folder is None or isinstance(job.log, EvalLog):
         return job
     if isinstance(job, TrialJob):
-        others = [source.content for source in job.others]  # type: ignore[union-attr]
+        others = list[str]()
+        for source in job.others:
+            if isinstance(source, LogReference):
+                others.append(source.content)
         code = memory_code(job.memory)
         key = file_key(job.log.content, job.name, code, repr(job.plan), *others)
     else:
@@ -261,20 +269,18 @@ def _unusable(names: Sequence[str]) -> InvalidInput:
 
 
 @contextmanager
-def log_files(out: Path | None, *, are_shared: bool) -> Iterator[TrialFolder | None]:
-    """Give the folder in which logs and trials are; None where nothing needs one.
+def log_folder(out: Path | None, *, are_shared: bool) -> Iterator[Path | None]:
+    """Give the folder of the logs as long as a comparison runs; None where none is needed.
 
     Args:
-        out: The folder that the user named, which stays.
+        out: The folder of the comparison, which every worker sees.
         are_shared: Whether other processes read the logs.
     """
-    if out is not None:
-        yield TrialFolder(out)
-    elif are_shared:
-        with tempfile.TemporaryDirectory(prefix="theorex-compare-") as folder:
-            yield TrialFolder(Path(folder))
-    else:
+    if out is None and not are_shared:
         yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="logs-", dir=out) as folder:
+        yield Path(folder)
 
 
 def finished_jobs(

@@ -8,7 +8,7 @@ three times it is given up and told.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -85,13 +85,20 @@ class JobRun(Generic[Job]):
                 finally:
                     for future in running:
                         future.cancel()
-            for number, job in running.values():
-                losses = self._lost.get(number, 0) + 1
-                self._lost[number] = losses
-                if losses >= MOST_LOSSES:
-                    yield Finished(job, None, losses)
-                else:
-                    suspects.append((number, job))
+            suspects += running.values()
+            yield from self._given_up(suspects, running.values())
+
+    def _given_up(
+        self, suspects: deque[Numbered[Job]], lost: Iterable[Numbered[Job]]
+    ) -> Iterator[Finished[Job]]:
+        """Count the losses; yield what was lost too often, and suspect it no longer."""
+        for numbered in lost:
+            number, job = numbered
+            losses = self._lost.get(number, 0) + 1
+            self._lost[number] = losses
+            if losses >= MOST_LOSSES:
+                suspects.remove(numbered)
+                yield Finished(job, None, losses)
 
     def _run_until_lost(
         self,

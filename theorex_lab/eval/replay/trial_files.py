@@ -201,16 +201,10 @@ class TrialFolder:
         self.problems: list[str] = []
         with writing(folder, "give another folder"):
             self._trials.mkdir(parents=True, exist_ok=True)
-            self.logs.mkdir(exist_ok=True)
 
     @property
     def _trials(self) -> Path:
         return self.folder / "trials"
-
-    @property
-    def logs(self) -> Path:
-        """Return where the logs are written for other processes."""
-        return self.folder / "logs"
 
     def read(self, key: str, adapter: TypeAdapter[Any]) -> Any:
         """Return what was finished under a key; None where there is nothing sound."""
