@@ -1,4 +1,4 @@
-"""Memories of others by name, none of which is imported before it is asked for."""
+"""Memories of others by name; a module is imported when its memory is asked for."""
 
 from __future__ import annotations
 
