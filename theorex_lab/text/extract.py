@@ -34,7 +34,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
@@ -132,6 +132,13 @@ _STATE_AFTER = {
     lex.TO: _TO_NEXT,
     lex.RELATIVE: _AFTER_RELATIVE,
     lex.STOP_NOUN: _AFTER_NOUN,
+}
+# The same for words that are what they are wherever they stand: no noun, no verb, and
+# nothing that a sentence or a list rests on.
+_STATE_AFTER_PLAIN_WORD = {
+    kind: state
+    for kind, state in _STATE_AFTER.items()
+    if lex.SENTENCE < kind < lex.VERB
 }
 _OBJECT_STARTS = (lex.DETERMINER, lex.PRONOUN)
 _FINITE = (
@@ -310,12 +317,11 @@ def _check_text(text: str) -> None:
 
 def _tokens(text: str) -> list[_Token]:
     """Return the tokens of a text, in order."""
-    tokens: list[_Token] = []
-    for piece in _PIECE.findall(text):
-        if len(piece) <= MAX_TOKEN_CHARACTERS:
-            tokens += _classify(piece)
-        else:
-            tokens += _classify_long(piece)
+    pieces = _PIECE.findall(text)
+    if max(map(len, pieces), default=0) <= MAX_TOKEN_CHARACTERS:
+        tokens = list(chain.from_iterable(map(_classify, pieces)))
+    else:
+        tokens = list(chain.from_iterable(map(_classify_any, pieces)))
     return _join_aliases(tokens)
 
 
@@ -354,6 +360,13 @@ def _technical_noun(surface: str, lower: str) -> _Token:
         canonical=lower,
         shape=_TECHNICAL,
     )
+
+
+def _classify_any(piece: str) -> tuple[_Token, ...]:
+    """Return the tokens of one piece of a text, of any length."""
+    if len(piece) <= MAX_TOKEN_CHARACTERS:
+        return _classify(piece)
+    return _classify_long(piece)
 
 
 def _classify_long(piece: str) -> tuple[_Token, ...]:
@@ -720,10 +733,25 @@ class _PhraseReader:
 
     def read(self) -> list[_Phrase]:
         """Return every phrase in its order."""
-        for index in range(len(self._tokens)):
-            self._read_token(index)
+        for index, token in enumerate(self._tokens):
+            # Most words are the same in every context, and need not be looked at there.
+            next_state = _STATE_AFTER_PLAIN_WORD.get(token.kind)
+            if next_state is not None:
+                if self._run:
+                    self._end_run()
+                self._state = next_state
+            elif self._is_plain_noun(token):
+                self._run.append(index)
+                self._state = _AFTER_NOUN
+            else:
+                self._read_token(index)
         self._end_run()
         return self._phrases
+
+    def _is_plain_noun(self, token: _Token) -> bool:
+        """Return whether a token is a noun whatever its neighbours are."""
+        is_noun = token.kind == lex.NOUN and token.shape != _CAPITALISED
+        return is_noun and self._state != _START
 
     def _read_token(self, index: int) -> None:
         """Read the next token."""
@@ -989,6 +1017,10 @@ def _cut(
 
     Each has at most three words.
     """
+    if len(run) == 1:
+        if not _stands_alone(tokens[run[0]]):
+            return []
+        return [_phrase_of(run, tokens, canonicals)]
     if not any(_may_stand_alone(tokens[index]) for index in run):
         return []
     if len(run) <= MAX_PHRASE_WORDS:
@@ -1039,8 +1071,11 @@ def _phrase_of(
     canonicals: list[str],
 ) -> _Phrase:
     """Return the phrase of these words, of which the last is the head."""
-    words = [tokens[index].lower for index in piece[:-1]]
     head = piece[-1]
+    if len(piece) == 1:
+        label = canonicals[head]
+        return _Phrase(label, tokens[head].surface, (label,))
+    words = [tokens[index].lower for index in piece[:-1]]
     words.append(canonicals[head])
     surfaces = [tokens[index].surface for index in piece]
     return _Phrase(

@@ -87,6 +87,7 @@ def _without_ending(word: str) -> str:
     return word
 
 
+@lru_cache(1 << 14)
 def content_words(text: str) -> frozenset[str]:
     """Return the stems of a text's words that say what it is about.
 

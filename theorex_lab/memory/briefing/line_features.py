@@ -6,6 +6,7 @@ beside it.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from theorex_lab.memory.briefing.prompt_words import GENERIC_WORDS
 from theorex_lab.text.statements import Statement
@@ -182,6 +183,8 @@ _NO_LETTER = re.compile(r"[^\w ]|[\d_]")
 _PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_NAMES_OF_A_WALL = 3
 _SENTENCE_ENDS = (".", "!", "?")
+# The index of prompts, the cards and the briefing look at the same statements.
+_REMEMBERED_TEXTS = 1 << 14
 
 
 def line_features_of(statement: Statement, *, is_users: bool) -> dict[str, float]:
@@ -195,7 +198,7 @@ def line_features_of(statement: Statement, *, is_users: bool) -> dict[str, float
         1.0 or 0.0 for every cue of `CUES`, and what its form is like.
     """
     text = statement.text
-    features = {cue: float(bool(sign.search(text))) for cue, sign in CUES.items()}
+    features = dict(_cues_in(text))
     code_spans = len(_CODE_SPAN.findall(text))
     features["code"] = float(min(_MOST_CODE_SPANS, code_spans))
     features["bullet"] = float(statement.is_bullet)
@@ -206,6 +209,13 @@ def line_features_of(statement: Statement, *, is_users: bool) -> dict[str, float
     return features
 
 
+@lru_cache(_REMEMBERED_TEXTS)
+def _cues_in(text: str) -> tuple[tuple[str, float], ...]:
+    """Return every cue, with 1.0 where the text has it, else 0.0."""
+    return tuple((cue, float(bool(sign.search(text)))) for cue, sign in CUES.items())
+
+
+@lru_cache(_REMEMBERED_TEXTS)
 def is_usable(text: str) -> bool:
     """Return whether a text may be a line: a whole statement in words.
 
@@ -291,6 +301,7 @@ def without_glued_title(text: str) -> str:
     return text
 
 
+@lru_cache(_REMEMBERED_TEXTS)
 def cleaned(text: str) -> str:
     """Return a statement's text without list signs, glued titles and connectives.
 
@@ -348,6 +359,7 @@ def standing_alone(statement: Statement) -> str:
     return worded
 
 
+@lru_cache(_REMEMBERED_TEXTS)
 def is_process(text: str) -> bool:
     """Return whether an agent announces what it is about to do.
 

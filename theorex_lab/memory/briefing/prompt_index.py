@@ -576,8 +576,10 @@ class _Content:
     def _add(self, passage: Passage, own_id: str) -> None:
         number = len(self.passages)
         self.ids.append(own_id)
-        words, _ = words_in(passage.text)
-        terms, parts = words_in(f"{passage.text} {passage.heading}")
+        words, parts = words_in(passage.text)
+        terms = words
+        if passage.heading:
+            terms, parts = words_in(f"{passage.text} {passage.heading}")
         self.passages.append(passage)
         self.words.append((words, (terms | parts) - words))
         for term in terms | parts:
