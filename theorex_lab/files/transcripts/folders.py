@@ -22,6 +22,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.isolated.limits import FileNotRead, is_packed, unpacked
 from theorex_lab.files.isolated.process import ReaderProcess
 from theorex_lab.files.isolated.readers import reads_apart
+from theorex_lab.files.transcripts.chats import Chats
 from theorex_lab.files.transcripts.claude import Claude
 from theorex_lab.files.transcripts.codex import Codex
 from theorex_lab.files.transcripts.messages import (
@@ -60,7 +61,7 @@ BROKEN = (
     EOFError,
     zlib.error,
 )
-_FORMS = (HookForm, Codex, Claude)
+_FORMS = (HookForm, Codex, Claude, Chats)
 
 
 class SourceLine(NamedTuple):

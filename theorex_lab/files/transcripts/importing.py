@@ -49,8 +49,8 @@ from theorex_lab.memory.hook_payloads import BODIES
 
 OWN_FOLDERS = ("~/.claude", "~/.codex")
 FORMS = (
-    "Claude Code's .jsonl, Codex's rollout-*.jsonl, SpecStory's .md, or lines in a hook's"
-    " form, plain or .gz"
+    "Claude Code's .jsonl, Codex's rollout-*.jsonl, SpecStory's .md, messages of OpenAI's"
+    " or Anthropic's form in .jsonl, or lines in a hook's form, plain or .gz"
 )
 _AT_ONCE = 500
 _BYTES_AT_ONCE = 64 << 20
