@@ -13,6 +13,7 @@ from dataclasses import replace
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.memory.annotations import Marks, as_marked
 from theorex_lab.memory.briefing.candidates import Candidate, dated, fits_a_line
+from theorex_lab.memory.briefing.kept_events import has_events
 from theorex_lab.memory.briefing.standing import standing_lines
 from theorex_lab.memory.contract import (
     FIXED_KIND,
@@ -156,8 +157,7 @@ def _has_records(home: Home, design: Design) -> bool:
     """
     if not design.sections or not design.kinds:
         return bool(design.sections)
-    events = home.journal.tail(0, kinds=list(design.kinds))
-    return next(events, None) is not None
+    return has_events(home, tuple(design.kinds))
 
 
 def _pinned(home: Home) -> frozenset[str]:

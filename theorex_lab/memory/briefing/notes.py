@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
@@ -12,6 +11,7 @@ from theorex_lab.memory.briefing.candidates import (
     Candidate,
     dated,
 )
+from theorex_lab.memory.briefing.kept_events import newest_events
 from theorex_lab.memory.briefing.standing import standing_lines
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, DEFAULT_TYPE, TRUST
@@ -53,11 +53,7 @@ def note_candidates(home: Home, now: int) -> list[Candidate]:
 
 def _notes(home: Home, now: int) -> Iterator[Event]:
     """Yield the newest trusted notes up to a time."""
-    projects = None
-    if home.projects is not None:
-        projects = [*home.projects, ""]
-    events = home.journal.tail(0, kinds=["observation"], projects=projects)
-    for event in deque(events, maxlen=_MOST_NOTES):
+    for event in newest_events(home, ["observation"], most=_MOST_NOTES):
         is_trusted = TRUST[event.body["source"]] >= TRUST["agent"]
         if event.at <= now and is_trusted and event.body["type"] in _WORTH:
             yield event

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.annotations import ItemState, known_item, line_of_item
+from theorex_lab.memory.briefing.kept_events import newest_events
 from theorex_lab.memory.briefing.marked_lines import LineMark, line_marks_of
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
@@ -33,10 +34,7 @@ def mark_events(home: Home, now: int) -> Iterator[Event]:
         home: The home.
         now: The time (µs UTC).
     """
-    projects = None
-    if home.projects is not None:
-        projects = [*home.projects, ""]
-    for event in home.journal.tail(0, kinds=MARKS, projects=projects):
+    for event in newest_events(home, MARKS):
         if event.at <= now:
             yield event
 

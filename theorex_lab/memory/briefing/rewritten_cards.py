@@ -12,13 +12,13 @@ or pitfall, since nothing else reads these events.
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.briefing.candidates import WORK, Candidate
+from theorex_lab.memory.briefing.kept_events import newest_events
 from theorex_lab.memory.briefing.rewording import (
     may_be_reworded,
     rewording_problem,
@@ -169,11 +169,7 @@ def rewriting_event(
 
 def _rewritings(home: Home, now: int) -> list[Event]:
     """Return the newest events with wordings up to a time, oldest first."""
-    projects = None
-    if home.projects is not None:
-        projects = [*home.projects, ""]
-    events = home.journal.tail(0, kinds=[REWRITTEN], projects=projects)
-    newest = deque(events, maxlen=_MOST_EVENTS)
+    newest = newest_events(home, [REWRITTEN], most=_MOST_EVENTS)
     return [event for event in newest if event.at <= now]
 
 

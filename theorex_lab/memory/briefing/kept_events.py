@@ -1,0 +1,125 @@
+"""Events of a few kinds that every briefing asks for, read once in a process.
+
+Most homes have few notes, marks and wordings among many tool calls. To look for them in
+the whole journal at each briefing costs more than all else that a briefing does again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.places import KINDS as PLACE_KINDS
+from theorex_lab.journal.sqlite.erase import ERASURE
+from theorex_lab.memory.contract import Home
+
+
+class _EventQuery(NamedTuple):
+    """Which events are asked for; projects None are all."""
+
+    kinds: tuple[str, ...]
+    projects: tuple[str, ...] | None
+    most: int | None
+
+
+class _KeptEvents(NamedTuple):
+    """The events of a query as of a seq of the journal."""
+
+    last_seq: int
+    events: tuple[Event, ...]
+
+
+class _Presence(NamedTuple):
+    """Whether a journal had an event of some kinds as of a seq."""
+
+    last_seq: int
+    is_there: bool
+
+
+_presences: WeakKeyDictionary[Journal, dict[tuple[str, ...], _Presence]] = (
+    WeakKeyDictionary()
+)
+_kept: WeakKeyDictionary[Journal, dict[_EventQuery, _KeptEvents]] = WeakKeyDictionary()
+
+
+def newest_events(
+    home: Home, kinds: Sequence[str], *, most: int | None = None
+) -> tuple[Event, ...]:
+    """Return the newest events of these kinds, in journal order.
+
+    They are of the home's project or of none. Those that were read before are kept in
+    memory, and only what was appended since is read. All are read again after an
+    erasure or a merge of projects.
+
+    Args:
+        home: The home.
+        kinds: The kinds of events.
+        most: How many are returned at most; None for all.
+    """
+    projects = None
+    if home.projects is not None:
+        projects = (*home.projects, "")
+    query = _EventQuery(
+        kinds=tuple(kinds),
+        projects=projects,
+        most=most,
+    )
+    journal = home.journal
+    last_seq = journal.last_seq()
+    kept_queries = _kept.setdefault(journal, {})
+    before = kept_queries.get(query)
+    if before is None or _is_outdated(journal, before.last_seq, last_seq):
+        before = _KeptEvents(0, ())
+    if before.last_seq < last_seq:
+        new_events = journal.tail(
+            before.last_seq,
+            kinds=query.kinds,
+            upto=last_seq,
+            projects=projects,
+        )
+        events = deque(before.events, maxlen=most)
+        events.extend(new_events)
+        before = _KeptEvents(last_seq, tuple(events))
+        kept_queries[query] = before
+    return before.events
+
+
+def has_events(home: Home, kinds: Sequence[str]) -> bool:
+    """Return whether there is an event of these kinds, of whatever project.
+
+    What was looked through before is not looked through again, until an erasure.
+
+    Args:
+        home: The home.
+        kinds: The kinds of events.
+    """
+    journal = home.journal
+    last_seq = journal.last_seq()
+    presences = _presences.setdefault(journal, {})
+    before = presences.get(tuple(kinds))
+    if before is None or _is_outdated(journal, before.last_seq, last_seq):
+        before = _Presence(0, is_there=False)
+    is_there = before.is_there
+    if not is_there and before.last_seq < last_seq:
+        new_events = journal.tail(before.last_seq, kinds=kinds, upto=last_seq)
+        is_there = next(new_events, None) is not None
+    presences[tuple(kinds)] = _Presence(last_seq, is_there)
+    return is_there
+
+
+def _is_outdated(journal: Journal, seq: int, last_seq: int) -> bool:
+    """Return whether what was appended behind a seq changes what stands before it.
+
+    An erasure takes events out, and a merge of projects gives a project old ones.
+    """
+    if seq > last_seq:  # the journal was replaced
+        return True
+    if seq == last_seq:
+        return False
+    kinds = (*PLACE_KINDS, ERASURE)
+    changes = journal.tail(seq, kinds=kinds, upto=last_seq)
+    return next(changes, None) is not None
