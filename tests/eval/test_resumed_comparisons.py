@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from conftest import NOW, Run
 from theorex_lab import InvalidInput, new_event
 from theorex_lab.eval import Comparison, EvalLog, EvalQuery, compare
 from theorex_lab.eval.replay import job_runs
+from theorex_lab.eval.replay.baselines import Bm25, LastPrompts
 from theorex_lab.eval.replay.job_runs import JobRun
 from theorex_lab.eval.replay.trial_files import write_log
 from theorex_lab.journal.event import Event
@@ -72,6 +76,17 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def made_in(notes: Path) -> list[str]:
     file = notes / "made"
     return sorted(file.read_text().split()) if file.exists() else []
+
+
+def check_made(notes: Path, names: list[str]) -> None:
+    """Check what was made where the worker of another log died.
+
+    The first death takes the other worker of the pool with it, and the one trial that
+    ran there. Later ones take none, since what was lost runs alone.
+    """
+    made = made_in(notes)
+    assert sorted(set(made)) == names
+    assert len(made) <= len(names) + 1
 
 
 def log_of(name: str, n_events: int = 6) -> EvalLog:
@@ -188,6 +203,113 @@ def test_a_log_that_was_changed_under_way_is_refused(
         other.read()
 
 
+# What is not mistaken for something else
+
+
+def test_a_log_with_needs_has_one_hash_in_every_process() -> None:
+    code = (
+        "from theorex_lab.eval import EvalLog\n"
+        "from theorex_lab.eval.datasets.needs_rows import LogNeeds\n"
+        "from theorex_lab.eval.replay.trial_files import content_hash\n"
+        "files = {'s': frozenset({'a.py', 'b.py', 'c.py', 'd.py'})}\n"
+        "print(content_hash(EvalLog('a', [], needs=LogNeeds((), files))))\n"
+    )
+    hashes = set[str]()
+    for seed in "123":
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", code]
+        ended = subprocess.run(
+            command, capture_output=True, text=True, check=True, env=environment
+        )
+        hashes.add(ended.stdout)
+    assert len(hashes) == 1
+
+
+@pytest.mark.parametrize("change", ["another trial", "another version"])
+def test_a_sound_file_of_another_trial_is_told_and_done_again(
+    logs: list[EvalLog], tmp_path: Path, change: str
+) -> None:
+    names = ["bm25", "nothing"]
+    out = tmp_path / "out"
+    first = compare(logs[:1], names, budgets=(60,), progress=False, out=out)
+    one, other = sorted((out / "trials").iterdir())
+    if change == "another trial":
+        one.write_bytes(other.read_bytes())
+    else:
+        content = json.loads(one.read_bytes())
+        one.write_text(json.dumps({**content, "version": 99}))
+    again = compare(logs[:1], names, budgets=(60,), progress=False, out=out)
+    assert again.n_taken_over == 1
+    assert len(again.file_problems) == 1
+    same(first, again)
+
+
+def test_a_class_or_function_in_no_file_runs_again(
+    logs: list[EvalLog], tmp_path: Path
+) -> None:
+    class Changed(Bm25):
+        def retrieve(self, query: str, now: int, tokens: int) -> list[Any]:
+            return []
+
+    out = tmp_path / "out"
+    for memory in (lambda: Bm25(), Changed):
+        compared = compare(
+            logs[:2], {"mine": memory}, budgets=(60,), progress=False, out=out
+        )
+        assert compared.n_taken_over == 0
+        (problem,) = compared.file_problems
+        assert problem.startswith("mine runs again each time")
+        same(
+            compared,
+            compare(logs[:2], {"mine": memory}, budgets=(60,), progress=False),
+        )
+
+
+def test_two_classes_of_one_module_under_one_name_are_two(
+    logs: list[EvalLog], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    for memory, n_taken_over in ((Bm25, 0), (LastPrompts, 0), (Bm25, 1)):
+        compared = compare(
+            logs[:1], {"mine": memory}, budgets=(60,), progress=False, out=out
+        )
+        assert compared.n_taken_over == n_taken_over
+
+
+def test_an_agents_files_are_read_again(logs: list[EvalLog], tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    names = [f"files:{folder}"]
+    for text in ("The port of till 1 of log0 is 8001", "Nothing of the kind"):
+        (folder / "MEMORY.md").write_text(text)
+        compared = compare(
+            logs[:1], names, budgets=(60,), progress=False, out=tmp_path / "out"
+        )
+        assert compared.n_taken_over == 0
+        same(compared, compare(logs[:1], names, budgets=(60,), progress=False))
+
+
+def test_a_memory_that_could_not_be_opened_is_tried_again(
+    notes: Path, logs: list[EvalLog], tmp_path: Path
+) -> None:
+    code = tmp_path / "code" / "counting_memory.py"
+    sound = code.read_text()
+    gate = tmp_path / "missing"
+    code.write_text(
+        sound.replace(
+            "        super().__init__()\n",
+            f"        super().__init__()\n        os.stat({str(gate)!r})\n",
+        )
+    )
+    first = run_of(logs[:1], out=tmp_path / "out")
+    assert any(problem.startswith("opening") for problem in first.trials[0].problems)
+    gate.write_text("")
+    again = run_of(logs[:1], out=tmp_path / "out")
+    assert again.n_taken_over == 1
+    assert not again.trials[0].problems
+    assert made_in(notes) == [logs[0].name]
+
+
 # Workers that are lost
 
 
@@ -198,7 +320,7 @@ def test_a_worker_that_dies_is_tried_again(
     (notes / "dies-log1").write_text(str(deaths))
     compared = run_of(logs, workers=2, out=tmp_path / "out")
     assert compared.lost == []
-    assert made_in(notes) == [log.name for log in logs]
+    check_made(notes, [log.name for log in logs])
     same(compared, run_of(logs))
 
 
@@ -210,7 +332,7 @@ def test_a_trial_that_no_worker_survives_is_named_and_the_rest_is_there(
     (lost,) = compared.lost
     assert (lost.log, lost.design) == ("log2", MEMORY)
     assert next(iter(lost.problems)).startswith("its worker was lost 3 times")
-    assert made_in(notes) == ["log0", "log1", "log3"]
+    check_made(notes, ["log0", "log1", "log3"])
     (notes / "dies-log2").unlink()
     again = run_of(logs, workers=2, out=tmp_path / "out")
     assert again.n_taken_over == 7
@@ -246,6 +368,12 @@ def test_the_command_ends_with_an_error_and_has_all_others(
     assert "its worker was lost" in (tmp_path / "out" / "report.html").read_text()
 
 
+def kill(victim: int) -> None:
+    """Kill a worker, unless it has ended by then."""
+    with suppress(ProcessLookupError):
+        os.kill(victim, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_workers_killed_at_random_change_nothing(
     notes: Path,
@@ -269,7 +397,7 @@ def test_workers_killed_at_random_change_nothing(
             pools.append(pool)
             victim = draws.choice(sorted(pool._processes))  # type: ignore[attr-defined]
             delay = draws.random() * 0.06
-            threading.Timer(delay, os.kill, (victim, signal.SIGKILL)).start()
+            threading.Timer(delay, kill, (victim,)).start()
         return future
 
     with monkeypatch.context() as patched:

@@ -28,12 +28,16 @@ from theorex_lab.eval.replay.trial_files import (
     package_code,
     write_log,
 )
-from theorex_lab.eval.replay.trials import Plan, Trial, try_out
+from theorex_lab.eval.replay.trials import OPENING, Plan, Trial, try_out
 
 # How many jobs an executor gets that does not say how many workers it has.
 _AT_ONCE = 16
 LogSource = EvalLog | LogReference
 LOST = "its worker was lost"
+_NOT_KEPT = (
+    "what it depends on cannot be read from a file; a class that is named module:Name"
+    " is kept"
+)
 
 
 class NeedsRow(NamedTuple):
@@ -130,9 +134,19 @@ def run_job(job: Job) -> Any:
     result = folder.read(job.key, adapter) if folder else None
     if result is None:
         result = _trial(job) if isinstance(job, TrialJob) else _needs_rows(job)
-        if folder:
+        if folder and _is_kept(result):
             folder.write(job.key, result, adapter)
     return result
+
+
+def _is_kept(result: Any) -> bool:
+    """Return whether a result is one of the memory, which was opened.
+
+    A package that is missing may be there the next time.
+    """
+    if not isinstance(result, Trial):
+        return True
+    return all(not problem.startswith(OPENING) for problem in result.problems)
 
 
 def adapter_of(job: Job) -> TypeAdapter[Any]:
@@ -244,16 +258,22 @@ def _kept_in(job: Job, folder: TrialFolder | None) -> Job:
     """Return a job with the name of the file in which it is kept."""
     if folder is None or isinstance(job.log, EvalLog):
         return job
-    if isinstance(job, TrialJob):
-        others = list[str]()
-        for source in job.others:
-            if isinstance(source, LogReference):
-                others.append(source.content)
-        code = memory_code(job.memory)
-        key = file_key(job.log.content, job.name, code, repr(job.plan), *others)
-    else:
-        key = file_key(job.log.content, job.system, package_code(), repr(job.seed))
-    return job._replace(key=key, folder=str(folder.folder))
+    content = job.log.content
+    path = str(folder.folder)
+    if isinstance(job, NeedsJob):
+        seed = str(job.seed)
+        key = file_key(content, job.system, package_code(), seed)
+        return job._replace(key=key, folder=path)
+    code = memory_code(job.memory)
+    if code is None:
+        folder.add_problem(f"{job.name} runs again each time: {_NOT_KEPT}")
+        return job
+    others = list[str]()
+    for source in job.others:
+        if isinstance(source, LogReference):
+            others.append(source.content)
+    key = file_key(content, job.name, code, repr(job.plan), *others)
+    return job._replace(key=key, folder=path)
 
 
 def _has_needs(source: LogSource) -> bool:

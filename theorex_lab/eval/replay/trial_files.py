@@ -10,9 +10,11 @@ is refused before it is read as a log.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import pickle
+import sys
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -23,11 +25,12 @@ from pydantic import TypeAdapter, ValidationError
 
 import theorex_lab
 from theorex_lab.core.errors import InvalidInput, StorageError
-from theorex_lab.core.files import write_atomically, writing
+from theorex_lab.core.files import told, write_atomically, writing
+from theorex_lab.eval.adapters.named import ADAPTERS
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.replay.baselines import Memory
 
-_VERSION = 1
+_VERSION = 2
 # A worker gets the trials of one log one after the other; two are read for `shuffled`.
 _LOGS_AT_ONCE = 2
 _CHARACTERS = 40
@@ -112,7 +115,8 @@ def content_hash(log: EvalLog) -> str:
         digest.update(b"\0")
         for row in part:
             digest.update(_json(row))
-    digest.update(_json(repr(log.needs)))
+    digest.update(b"\0")
+    digest.update(_json(log.needs))
     return digest.hexdigest()
 
 
@@ -123,9 +127,17 @@ def _json(value: Any) -> bytes:
 
 
 def _sorted(value: Any) -> Any:
-    """Return a set as a list; any other value as it is shown."""
+    """Return a set as a sorted list, a dataclass by its fields, another as it is shown.
+
+    The text of a set is another one in each process, so no set is shown as it is.
+    """
     if isinstance(value, set | frozenset):
         return sorted(value)
+    if dataclasses.is_dataclass(value):
+        members = dict[str, Any]()
+        for field in dataclasses.fields(value):
+            members[field.name] = getattr(value, field.name)
+        return members
     return repr(value)
 
 
@@ -140,28 +152,68 @@ def file_key(*parts: str) -> str:
     return hashlib.sha256(_json([_VERSION, *parts])).hexdigest()[:_CHARACTERS]
 
 
-def memory_code(memory: Memory) -> str:
-    """Return a hash of the code that a memory runs: of this package, and of its module.
+def memory_code(memory: Memory) -> str | None:
+    """Return a hash of what a memory is: its name, this package, and its own module.
 
-    What a module of one's own imports from elsewhere is not looked at.
+    What a module of one's own imports from elsewhere is not looked at, nor the program
+    that an MCP server runs.
+
+    Returns:
+        The hash; None where two memories could not be told apart. That are an object, a
+        function or class that is in no module's file under its name (of a notebook, a
+        lambda), and a memory that reads files which may change.
     """
-    module = ""
-    if isinstance(memory, str):
-        module = memory.partition(":")[0] if ":" in memory else ""
-    else:
-        module = getattr(memory, "__module__", "") or type(memory).__module__
+    name = memory if isinstance(memory, str) else _importable_name(memory)
+    files = None if name is None else _files_behind(name)
+    if name is None or files is None:
+        return None
     digest = hashlib.sha256(package_code().encode())
-    if isinstance(memory, str) and not module:
-        digest.update(memory.encode())
-    for file in _source_of(module):
-        digest.update(file.read_bytes())
+    digest.update(name.encode())
+    for file in files:
+        with told(f"cannot read {file}", "give a file that can be read"):
+            digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def _files_behind(name: str) -> Iterable[Path] | None:
+    """Return the files that a memory of this name is; None where they may change.
+
+    Args:
+        name: The name of a memory, or `module:Name`.
+    """
+    prefix, _, rest = name.partition(":")
+    adapter = ADAPTERS.get(prefix)
+    if adapter is None:
+        module = prefix if rest else ""
+        return _source_of(module)
+    if prefix == "mcp":
+        server = Path(rest)
+        return (server.expanduser(),)
+    return None if adapter.takes else ()
+
+
+def _importable_name(memory: Any) -> str | None:
+    """Return module:Name of a class or function; None where that is not what it is."""
+    module = getattr(memory, "__module__", "")
+    name = getattr(memory, "__qualname__", "")
+    if module == "__main__":
+        return None
+    loaded = sys.modules.get(module)
+    if getattr(loaded, name, None) is not memory:
+        return None
+    if _is_ours(module) or _source_of(module):
+        return f"{module}:{name}"
+    return None
+
+
+def _is_ours(module: str) -> bool:
+    room, _, _ = module.partition(".")
+    return room == theorex_lab.__name__
 
 
 def _source_of(module: str) -> Iterable[Path]:
     """Return the file of a module, where it has one outside this package."""
-    is_ours = module.partition(".")[0] == theorex_lab.__name__
-    if not module or is_ours:
+    if not module or _is_ours(module):
         return ()
     try:
         spec = find_spec(module)
@@ -181,6 +233,16 @@ def package_code() -> str:
         digest.update(file.relative_to(folder).as_posix().encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def _check_head(kept_file: Any, key: str) -> None:
+    """Raise ValueError unless a file is of this version and of this key."""
+    version = kept_file["version"]
+    if version != _VERSION:
+        raise ValueError(f"version {version!r}, allowed is {_VERSION}")
+    kept_key = kept_file["key"]
+    if kept_key != key:
+        raise ValueError(f"it is the trial {kept_key!r}")
 
 
 class TrialFolder:
@@ -206,11 +268,17 @@ class TrialFolder:
     def _trials(self) -> Path:
         return self.folder / "trials"
 
+    def add_problem(self, problem: str) -> None:
+        """Tell a problem, once."""
+        if problem not in self.problems:
+            self.problems.append(problem)
+
     def read(self, key: str, adapter: TypeAdapter[Any]) -> Any:
         """Return what was finished under a key; None where there is nothing sound."""
         file = self._file(key)
         try:
             kept_file = json.loads(file.read_bytes())
+            _check_head(kept_file, key)
             return adapter.validate_python(kept_file["result"])
         except FileNotFoundError:
             return None

@@ -31,6 +31,7 @@ from theorex_lab.memory.contract import Item
 
 INJECT = "inject"
 RETRIEVE = "retrieve"
+OPENING = "opening: "  # how the problem of a memory begins that cannot be made
 
 # What is better where it is lower, and what is neither.
 LOWER_IS_BETTER = frozenset({"stale", "waste"})
@@ -124,7 +125,7 @@ def try_out(
     try:
         memory = GuardedMemory(make, plan.timeout)
     except MemoryFailure as error:
-        trial.problems[f"opening: {error}"] = 1
+        trial.problems[f"{OPENING}{error}"] = 1
         for _, target in _targets(log):
             trial.given += _answers(target, 0, plan, _nothing)
         return trial
