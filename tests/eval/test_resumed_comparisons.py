@@ -492,3 +492,20 @@ def test_the_command_sends_jobs_to_a_scheduler(run: Run, tmp_path: Path) -> None
         assert ended.code == 0, ended.err
         assert ended.json["designs"] == run(*words).json["designs"]
     assert run(*words, "--scheduler", address).code == 1
+
+
+def test_a_report_shows_every_row_and_escapes_names(tmp_path: Path) -> None:
+    logs = [log_of("<b>log</b>"), log_of("other")]
+    compared = compare(
+        logs, ["bm25", "fts5", "nothing"], budgets=(20, 60, 200), progress=False
+    )
+    compared.write_report(tmp_path, "nothing")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<b>log</b>" not in page
+    assert "&lt;b&gt;log" in page
+    assert "..." not in page
+    assert page.count("<tr") >= len(compared.cells)
+    assert page.index("evidence_recall") < page.index("tokens</td>")
+    assert len((tmp_path / "scores.csv").read_text().splitlines()) == 1 + len(
+        compared.frame
+    )

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from theorex_lab.memory.rows import table_html
-
 if TYPE_CHECKING:
     from theorex_lab.eval.metrics.compare import Comparison
 
@@ -31,9 +29,12 @@ img {{ max-width: 100%; }}
 </body></html>
 """
 _DIGITS = 3
+_MOST_NAMED = 12
+# What is looked at first.
+_FIRST = {"mean": 0, "evidence_recall": 1, "answer_words": 2}
 _SCORES = (
-    "Each score is a mean over sessions or questions with its 95 % interval. `inject` is"
-    " what a session starts with, `retrieve` what a question or a first prompt gets."
+    "Each score is a mean over sessions or questions with its 95 % interval. The mode inject"
+    " is what a session starts with, retrieve what a question or a first prompt gets."
 )
 
 
@@ -50,9 +51,11 @@ def report_html(compared: Comparison, baseline: str) -> str:
 
 def _sections(compared: Comparison, baseline: str) -> Iterator[str]:
     """Yield the parts of the page, those with nothing to say left out."""
-    n_logs = len(compared.logs)
-    names = ", ".join(compared.designs)
-    yield f"<p>{n_logs} logs; {escape(names)}.</p>"
+    logs = ", ".join(compared.logs[:_MOST_NAMED])
+    n_more = len(compared.logs) - _MOST_NAMED
+    more = f" and {n_more} more" if n_more > 0 else ""
+    designs = ", ".join(compared.designs)
+    yield f"<p>Logs: {escape(logs)}{more}. Memories: {escape(designs)}.</p>"
     yield from _drawing(compared)
     yield from _table(
         "Needs covered",
@@ -83,7 +86,8 @@ def _table(title: str, frame: pd.DataFrame, remark: str) -> Iterator[str]:
     if frame.empty or len(frame.columns) < 2:
         return
     rounded = frame.round(_DIGITS)
-    yield f"<h2>{escape(title)}</h2><p>{escape(remark)}</p>{table_html(rounded)}"
+    table = rounded.to_html(index=False, border=0, na_rep="")
+    yield f"<h2>{escape(title)}</h2><p>{escape(remark)}</p>{table}"
 
 
 def _drawing(compared: Comparison) -> Iterator[str]:
@@ -112,7 +116,10 @@ def scores_frame(compared: Comparison) -> pd.DataFrame:
         rows.append((mode, budget, score, design, *mean))
     columns = ["mode", "budget", "score", "design", "value", "ci_low", "ci_high", "n"]
     frame = pd.DataFrame(rows, columns=columns)
-    return frame.sort_values(columns[:3], kind="stable", ignore_index=True)
+    order = frame.assign(first=frame["score"].map(_FIRST).fillna(len(_FIRST)))
+    by = ["first", "score", "mode", "budget"]
+    ordered = order.sort_values(by, kind="stable", ignore_index=True)
+    return ordered[columns]
 
 
 def differences_frame(compared: Comparison, baseline: str) -> pd.DataFrame:
