@@ -495,7 +495,9 @@ def test_the_command_sends_jobs_to_a_scheduler(run: Run, tmp_path: Path) -> None
 
 
 def test_a_report_shows_every_row_and_escapes_names(tmp_path: Path) -> None:
-    logs = [log_of("<b>log</b>"), log_of("other")]
+    first = log_of("first")
+    named = EvalLog("<b>log</b>", first.events, first.probes)
+    logs = [named, log_of("other")]
     compared = compare(
         logs, ["bm25", "fts5", "nothing"], budgets=(20, 60, 200), progress=False
     )
