@@ -219,7 +219,11 @@ def _project_of(
     kind, body = connection.execute(query, [event_id]).fetchone()
     if kind in (MERGED, ERASURE):
         return ""
-    project = json.loads(_text_of(segments, event_id, kind, body)).get("project")
+    try:
+        content = json.loads(_text_of(segments, event_id, kind, body))
+    except ValueError:  # an event that is set aside
+        return ""
+    project = content.get("project") if isinstance(content, dict) else None
     return project if isinstance(project, str) else ""
 
 
