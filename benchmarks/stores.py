@@ -1,24 +1,22 @@
 """The rows beside stores that others use: FTS5, an array of numpy, chroma and mem0.
 
 Every peer gets the same texts, the same queries and, where it takes vectors, the same
-vectors, all of them different. The model's time is in none of the figures.
+vectors, all of them different. The model's time is in none of the figures. The stores
+are set up as the adapters set them up for a comparison.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from importlib import import_module
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.measure import (
-    DIMENSIONS,
     NOW,
     GivenVectors,
     Ground,
@@ -34,8 +32,6 @@ from theorex_lab.core.clock import FixedClock
 from theorex_lab.store.lab import Lab
 
 _N_HITS = 10
-# Texts that chroma takes in one call.
-_AT_ONCE = 5_000
 _ADDED = "The till of the shop prints the tax on each receipt, note {number}."
 _ASKED = "till receipt tax note"
 
@@ -101,19 +97,11 @@ def _numpy(ground: Ground) -> Iterator[Round]:
         yield alternately(in_turn(lab.search, asked), in_turn(find, asked), calls=20)
 
 
-@contextmanager
-def chroma_of(
-    folder: Path, kept: Sequence[str], embedder: GivenVectors
-) -> Iterator[Any]:
-    """Give a collection of chroma on disk that holds texts with their vectors."""
-    settings = import_module("chromadb.config").Settings(anonymized_telemetry=False)
-    client = import_module("chromadb").PersistentClient(str(folder), settings=settings)
-    notes = client.create_collection("notes", metadata={"hnsw:space": "cosine"})
-    for start in range(0, len(kept), _AT_ONCE):
-        part = list(kept[start : start + _AT_ONCE])
-        ids = [str(start + number) for number in range(len(part))]
-        notes.add(ids=ids, documents=part, embeddings=embedder.embed(part))
-    yield notes
+def filled(store: Any, ground: Ground) -> Any:
+    """Return an adapter's store that holds the texts of the ground."""
+    kept = texts(ground.rows)
+    store.add(kept, [NOW] * len(kept))
+    return store
 
 
 @row(
@@ -124,20 +112,9 @@ def chroma_of(
     needs=("chromadb",),
 )
 def _chroma(ground: Ground) -> Iterator[Round]:
+    chroma = import_module("theorex_lab.eval.adapters.chroma").Chroma
     embedder = distinct_vectors(ground)
-    home = lay_home(ground.folder, ground.rows, embedder)
-    folder = ground.folder / "chroma"
-    with (
-        Lab(home, clock=FixedClock(NOW), embedder=embedder) as lab,
-        chroma_of(folder, texts(ground.rows), embedder) as notes,
-    ):
-
-        def find(query: str) -> Any:
-            vectors = embedder.embed([query])
-            return notes.query(query_embeddings=vectors, n_results=_N_HITS)
-
-        asked = queries()
-        yield alternately(in_turn(lab.search, asked), in_turn(find, asked), calls=20)
+    yield from _beside(ground, embedder, chroma(embedder), calls=20)
 
 
 @row(
@@ -148,12 +125,12 @@ def _chroma(ground: Ground) -> Iterator[Round]:
     needs=("chromadb",),
 )
 def _chroma_add(ground: Ground) -> Iterator[Round]:
+    chroma = import_module("theorex_lab.eval.adapters.chroma").Chroma
     embedder = distinct_vectors(ground)
     home = lay_home(ground.folder, ground.rows, embedder)
-    folder = ground.folder / "chroma"
     with (
         Lab(home, clock=FixedClock(NOW), embedder=embedder) as lab,
-        chroma_of(folder, texts(ground.rows), embedder) as notes,
+        closing(filled(chroma(embedder), ground)) as store,
     ):
         ours = count()
         theirs = count()
@@ -163,54 +140,10 @@ def _chroma_add(ground: Ground) -> Iterator[Round]:
             lab.search(_ASKED)
 
         def add() -> None:
-            number = next(theirs)
-            text = _ADDED.format(number=number)
-            vectors = embedder.embed([text])
-            notes.add(ids=[f"added-{number}"], documents=[text], embeddings=vectors)
-            query = embedder.embed([_ASKED])
-            notes.query(query_embeddings=query, n_results=_N_HITS)
+            store.add([_ADDED.format(number=next(theirs))], [NOW])
+            store.find(_ASKED, _N_HITS)
 
         yield alternately(write, add, calls=5)
-
-
-@contextmanager
-def mem0_of(folder: Path, kept: Sequence[str], embedder: GivenVectors) -> Iterator[Any]:
-    """Give mem0's memory on disk, its texts taken as they are and asked of no model."""
-    os.environ["MEM0_TELEMETRY"] = "False"
-    os.environ["MEM0_DIR"] = str(folder / "settings")
-    store = {
-        "collection_name": "notes",
-        "path": str(folder / "vectors"),
-        "embedding_model_dims": DIMENSIONS,
-        "on_disk": True,
-    }
-    given = {
-        "vector_store": {"provider": "qdrant", "config": store},
-        "history_db_path": str(folder / "history.db"),
-        # Neither is asked: the vectors are given, and nothing is inferred.
-        "llm": {"provider": "openai", "config": {"api_key": "none"}},
-        "embedder": {"provider": "openai", "config": {"api_key": "none"}},
-    }
-    memory = import_module("mem0").Memory.from_config(given)
-
-    class Given:
-        """The vectors of this ground, in the form that mem0 asks for them.
-
-        It says besides what the vector is for, which changes nothing here.
-        """
-
-        config = memory.embedding_model.config
-
-        def embed(self, text: str, *_: object) -> list[float]:
-            return list(map(float, embedder.embed([text])[0]))
-
-        def embed_batch(self, texts: Sequence[str], *_: object) -> list[list[float]]:
-            return [self.embed(text) for text in texts]
-
-    memory.embedding_model = Given()
-    for text in kept:
-        memory.add(text, user_id="reader", infer=False)
-    yield memory
 
 
 @row(
@@ -220,18 +153,23 @@ def mem0_of(folder: Path, kept: Sequence[str], embedder: GivenVectors) -> Iterat
     needs=("mem0",),
 )
 def _mem0(ground: Ground) -> Iterator[Round]:
+    mem0 = import_module("theorex_lab.eval.adapters.mem0_memory").Mem0
     embedder = distinct_vectors(ground)
+    yield from _beside(ground, embedder, mem0(embedder), calls=5)
+
+
+def _beside(
+    ground: Ground, embedder: GivenVectors, store: Any, *, calls: int
+) -> Iterator[Round]:
+    """Measure the search of a home beside that of a store with the same texts."""
     home = lay_home(ground.folder, ground.rows, embedder)
-    folder = ground.folder / "mem0"
-    folder.mkdir()
     with (
         Lab(home, clock=FixedClock(NOW), embedder=embedder) as lab,
-        mem0_of(folder, texts(ground.rows), embedder) as memory,
+        closing(filled(store, ground)),
     ):
 
         def find(query: str) -> Any:
-            filters = {"user_id": "reader"}
-            return memory.search(query, filters=filters, top_k=_N_HITS)
+            return store.find(query, _N_HITS)
 
         asked = queries()
-        yield alternately(in_turn(lab.search, asked), in_turn(find, asked), calls=5)
+        yield alternately(in_turn(lab.search, asked), in_turn(find, asked), calls=calls)

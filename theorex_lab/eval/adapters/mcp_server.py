@@ -87,7 +87,7 @@ class McpServer(StoredTexts):
         self._open = ExitStack()
         try:
             self._connect()
-        except BaseException:
+        except BaseException:  # whatever it was, the folder and the server must go
             self.close()
             raise
 

@@ -159,7 +159,7 @@ def memory_code(memory: Memory) -> str | None:
     that an MCP server runs.
 
     Returns:
-        The hash; None where two memories cannot be distinguished. That are an object, a
+        The hash; None where two memories cannot be distinguished: for an object, a
         function or class that is in no module's file under its name (of a notebook, a
         lambda), and a memory that reads files which may change.
     """
