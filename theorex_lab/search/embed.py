@@ -10,6 +10,7 @@ import functools
 import hashlib
 import importlib.util
 import json
+import os
 import re
 import unicodedata
 import zlib
@@ -47,6 +48,8 @@ _ONNX_BATCH = 8
 _HTTP_BATCH = 64
 _NGRAM_SIZES = (3, 4, 5)
 _WORD = re.compile(r"\w+")
+# What runs a model, by process, file and number of threads.
+_SESSIONS: dict[tuple[int, Path, int], Any] = {}
 
 
 class Embedder(Protocol):
@@ -184,7 +187,7 @@ class OnnxEmbedder(_Model):
 
     @functools.cached_property
     def _session(self) -> Any:
-        return _checked_session(self._paths[0], self._threads)
+        return _shared_session(self._paths[0], self._threads)
 
     @functools.cached_property
     def _tokenizer(self) -> Any:
@@ -232,12 +235,12 @@ class OnnxEmbedder(_Model):
         return np.asarray(sums / n_unmasked)
 
 
-@functools.lru_cache(maxsize=1)
-def _checked_session(model_path: Path, threads: int) -> Any:
-    """Return what runs the model of a file, which is read once in a process.
+def _shared_session(model_path: Path, threads: int) -> Any:
+    """Return what runs the model of a file, which a process reads once.
 
     Embedders of one file share it: to read it takes as long as thirty sentences, and it
-    may be run by several threads at once.
+    may be run by several threads at once. A copy of a process reads the model again,
+    since threads of the model are not copied with it.
 
     Args:
         model_path: The model in ONNX.
@@ -246,6 +249,13 @@ def _checked_session(model_path: Path, threads: int) -> Any:
     Raises:
         ModelUnavailable: The file is missing or another one, or the library is.
     """
+    key = (os.getpid(), model_path, threads)
+    if key not in _SESSIONS:
+        _SESSIONS[key] = _checked_session(model_path, threads)
+    return _SESSIONS[key]
+
+
+def _checked_session(model_path: Path, threads: int) -> Any:
     onnxruntime = _imported("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
