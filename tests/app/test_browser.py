@@ -4,6 +4,7 @@ by keyboard.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -285,15 +286,17 @@ def _no_error(outputs: list[Any]) -> None:
 
 def _picture(page: Any) -> bytes:
     """The bytes of the widget's picture; none where there is no picture now."""
-    numbers = page.evaluate(
+    # One text, since a list of numbers takes the browser's driver longer than the page.
+    encoded = page.evaluate(
         """async () => {
             const image = document.querySelector("img.widget-image");
             // A picture that is just being replaced has an address that is gone.
             const answer = image && image.src ? await fetch(image.src).catch(() => null) : null;
-            return answer ? [...new Uint8Array(await answer.arrayBuffer())] : [];
+            const bytes = answer ? new Uint8Array(await answer.arrayBuffer()) : [];
+            return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(""));
         }"""
     )
-    return bytes(numbers)
+    return base64.b64decode(encoded)
 
 
 def _shown(page: Any) -> bytes:
