@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +213,16 @@ def forked(run: Callable[[], object]) -> int:
             sys.stderr.flush()
             os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def quick_context() -> BaseContext:
+    """Return how processes are started that only have to be several.
+
+    They are copies of this one where the system has copies: another process would read
+    all modules of a test again, which takes longer than the test.
+    """
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    return multiprocessing.get_context(method)
 
 
 def together(*runs: Callable[[], object]) -> list[int]:
