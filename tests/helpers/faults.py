@@ -275,7 +275,8 @@ class Boundaries:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def _audited(self, event: str, arguments: Sequence[Any]) -> None:
-        if event in _FILE_EVENTS:
+        # A module that is imported for the first time is written down, but only once.
+        if event in _FILE_EVENTS and "__pycache__" not in str(arguments[0]):
             self.reach(f"{event} {Path(str(arguments[0])).name}")
         elif (
             event == "open"
