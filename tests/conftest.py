@@ -7,8 +7,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +33,8 @@ from theorex_lab.journal.sqlite.store import SqliteJournal
 
 if TYPE_CHECKING:
     from shared_logs import SharedLogs
+
+    from theorex_lab.memory.contract import Design
 
 # The gate draws the same examples each time, so that it says yes or no of the change
 # alone; runs by hand explore. No
@@ -201,13 +205,22 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("quick")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marks that this file reads."""
+    config.addinivalue_line(
+        "markers",
+        "runs_notebook(name): runs every cell of a notebook in JupyterLab, on the data"
+        " of this machine, and accepts no error and no warning.",
+    )
+
+
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
     """Leave out runs of notebooks that would repeat a run of another test.
 
     tests/docs runs each notebook on the packaged data. So nbmake runs, beside it, those
-    that read $THEOREX_DATA, where it is set.
+    that read $THEOREX_DATA, where it is set, and that no browser runs.
     """
     compared = {
         item.callspec.params["path"]
@@ -215,15 +228,26 @@ def pytest_collection_modifyitems(
         if isinstance(item, pytest.Function)
         and item.path.name.startswith("test_outputs_of_")
     }
+    in_browser = {
+        mark.args[0]
+        for item in items
+        for mark in item.iter_markers("runs_notebook")
+        if has_browser()
+    }
     repeated = [
         item
         for item in items
         if item.path.suffix == ".ipynb"
         and item.path in compared
-        and not reads_data(item.path)
+        and (item.path.name in in_browser or not reads_data(item.path))
     ]
     config.hook.pytest_deselected(items=repeated)
     items[:] = [item for item in items if item not in repeated]
+
+
+def has_browser() -> bool:
+    """Return whether tests in a browser run here rather than being skipped."""
+    return bool(shutil.which("chromium")) and find_spec("playwright") is not None
 
 
 def reads_data(notebook: Path) -> bool:
@@ -267,13 +291,23 @@ def forgets_kinds() -> Iterator[None]:
         table.update(known)
 
 
+@pytest.fixture(scope="session")
+def installed_designs() -> tuple[Design, ...]:
+    """Give the designs that are installed: to look for those of others reads the folders
+    of all packages.
+    """
+    return installed()
+
+
 @pytest.fixture
-def every_design_active(monkeypatch: pytest.MonkeyPatch) -> None:
+def every_design_active(
+    monkeypatch: pytest.MonkeyPatch, installed_designs: tuple[Design, ...]
+) -> None:
     """Every design takes part where the settings name none.
 
     It is for tests of what designs do, whether or not they do it by default.
     """
-    for design in installed():
+    for design in installed_designs:
         monkeypatch.setitem(vars(design), "active_by_default", True)
 
 

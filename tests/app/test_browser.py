@@ -4,6 +4,7 @@ by keyboard.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,8 @@ FLAGS = [
     "--disable-dev-shm-usage",
 ]
 
-# Tests of one group share a process, and so the servers.
+# Tests of one group share a process, and so the servers. All tests of notebooks are in
+# this file: a browser and a server cost as much as two notebooks.
 pytestmark = pytest.mark.xdist_group("browser")
 
 STATUS = "p[role='status']"
@@ -169,6 +171,18 @@ def opened(browser: Any, picture: Path) -> Iterator[Any]:
         page.close()
 
 
+@pytest.fixture
+def marked_notebook(
+    request: pytest.FixtureRequest,
+    browser: Any,
+    jupyterlab: tuple[str, Path],
+    tmp_path: Path,
+) -> AbstractContextManager[tuple[Any, Path]]:
+    """The notebook that a test is marked with, yet to be run."""
+    (name,) = request.node.get_closest_marker("runs_notebook").args
+    return notebook(browser, jupyterlab, name, tmp_path / f"{name}.png")
+
+
 @contextmanager
 def notebook(
     browser: Any, jupyterlab: tuple[str, Path], name: str, picture: Path
@@ -272,15 +286,17 @@ def _no_error(outputs: list[Any]) -> None:
 
 def _picture(page: Any) -> bytes:
     """The bytes of the widget's picture; none where there is no picture now."""
-    numbers = page.evaluate(
+    # One text, since a list of numbers takes the browser's driver longer than the page.
+    encoded = page.evaluate(
         """async () => {
             const image = document.querySelector("img.widget-image");
             // A picture that is just being replaced has an address that is gone.
             const answer = image && image.src ? await fetch(image.src).catch(() => null) : null;
-            return answer ? [...new Uint8Array(await answer.arrayBuffer())] : [];
+            const bytes = answer ? new Uint8Array(await answer.arrayBuffer()) : [];
+            return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(""));
         }"""
     )
-    return bytes(numbers)
+    return base64.b64decode(encoded)
 
 
 def _shown(page: Any) -> bytes:
@@ -381,35 +397,33 @@ def test_a_cell_that_fails_is_told_at_once_with_what_the_kernel_said(
     assert (tmp_path / "fails.png").exists()
 
 
+@pytest.mark.runs_notebook("00_quickstart.ipynb")
 def test_the_quickstart_runs_in_jupyterlab(
-    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+    marked_notebook: AbstractContextManager[tuple[Any, Path]],
+    jupyterlab: tuple[str, Path],
 ) -> None:
     assert _closed_without_token(jupyterlab[0], "/api/contents")
-    with notebook(
-        browser, jupyterlab, "00_quickstart.ipynb", tmp_path / "quickstart.png"
-    ) as (page, file):
+    with marked_notebook as (page, file):
         assert page.locator(ERRORS).count() == 0
         outputs = _outputs(file)
         _no_error(outputs)
         assert sum("image/png" in output.get("data", {}) for output in outputs) >= 3
 
 
+@pytest.mark.runs_notebook("01_decay_tuning.ipynb")
 def test_the_sliders_of_the_tuning_notebook_move_by_keyboard(
-    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+    marked_notebook: AbstractContextManager[tuple[Any, Path]],
 ) -> None:
-    with notebook(
-        browser, jupyterlab, "01_decay_tuning.ipynb", tmp_path / "tuning.png"
-    ) as (page, file):
+    with marked_notebook as (page, file):
         _no_error(_outputs(file))
         _move_half_life(page)
 
 
+@pytest.mark.runs_notebook("02_confidence_matrix.ipynb")
 def test_the_choices_of_the_matrix_notebook_follow_its_sliders(
-    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+    marked_notebook: AbstractContextManager[tuple[Any, Path]],
 ) -> None:
-    with notebook(
-        browser, jupyterlab, "02_confidence_matrix.ipynb", tmp_path / "matrix.png"
-    ) as (page, file):
+    with marked_notebook as (page, file):
         _no_error(_outputs(file))
         choices = page.locator(STATUS)
         choices.scroll_into_view_if_needed()
@@ -447,12 +461,11 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders(
         assert page.locator(ERRORS).count() == 0
 
 
+@pytest.mark.runs_notebook("03_failure_review.ipynb")
 def test_failed_runs_are_stepped_through_and_a_fix_is_kept_in_the_browser(
-    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+    marked_notebook: AbstractContextManager[tuple[Any, Path]],
 ) -> None:
-    with notebook(
-        browser, jupyterlab, "03_failure_review.ipynb", tmp_path / "failures.png"
-    ) as (page, file):
+    with marked_notebook as (page, file):
         _no_error(_outputs(file))
         status = page.locator("div[role='status']")
         status.scroll_into_view_if_needed()
@@ -472,4 +485,61 @@ def test_failed_runs_are_stepped_through_and_a_fix_is_kept_in_the_browser(
         keep.press("Enter")
         kept = page.locator(STATUS)
         until(page, lambda: "kept and trusted" in kept.inner_text(), "the kept fix")
+        assert page.locator(ERRORS).count() == 0
+
+
+@pytest.mark.runs_notebook("05_dream_cycles.ipynb")
+def test_the_sliders_of_the_dreams_notebook_move_by_keyboard(
+    marked_notebook: AbstractContextManager[tuple[Any, Path]],
+) -> None:
+    with marked_notebook as (page, file):
+        _no_error(_outputs(file))
+        status = page.locator(STATUS).first
+        status.scroll_into_view_if_needed()
+        before = status.inner_text()
+        picture = _shown(page)
+        handle = page.locator(".widget-slider .noUi-handle").first
+        handle.focus()
+        for _ in range(3):
+            handle.press("ArrowRight")
+        until(
+            page, lambda: status.inner_text() != before, f"another line than {before}"
+        )
+        assert "12 traces became 12 strategies" in status.inner_text()
+        until(page, lambda: _picture(page) not in (picture, b""), "another picture")
+        assert page.locator(ERRORS).count() == 0
+
+
+@pytest.mark.runs_notebook("06_causal_advice.ipynb")
+def test_the_widget_of_the_advice_notebook_works_by_keyboard(
+    marked_notebook: AbstractContextManager[tuple[Any, Path]],
+) -> None:
+    with marked_notebook as (page, file):
+        _no_error(_outputs(file))
+        status = page.locator(STATUS)
+        status.scroll_into_view_if_needed()
+        assert "half-life 30 days, drift off" in status.inner_text()
+
+        def moved(press: Callable[[], object], then: str) -> None:
+            picture = _shown(page)
+            press()
+            until(page, lambda: then in status.inner_text(), then)
+            until(
+                page,
+                lambda: _picture(page) not in (picture, b""),
+                f"another picture: {then}",
+            )
+
+        half_life, genes = (
+            page.locator(".widget-slider .noUi-handle").nth(place) for place in range(2)
+        )
+        choice = page.locator(".widget-dropdown select")
+        drift = page.locator(".widget-checkbox input")
+        moved(
+            lambda: choice.select_option(label="by hand"),
+            "25 attempts, half-life 30 days",
+        )
+        moved(lambda: half_life.press("ArrowLeft"), "half-life 7 days")
+        moved(lambda: drift.press("Space"), "drift on")
+        moved(lambda: [genes.press("ArrowLeft") for _ in range(3)], "among 3 genes")
         assert page.locator(ERRORS).count() == 0

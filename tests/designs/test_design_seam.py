@@ -27,6 +27,7 @@ from theorex_lab import (
     HashedNgramEmbedder,
     InvalidInput,
     Lab,
+    designs,
     installed,
     new_event,
 )
@@ -388,3 +389,27 @@ def test_agents_call_its_tool_over_mcp(theorex: Callable[..., Any]) -> None:
     tools, hits = asyncio.run(call())
     assert "note" in tools
     assert "The cache lives for an hour" in hits
+
+
+def test_a_package_that_comes_later_is_found_and_the_others_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def counted(path: str) -> bool:
+        read.append(path)
+        return b"theorex_lab.designs" in Path(path).read_bytes()
+
+    monkeypatch.setattr(designs, "_names_group", counted)
+    monkeypatch.syspath_prepend(tmp_path)
+    os.utime(tmp_path, ns=(0, 0))
+    assert not designs._may_have_others()
+    before = len(read)
+    assert not designs._may_have_others()
+    assert len(read) == before > 0
+    info = tmp_path / "later-1.0.dist-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_text("[theorex_lab.designs]\nlater = later:L\n")
+    assert designs._may_have_others()
+    shutil.rmtree(info)
+    assert not designs._may_have_others()

@@ -4,11 +4,11 @@ them; channels keep to themselves.
 
 from __future__ import annotations
 
-import multiprocessing
 from pathlib import Path
 
 import pytest
 from conftest import DAY, NOW, Run
+from faults import quick_context
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -265,7 +265,7 @@ def _write_many(home: str, name: str) -> None:
 def test_processes_that_write_at_once_give_each_fact_an_id_of_its_own(
     tmp_path: Path,
 ) -> None:
-    context = multiprocessing.get_context("spawn")
+    context = quick_context()
     jobs = [
         context.Process(target=_write_many, args=(str(tmp_path), name))
         for name in ("red", "blue", "green")

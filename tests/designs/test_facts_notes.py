@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from pathlib import Path
 
 import pytest
 from conftest import NOW, Run
+from faults import quick_context
 
 from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.designs.facts import notes
@@ -224,7 +224,7 @@ def _observe(folder: str, worker: int) -> None:
 def test_two_processes_never_give_two_notes_one_id(tmp_path: Path) -> None:
     with Lab(tmp_path / "home") as lab:
         _ = lab.facts
-    context = multiprocessing.get_context("spawn")
+    context = quick_context()
     workers = [
         context.Process(target=_observe, args=(str(tmp_path / "home"), worker))
         for worker in range(2)

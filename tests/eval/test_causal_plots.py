@@ -1,33 +1,15 @@
-"""Pictures of causal memory, and the explorer over them, in a process and in a real
-browser.
-"""
+"""Pictures of causal memory, and the explorer over them."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
-from lab_page import ERRORS, until
-from test_browser import (
-    STATUS,
-    _no_error,
-    _outputs,
-    _picture,
-    _shown,
-    browser,
-    jupyterlab,
-    notebook,
-)
 
 from theorex_lab import InvalidInput
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.plots import causal as plots
 from theorex_lab.eval.widgets.causal import advice_explorer
-
-__all__ = ["browser", "jupyterlab"]  # fixtures
-pytestmark = pytest.mark.xdist_group("browser")
 
 
 @pytest.fixture(scope="module")
@@ -87,39 +69,3 @@ def test_the_explorer_draws_again_when_a_control_moves(attempts: pd.DataFrame) -
     assert picture.value != before
     with pytest.raises(InvalidInput, match="got no source"):
         advice_explorer({})
-
-
-def test_the_widget_of_the_advice_notebook_works_by_keyboard(
-    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
-) -> None:
-    with notebook(
-        browser, jupyterlab, "06_causal_advice.ipynb", tmp_path / "advice.png"
-    ) as (page, file):
-        _no_error(_outputs(file))
-        status = page.locator(STATUS)
-        status.scroll_into_view_if_needed()
-        assert "half-life 30 days, drift off" in status.inner_text()
-
-        def moved(press: Callable[[], object], then: str) -> None:
-            picture = _shown(page)
-            press()
-            until(page, lambda: then in status.inner_text(), then)
-            until(
-                page,
-                lambda: _picture(page) not in (picture, b""),
-                f"another picture: {then}",
-            )
-
-        half_life, genes = (
-            page.locator(".widget-slider .noUi-handle").nth(place) for place in range(2)
-        )
-        choice = page.locator(".widget-dropdown select")
-        drift = page.locator(".widget-checkbox input")
-        moved(
-            lambda: choice.select_option(label="by hand"),
-            "25 attempts, half-life 30 days",
-        )
-        moved(lambda: half_life.press("ArrowLeft"), "half-life 7 days")
-        moved(lambda: drift.press("Space"), "drift on")
-        moved(lambda: [genes.press("ArrowLeft") for _ in range(3)], "among 3 genes")
-        assert page.locator(ERRORS).count() == 0

@@ -5,23 +5,10 @@ survives.
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
 from conftest import Run
-from lab_page import ERRORS, until
-from test_browser import (
-    STATUS,
-    _no_error,
-    _outputs,
-    _picture,
-    _shown,
-    browser,
-    jupyterlab,
-    notebook,
-)
 
 from theorex_lab import InvalidInput, new_event
 from theorex_lab.designs.dreams.demos.hypotheses import made_up_traces
@@ -40,11 +27,7 @@ from theorex_lab.eval.metrics.strategies import (
 from theorex_lab.eval.plots import dreams as plots
 from theorex_lab.eval.widgets.dreams import dream_explorer
 
-__all__ = ["browser", "jupyterlab"]  # fixtures
-pytestmark = [
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.usefixtures("shared_logs"),
-]
+pytestmark = pytest.mark.usefixtures("shared_logs")
 needs_data = pytest.mark.skipif(
     not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder"
 )
@@ -209,26 +192,3 @@ def test_sliders_change_what_is_merged_and_where_it_drifts() -> None:
     assert ax.get_yticklabels()[0].get_text().startswith("implement JWT tokens (v1")
     assert plots.plot_strategies([]).get_title() == "0 strategies"
     plt.close("all")
-
-
-def test_the_sliders_of_the_dreams_notebook_move_by_keyboard(
-    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
-) -> None:
-    with notebook(
-        browser, jupyterlab, "05_dream_cycles.ipynb", tmp_path / "dreams.png"
-    ) as (page, file):
-        _no_error(_outputs(file))
-        status = page.locator(STATUS).first
-        status.scroll_into_view_if_needed()
-        before = status.inner_text()
-        picture = _shown(page)
-        handle = page.locator(".widget-slider .noUi-handle").first
-        handle.focus()
-        for _ in range(3):
-            handle.press("ArrowRight")
-        until(
-            page, lambda: status.inner_text() != before, f"another line than {before}"
-        )
-        assert "12 traces became 12 strategies" in status.inner_text()
-        until(page, lambda: _picture(page) not in (picture, b""), "another picture")
-        assert page.locator(ERRORS).count() == 0

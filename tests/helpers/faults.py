@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +215,16 @@ def forked(run: Callable[[], object]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def quick_context() -> BaseContext:
+    """Return how processes are started that only have to be several.
+
+    They are copies of this one where the system has copies: another process would read
+    all modules of a test again, which takes longer than the test.
+    """
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    return multiprocessing.get_context(method)
+
+
 def together(*runs: Callable[[], object]) -> list[int]:
     """Run each in a process of its own, started at one moment; their exit codes."""
     reading, writing = os.pipe()
@@ -263,7 +275,8 @@ class Boundaries:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def _audited(self, event: str, arguments: Sequence[Any]) -> None:
-        if event in _FILE_EVENTS:
+        # A module that is imported for the first time is written down, but only once.
+        if event in _FILE_EVENTS and "__pycache__" not in str(arguments[0]):
             self.reach(f"{event} {Path(str(arguments[0])).name}")
         elif (
             event == "open"

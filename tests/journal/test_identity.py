@@ -5,7 +5,6 @@ in every process at once.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import shutil
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import NOW, Run, observation
+from faults import quick_context
 from test_project_layouts import git, repository
 
 from theorex_lab import FixedClock, InvalidInput, Lab
@@ -235,7 +235,7 @@ def _first_event(home: str, folder: str, barrier: object) -> None:
 def test_hooks_that_see_a_new_folder_at_once_give_it_one_id(place: Path) -> None:
     shop = repository(place / "shop")
     home = place / "home"
-    context = multiprocessing.get_context("spawn")
+    context = quick_context()
     barrier = context.Barrier(8)
     arguments = (str(home), str(shop), barrier)
     processes = [context.Process(target=_first_event, args=arguments) for _ in range(8)]

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import ConfigError, Embedder, HashedNgramEmbedder, ModelUnavailable
 from theorex_lab.core.settings import check_settings
+from theorex_lab.search import embed
 from theorex_lab.search.embed import (
     BUNDLED_MODEL_SHA256,
     HttpEmbedder,
@@ -122,6 +123,29 @@ def test_only_the_first_256_tokens_count() -> None:
         ["word " * 300, "word " * 300 + "and an end that nobody reads"]
     )
     np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-6)
+
+
+@needs_model
+def test_a_process_reads_the_model_once_for_each_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[int] = []
+    load = embed._checked_session
+
+    def counted(model_path: Path, threads: int) -> object:
+        read.append(threads)
+        return load(model_path, threads)
+
+    monkeypatch.setattr(embed, "_SESSIONS", {})
+    monkeypatch.setattr(embed, "_checked_session", counted)
+    vectors = []
+    for threads in (1, 1, 2):
+        embedder = bundled_embedder(threads=threads)
+        assert embedder is not None
+        assert embedder.must_load, "whether it was asked says nothing of others"
+        vectors.append(embedder.embed(["a cache"]))
+    assert read == [1, 2]
+    np.testing.assert_array_equal(vectors[0], vectors[1])
 
 
 @needs_model

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 from glob import escape, glob
 from typing import TYPE_CHECKING
 
@@ -51,16 +52,37 @@ def others() -> tuple[Design, ...]:
 def _may_have_others() -> bool:
     """Return whether a package on the path names the group.
 
-    Reading the files costs a tenth of importing the library that knows.
+    Reading the files costs a tenth of importing the library that knows. They are read
+    again where a folder of the path changed, as it does with each package that comes or
+    goes.
     """
-    folders = [folder or "." for folder in dict.fromkeys(sys.path)]
-    if any(map(os.path.isfile, folders)):  # packages in an archive
+    folders = dict.fromkeys(folder or "." for folder in sys.path)
+    return _names_others(tuple((folder, _changed_at(folder)) for folder in folders))
+
+
+@lru_cache(maxsize=1)
+def _names_others(folders: tuple[tuple[str, int], ...]) -> bool:
+    """Return whether a package of the folders names the group.
+
+    Args:
+        folders: The folders of the path, each with the time of its last change.
+    """
+    names = [folder for folder, _ in folders]
+    if any(map(os.path.isfile, names)):  # packages in an archive
         return True
-    for folder in folders:
+    for folder in names:
         files = glob(f"{escape(folder)}/*-info/entry_points.txt")
         if any(map(_names_group, files)):
             return True
     return False
+
+
+def _changed_at(folder: str) -> int:
+    """Return when a folder last changed, in nanoseconds of the system; 0 without one."""
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _names_group(path: str) -> bool:

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import importlib.util
 import json
+import os
 import re
 import unicodedata
 import zlib
@@ -47,6 +48,8 @@ _ONNX_BATCH = 8
 _HTTP_BATCH = 64
 _NGRAM_SIZES = (3, 4, 5)
 _WORD = re.compile(r"\w+")
+# What runs a model, by process, file and number of threads.
+_SESSIONS: dict[tuple[int, Path, int], Any] = {}
 
 
 class Embedder(Protocol):
@@ -184,27 +187,11 @@ class OnnxEmbedder(_Model):
 
     @functools.cached_property
     def _session(self) -> Any:
-        onnxruntime = _imported("onnxruntime")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
-        options.inter_op_num_threads = 1
-        # From the very bytes that were checked, so that the file cannot change in
-        # between.
-        with working("loads the model for vectors"):
-            model = _file_bytes(self._paths[0], BUNDLED_MODEL_SHA256)
-            return onnxruntime.InferenceSession(
-                model, options, providers=["CPUExecutionProvider"]
-            )
+        return _shared_session(self._paths[0], self._threads)
 
     @functools.cached_property
     def _tokenizer(self) -> Any:
-        tokenizers = _imported("tokenizers")
-        tokenizer = tokenizers.Tokenizer.from_str(
-            _file_bytes(self._paths[1], BUNDLED_TOKENIZER_SHA256).decode()
-        )
-        tokenizer.enable_truncation(_MAX_TOKENS)
-        tokenizer.no_padding()
-        return tokenizer
+        return _checked_tokenizer(self._paths[1])
 
     def _vectors(self, texts: Sequence[str]) -> Matrix:
         # Texts of like length share a batch, so that little is spent on padding.
@@ -246,6 +233,55 @@ class OnnxEmbedder(_Model):
         sums = (states * weights).sum(axis=1)
         n_unmasked = np.maximum(weights.sum(axis=1), 1.0)
         return np.asarray(sums / n_unmasked)
+
+
+def _shared_session(model_path: Path, threads: int) -> Any:
+    """Return what runs the model of a file, which a process reads once.
+
+    Embedders of one file share it: to read it takes as long as thirty sentences, and it
+    may be run by several threads at once. A copy of a process reads the model again,
+    since threads of the model are not copied with it.
+
+    Args:
+        model_path: The model in ONNX.
+        threads: How many threads compute, at least 1.
+
+    Raises:
+        ModelUnavailable: The file is missing or another one, or the library is.
+    """
+    key = (os.getpid(), model_path, threads)
+    if key not in _SESSIONS:
+        _SESSIONS[key] = _checked_session(model_path, threads)
+    return _SESSIONS[key]
+
+
+def _checked_session(model_path: Path, threads: int) -> Any:
+    onnxruntime = _imported("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # From the very bytes that were checked, so that the file cannot change in between.
+    with working("loads the model for vectors"):
+        model = _file_bytes(model_path, BUNDLED_MODEL_SHA256)
+        return onnxruntime.InferenceSession(
+            model, options, providers=["CPUExecutionProvider"]
+        )
+
+
+@functools.lru_cache(maxsize=1)
+def _checked_tokenizer(tokenizer_path: Path) -> Any:
+    """Return what cuts texts into the tokens of a file, which is read once in a process.
+
+    Raises:
+        ModelUnavailable: The file is missing or another one, or the library is.
+    """
+    tokenizers = _imported("tokenizers")
+    tokenizer = tokenizers.Tokenizer.from_str(
+        _file_bytes(tokenizer_path, BUNDLED_TOKENIZER_SHA256).decode()
+    )
+    tokenizer.enable_truncation(_MAX_TOKENS)
+    tokenizer.no_padding()
+    return tokenizer
 
 
 class HttpEmbedder(_Model):

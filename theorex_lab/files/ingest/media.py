@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
+import sys
 import warnings
 from collections.abc import Iterator
 from functools import partial
@@ -235,14 +236,26 @@ def _words_and_copy(picture: Image) -> dict[str, Any]:
     plain = picture.convert("RGB")
     program = find_program("tesseract")
     if program is not None:
-        import pytesseract  # type: ignore[import-untyped]
-
-        pytesseract.pytesseract.tesseract_cmd = program
-        words = pytesseract.image_to_string(plain, timeout=_OCR_SECONDS)
+        words = _words_read_by(program, plain)
     plain.thumbnail((_SIDE, _SIDE))
     small = io.BytesIO()
     plain.save(small, "JPEG", quality=80)
     return {"words": words, "picture": base64.b64encode(small.getvalue()).decode()}
+
+
+def _words_read_by(program: str, picture: Image) -> str:
+    """Return the words that tesseract reads in a picture, line by line."""
+    # The library looks for pandas and imports it for its tables, which takes longer
+    # than to read a picture. No table is asked for here.
+    hidden = {"pandas": None} if "pandas" not in sys.modules else {}
+    sys.modules.update(hidden)  # type: ignore[arg-type]
+    try:
+        import pytesseract  # type: ignore[import-untyped]
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+    pytesseract.pytesseract.tesseract_cmd = program
+    return str(pytesseract.image_to_string(picture, timeout=_OCR_SECONDS))
 
 
 @reads_apart(patience=_FILM_PATIENCE)
