@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -19,9 +18,8 @@ from theorex_lab.core.files import write_atomically
 from theorex_lab.files.command_line import command, emit
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from theorex_lab.eval import Comparison, EvalLog
+    from theorex_lab.eval import Comparison
+    from theorex_lab.eval.replay.needs import NeedsScore
 
 DOCS = Path(__file__).parents[1] / "docs"
 VERSIONS = Path(__file__).with_name("leaderboard.txt")
@@ -29,11 +27,15 @@ BUDGET = 500
 OURS = "sessions"
 OTHERS = ("chroma", "mem0", "langgraph", "rank_bm25", "fts5", "full_history")
 NEEDS_SET = "session_needs"
+NEEDS_SYSTEMS = ("briefing", "best_lines")
 QUESTION_SETS = ("locomo", "qmsum", "fact_updates/1k", "precisionmembench")
 _PAGE = "leaderboard.md"
 _PICTURE = "pictures/leaderboard.png"
-_ALL_NEEDS = "all@500+500"
-_START_NEEDS = "start@500"
+_FIGURE_TITLES = {
+    "start": "At the start",
+    "all": "With the first prompt",
+    "useful": "The share of the bytes that is worth reading",
+}
 _SIGNS = {"better": " ▲", "worse": " ▼"}
 _HEAD = """# Leaderboard
 
@@ -130,9 +132,11 @@ def leaderboard(
         check_versions(versions)
     compared: dict[str, Comparison] = {}
     for name in sets:
-        compared[name] = compared_on(name, memories, out, workers)
-        click.echo(f"{name}\n{compared[name]}\n", err=True)
-    write_page(compared, versions, docs)
+        if name != NEEDS_SET:
+            compared[name] = compared_on(name, memories, out, workers)
+            click.echo(f"{name}\n{compared[name]}\n", err=True)
+    needs = needs_of(memories) if NEEDS_SET in sets else None
+    write_page(compared, needs, versions, docs)
     problems = list(problem_lines(compared))
     result = {
         "page": str(docs / _PAGE),
@@ -187,7 +191,7 @@ def check_versions(versions: Mapping[str, str]) -> None:
 def compared_on(
     name: str, memories: Sequence[str], out: Path, workers: int
 ) -> Comparison:
-    """Return how the memories do on a data set.
+    """Return how the memories answer the questions of a data set.
 
     Args:
         name: The name of the set.
@@ -195,55 +199,59 @@ def compared_on(
         out: Where trials are kept.
         workers: How many processes share the work.
     """
-    from theorex_lab.eval import compare
+    from theorex_lab.eval import compare, load_logs
 
     folder = out / name.replace("/", "-")
     folder.mkdir(parents=True, exist_ok=True)
     return compare(
-        logs_of(name), memories, budgets=(BUDGET,), workers=workers, out=folder
+        load_logs(name), memories, budgets=(BUDGET,), workers=workers, out=folder
     )
 
 
-def logs_of(name: str) -> Sequence[EvalLog]:
-    """Return the logs of a data set; those with known needs for `session_needs`."""
-    from theorex_lab.eval import load_logs, load_session_needs
-    from theorex_lab.eval.datasets.needs_rows import LogNeeds
+def needs_of(memories: Sequence[str]) -> NeedsScore:
+    """Return how much of what recorded sessions needed to know the memories tell.
 
-    if name != NEEDS_SET:
-        return load_logs(name)
-    logs: list[EvalLog] = []
-    for project in load_session_needs():
-        needs = LogNeeds(project.sessions, project.touched_files)
-        logs.append(replace(project.log, name=project.name, needs=needs))
-    return logs
+    Our briefing stands for our memory, and the best lines for what can be reached.
+
+    Args:
+        memories: The names of memories.
+    """
+    from theorex_lab.eval import load_session_needs, score_needs
+
+    others = [name for name in memories if name != OURS]
+    systems = [*NEEDS_SYSTEMS, *others]
+    return score_needs(load_session_needs(), systems, budgets=(BUDGET,))
 
 
 def write_page(
-    compared: Mapping[str, Comparison], versions: Mapping[str, str], docs: Path
+    compared: Mapping[str, Comparison],
+    needs: NeedsScore | None,
+    versions: Mapping[str, str],
+    docs: Path,
 ) -> None:
     """Write the page and its picture.
 
     Args:
-        compared: The comparison on each set, by its name.
+        compared: The comparison on each set of questions, by its name.
+        needs: How much of what sessions needed to know each memory tells.
         versions: The installed versions by package.
         docs: The folder of the documentation.
     """
     measured_with = ", ".join(f"{name} {number}" for name, number in versions.items())
     sections = [_HEAD.format(budget=BUDGET, ours=OURS, versions=measured_with)]
-    needs = compared.get(NEEDS_SET)
-    questions = {name: one for name, one in compared.items() if name != NEEDS_SET}
     if needs is not None:
-        sections += [_NEEDS, "At the start:\n", needs_table(needs, _START_NEEDS)]
-        sections += ["With the first prompt:\n", needs_table(needs, _ALL_NEEDS)]
-    if questions:
+        sections += [_NEEDS]
+        for figure, title in _FIGURE_TITLES.items():
+            sections += [f"{title}:\n", needs_table(needs, figure)]
+    if compared:
         sections += [_QUESTIONS.format(ours=OURS)]
-        sections += [score_table(questions, "evidence_recall")]
+        sections += [score_table(compared, "evidence_recall")]
         picture = docs / _PICTURE
         picture.parent.mkdir(exist_ok=True)
-        draw(questions, picture)
+        draw(compared, picture)
         sections += [f"![Evidence that comes back, by memory and log]({_PICTURE})\n"]
-        sections += [_STALE, score_table(questions, "stale")]
-    sections += [_COSTS, cost_table(compared)]
+        sections += [_STALE, score_table(compared, "stale")]
+        sections += [_COSTS, cost_table(compared)]
     problems = list(problem_lines(compared))
     if problems:
         listed = "\n".join(f"- {line}" for line in problems)
@@ -251,25 +259,21 @@ def write_page(
     write_atomically(docs / _PAGE, "\n".join(sections).encode())
 
 
-def needs_table(needs: Comparison, column: str) -> str:
-    """Return a row for each system and memory, with a column a project.
+def needs_table(needs: NeedsScore, figure: str) -> str:
+    """Return a row for each memory, with a column a project and one for all.
 
     Args:
-        needs: A comparison on logs with known needs.
-        column: One of `eval.replay.needs.NEEDS_COLUMNS`.
+        needs: How much of the needs each memory tells.
+        figure: start, all or useful.
     """
-    frame = needs.needs_frame
-    frame = frame[frame["column"] == column]
     rows: dict[str, list[str]] = {}
-    for system, by_log in frame.groupby("system", sort=False):
-        cells = [interval(*row) for row in values_of(by_log)]
-        rows[str(system)] = [*cells, f"{by_log['value'].mean():.2f}"]
-    return markdown_table(["memory", *frame["log"].unique(), "mean"], rows)
-
-
-def values_of(frame: pd.DataFrame) -> Iterator[tuple[float, float, float]]:
-    """Yield value, ci_low and ci_high of each row."""
-    yield from frame[["value", "ci_low", "ci_high"]].itertuples(index=False, name=None)
+    for system in needs.systems:
+        cells = list[str]()
+        for project in [*needs.projects, ""]:
+            mean = needs.value(system, BUDGET, figure, project=project)
+            cells.append(interval(mean.value, mean.ci_low, mean.ci_high))
+        rows[system] = cells
+    return markdown_table(["memory", *needs.projects, "all"], rows)
 
 
 def score_table(compared: Mapping[str, Comparison], score: str) -> str:
