@@ -42,7 +42,8 @@ _HEAD = """# Leaderboard
 Memories on public logs, each asked the same within {budget} tokens, without a judge. A
 cell is a mean with its 95 % bootstrap interval. `{ours}` is ours with its settings as they
 come; the others are [as they are documented](how-to/compare-a-memory.md), with the same
-vectors where they have vectors, and no model that extracts facts.
+vectors where they have vectors, and no model that extracts facts. mem0 searches by vectors
+alone here: its search by words needs a package that downloads a model.
 
 This page is written by one command, in an environment with the pinned versions. A run that
 was stopped goes on where it ended:
