@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,14 @@ from theorex_lab.eval import Comparison, compare, load_session_needs, score_need
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets import logs as eval_logs
 from theorex_lab.eval.datasets.needs_rows import LogNeeds, ProjectNeeds
+from theorex_lab.eval.replay.baselines import text_of
 from theorex_lab.eval.replay.design_systems import ALL_DESIGNS, PUBLISHED
+from theorex_lab.eval.replay.memory_contexts import readable_lines
 from theorex_lab.eval.replay.needs import NEEDS_COLUMNS
 from theorex_lab.eval.replay.needs_systems import needs_systems
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.briefing.token_budget import items_within
+from theorex_lab.memory.contract import Item
 
 pytestmark = pytest.mark.usefixtures("shared_logs")
 
@@ -124,3 +129,59 @@ def test_a_log_of_coding_sessions_brings_its_needs(
     assert [row.session for row in read.needs.sessions] == ["s3", "s4"]
     monkeypatch.delenv("THEOREX_DATA")
     assert eval_logs._log_with_needs("coding_sessions", path).needs is None
+
+
+class Parrot:
+    """A memory that gives back all that it observed, and counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def observe(self, events: Sequence[Event]) -> None:
+        self.events += events
+
+    def consolidate(self, now: int) -> None:
+        assert all(event.at <= now for event in self.events), (
+            "no event is in the future"
+        )
+
+    def inject(self, now: int, tokens: int) -> list[Item]:
+        assert all(event.at < now for event in self.events)
+        items = [Item(text_of(event), (event.id,)) for event in self.events]
+        return list(items_within(reversed(items), tokens, 0))
+
+    def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
+        return self.inject(now, tokens) if query else []
+
+
+class Unopened(Parrot):
+    """A memory that cannot be opened."""
+
+    def __init__(self) -> None:
+        raise ValueError("no such store")
+
+
+def test_a_memory_of_ones_own_is_scored_by_needs_too(log: EvalLog) -> None:
+    compared = compare([log], {"parrot": Parrot, "unopened": Unopened}, budgets=(150,))
+    values = {(row.system, row.column): row.value for row in compared.needs}
+    assert 0 < values["parrot", "all@500+500"] <= values["best_lines", "all@500+500"]
+    assert not [row for row in compared.needs if row.system == "unopened"]
+    [problem] = compared.trials[1].problems
+    assert "no such store" in problem
+
+
+def test_needs_of_a_memory_are_kept_with_its_trial(
+    log: EvalLog, tmp_path: Path
+) -> None:
+    first = compare([log], ["fts5"], budgets=(150,), out=tmp_path)
+    assert {row.system for row in first.needs} == {*needs_systems(), "fts5"}
+    again = compare([log], ["fts5"], budgets=(150,), out=tmp_path)
+    assert again.needs == first.needs
+    assert again.n_taken_over == len(needs_systems()) + 2
+
+
+def test_a_long_message_is_read_on_lines_of_their_own() -> None:
+    message = "The port is 8080. " * 40 + "w" * 300
+    lines = list(readable_lines(message))
+    assert " ".join(lines) == message
+    assert [len(line) <= 240 for line in lines] == [True] * (len(lines) - 1) + [False]

@@ -77,7 +77,10 @@ needs: a file of needs, or a folder of them
 speech-acts: the table of labels (required)
 """
 _PROJECT_HELP = "With needs: score only this project."
-_SYSTEM_HELP = "With needs: score only this system; may be repeated."
+_SYSTEM_HELP = (
+    "With needs: score only this system, or this memory that `theorex compare` knows;"
+    " may be repeated."
+)
 _BUDGETS_HELP = (
     "With needs: budgets in tokens, separated by commas; default: 150,500,2000."
 )

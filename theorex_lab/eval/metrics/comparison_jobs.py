@@ -16,9 +16,14 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import worker_pool
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
-from theorex_lab.eval.replay.baselines import Memory, ReplayAdapterMaker
+from theorex_lab.eval.replay.baselines import (
+    Memory,
+    ReplayAdapterMaker,
+    is_baseline,
+)
 from theorex_lab.eval.replay.job_runs import Finished, JobRun, MakeExecutor
-from theorex_lab.eval.replay.needs import score_needs
+from theorex_lab.eval.replay.memory_contexts import MemoryContexts
+from theorex_lab.eval.replay.needs import SystemMaker, score_needs
 from theorex_lab.eval.replay.needs_systems import needs_systems
 from theorex_lab.eval.replay.trial_files import (
     LogReference,
@@ -28,7 +33,7 @@ from theorex_lab.eval.replay.trial_files import (
     package_code,
     write_log,
 )
-from theorex_lab.eval.replay.trials import OPENING, Plan, Trial, try_out
+from theorex_lab.eval.replay.trials import OPENING, MemoryFailure, Plan, Trial, try_out
 
 # How many jobs an executor gets that does not say how many workers it has.
 _AT_ONCE = 16
@@ -45,7 +50,8 @@ class NeedsRow(NamedTuple):
 
     Attributes:
         log: The name of the log.
-        system: The name of the system, one of `eval.replay.needs_systems`.
+        system: The name of the system, one of `eval.replay.needs_systems`, or of a memory
+            that is compared.
         column: What is shown, one of `eval.replay.needs.NEEDS_COLUMNS`.
         value: The mean over sessions.
         ci_low: The lower end of its 95 % bootstrap interval.
@@ -85,19 +91,21 @@ class TrialJob(NamedTuple):
 
 
 class NeedsJob(NamedTuple):
-    """A log whose sessions' needs a system is scored by.
+    """A log whose sessions' needs a system or memory is scored by.
 
     Attributes:
         log: The log, or where it is.
-        system: The name of the system.
-        seed: Draws the intervals.
+        system: The name of the system or memory.
+        plan: How a memory is tried, and what draws the intervals.
+        memory: The memory; None for one of `eval.replay.needs_systems`.
         key: The name of its file; '' where nothing is kept.
         folder: Where it is kept.
     """
 
     log: LogSource
     system: str
-    seed: int
+    plan: Plan
+    memory: Memory | None = None
     key: str = ""
     folder: str = ""
 
@@ -145,7 +153,7 @@ def _is_kept(result: Any) -> bool:
     A package that is missing may be there the next time.
     """
     if not isinstance(result, Trial):
-        return True
+        return bool(result)
     return all(not problem.startswith(OPENING) for problem in result.problems)
 
 
@@ -163,18 +171,31 @@ def _trial(job: TrialJob) -> Trial:
 
 
 def _needs_rows(job: NeedsJob) -> list[NeedsRow]:
-    """Return what one system covers of the needs of one project."""
+    """Return what one system or memory covers of the needs of one project."""
     log = read_log(job.log)
     if log.needs is None:
         return []
     project = ProjectNeeds(log.name, log.needs.sessions, log, log.needs.touched_files)
-    score = score_needs([project], [job.system], seed=job.seed, progress=False)
+    make = needs_systems()[job.system] if job.memory is None else _contexts_maker(job)
+    makers = {job.system: make}
+    try:
+        score = score_needs([project], makers, seed=job.plan.seed, progress=False)
+    except MemoryFailure:
+        # It cannot be made, which its trial on this log says.
+        return []
     columns = score.columns(job.system, project=project.name)
     rows = list[NeedsRow]()
     for column, mean in columns.items():
         row = NeedsRow(log.name, job.system, column, *mean)
         rows.append(row)
     return rows
+
+
+def _contexts_maker(job: NeedsJob) -> SystemMaker:
+    """Return what makes the system that asks the memory of a job."""
+    assert job.memory is not None
+    maker = ReplayAdapterMaker(job.memory)
+    return partial(MemoryContexts, maker, job.plan)
 
 
 class Sources:
@@ -218,7 +239,7 @@ class Sources:
         jobs: list[Job] = []
         for source in self.logs:
             if _has_needs(source):
-                jobs += self._needs_jobs(source, plan.seed, folder)
+                jobs += self._needs_jobs(source, memories, plan, folder)
         for number, source in enumerate(self.logs):
             for name, memory in memories.items():
                 others = self._others(number) if name == "shuffled" else ()
@@ -227,10 +248,22 @@ class Sources:
         return jobs
 
     def _needs_jobs(
-        self, source: LogSource, seed: int, folder: TrialFolder | None
+        self,
+        source: LogSource,
+        memories: Mapping[str, Memory],
+        plan: Plan,
+        folder: TrialFolder | None,
     ) -> Iterator[Job]:
-        for system in needs_systems():
-            yield _kept_in(NeedsJob(source, system, seed), folder)
+        """Yield the jobs of the systems, and of memories that are none of them.
+
+        Baselines are left out: the systems have those of their own.
+        """
+        systems = needs_systems()
+        for system in systems:
+            yield _kept_in(NeedsJob(source, system, plan), folder)
+        for name, memory in memories.items():
+            if name not in systems and not is_baseline(memory):
+                yield _kept_in(NeedsJob(source, name, plan, memory), folder)
 
     def _others(self, number: int) -> tuple[LogSource, ...]:
         """Return the next log.
@@ -261,9 +294,7 @@ def _kept_in(job: Job, folder: TrialFolder | None) -> Job:
     content = job.log.content
     path = str(folder.folder)
     if isinstance(job, NeedsJob):
-        seed = str(job.seed)
-        key = file_key(content, job.system, package_code(), seed)
-        return job._replace(key=key, folder=path)
+        return _needs_kept_in(job, content, path)
     code = memory_code(job.memory)
     if code is None:
         folder.add_problem(f"{job.name} runs again each time: {_NOT_KEPT}")
@@ -273,6 +304,18 @@ def _kept_in(job: Job, folder: TrialFolder | None) -> Job:
         if isinstance(source, LogReference):
             others.append(source.content)
     key = file_key(content, job.name, code, repr(job.plan), *others)
+    return job._replace(key=key, folder=path)
+
+
+def _needs_kept_in(job: NeedsJob, content: str, path: str) -> NeedsJob:
+    """Return a job of needs with the name of its file in a folder, where it has one."""
+    if job.memory is None:
+        key = file_key(content, job.system, package_code(), str(job.plan.seed))
+        return job._replace(key=key, folder=path)
+    code = memory_code(job.memory)
+    if code is None:
+        return job
+    key = file_key(content, "needs", job.system, code, repr(job.plan))
     return job._replace(key=key, folder=path)
 
 

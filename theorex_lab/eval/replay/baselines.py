@@ -669,6 +669,17 @@ def _name_of(memory: Memory) -> str:
     return str(getattr(memory, "name", function_name))
 
 
+def is_baseline(memory: Memory) -> bool:
+    """Return whether a memory is one of the baselines, by its name.
+
+    >>> is_baseline("bm25"), is_baseline("theorex")
+    (True, False)
+    """
+    if not isinstance(memory, str):
+        return False
+    return memory == "shuffled" or memory in BASELINES
+
+
 def memory_named(
     name: str, other: tuple[Event, ...] = ()
 ) -> Design | Callable[[], MemoryDesign]:

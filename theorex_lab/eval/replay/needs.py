@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
@@ -33,6 +34,8 @@ from theorex_lab.eval.metrics.needs import (
     mean_of_groups,
     score_context,
 )
+from theorex_lab.eval.replay.baselines import ReplayAdapterMaker, memory_named
+from theorex_lab.eval.replay.memory_contexts import MemoryContexts
 from theorex_lab.eval.replay.needs_systems import (
     BRIEFING,
     BRIEFING_WITH,
@@ -40,6 +43,7 @@ from theorex_lab.eval.replay.needs_systems import (
     named_systems,
     needs_systems,
 )
+from theorex_lab.eval.replay.trials import Plan
 from theorex_lab.memory.rows import table_html, table_text
 
 BUDGETS = (150, 500, 2_000)
@@ -357,8 +361,9 @@ def score_needs(
 
     Args:
         projects: The projects, as `load_session_needs` gives them.
-        systems: Names of systems, none for all; or functions that make systems of one's
-            own (see `eval.replay.needs_systems.NeedsSystem`), by name.
+        systems: Names of systems, none for all, or of memories that `compare` knows; or
+            functions that make systems of one's own (see
+            `eval.replay.needs_systems.NeedsSystem`), by name.
         budgets: The budgets of a context, in tokens from 1.
         sessions: Ids of the sessions that are scored; none for all.
         seed: Draws the intervals.
@@ -410,12 +415,26 @@ def _makers(
         return systems
     default = needs_systems()
     available = {**default, **named_systems()}
-    unknown = [name for name in systems if name not in available]
-    if unknown:
+    makers: dict[str, SystemMaker] = {}
+    for name in systems or default:
+        makers[name] = available.get(name) or _memory_maker(name, available)
+    return makers
+
+
+def _memory_maker(name: str, available: Iterable[str]) -> SystemMaker:
+    """Return what makes the system that asks the memory of a name.
+
+    Raises:
+        InvalidInput: There is neither a system nor a memory of this name.
+    """
+    try:
+        memory_named(name)
+    except InvalidInput as error:
         raise InvalidInput(
-            f"got the system {unknown[0]!r}; allowed are {', '.join(available)}"
-        )
-    return {name: available[name] for name in systems or default}
+            f"got the system {name!r}; allowed are {', '.join(available)}, or a memory:"
+            f" {error}"
+        ) from error
+    return partial(MemoryContexts, ReplayAdapterMaker(name), Plan())
 
 
 def _check_budgets(budgets: Sequence[int]) -> None:
