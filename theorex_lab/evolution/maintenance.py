@@ -144,7 +144,8 @@ def run_maintenance(
     with leased(home, "nightly") as lease:
         if not lease.held:
             return MaintenanceReport(False, [], lease.holder)
-        return maintenance.run(lease, progress)
+        with home.journal.decoding_once():
+            return maintenance.run(lease, progress)
 
 
 class _Maintenance:

@@ -92,6 +92,10 @@ class AgentJournal(Journal):
         """See `Journal`."""
         return self._whole.exclusive()
 
+    def decoding_once(self) -> AbstractContextManager[None]:
+        """See `Journal`."""
+        return self._whole.decoding_once()
+
     def read(
         self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False
     ) -> list[Event]:
