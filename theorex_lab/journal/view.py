@@ -3,7 +3,6 @@
 They are kept current, and checked against a fold from nothing.
 """
 
-import gc
 import threading
 from abc import ABC
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from theorex_lab.core.collector import collector_paused
 from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive
 from theorex_lab.core.progress import bar
@@ -359,7 +359,7 @@ def fold_into(view: View, journal: Journal, upto: int) -> int:
         How many seqs that were.
     """
     start = view.seq
-    with _collector_paused():
+    with collector_paused():
         try:
             _fold_on(view, journal, upto)
         except BAD_BODY_ERRORS:
@@ -385,7 +385,7 @@ def fold_together(views: Sequence[V], journal: Journal, upto: int) -> list[V]:
     """
     sound = list(views)
     starts = sorted({view.seq for view in views})
-    with _collector_paused():
+    with collector_paused():
         for start, end in pairwise([*starts, upto]):
             behind = [view for view in sound if view.seq <= start]
             could_not = _fold_stretch(
@@ -495,21 +495,6 @@ def _replace_with(view: View, other: View) -> None:
     for name, value in vars(other).items():
         if name != "lock":
             setattr(view, name, value)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep the search for cycles of garbage from running.
-
-    Bodies hold none, and the search takes a fifth of a fold's time.
-    """
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 def differing_columns(one: View, other: View) -> list[str]:

@@ -27,7 +27,6 @@ class DecodedEvents:
 
     Attributes:
         checked_upto: The seq up to which no erasure was found since the first was kept.
-        n_decoded: How many events were handed in; the tests of cost count by it.
 
     >>> from theorex_lab.journal.event import Event
     >>> events = DecodedEvents(most_characters=1_010)
@@ -40,7 +39,6 @@ class DecodedEvents:
 
     def __init__(self, most_characters: int = _MOST_CHARACTERS) -> None:
         self.checked_upto = 0
-        self.n_decoded = 0
         self._most_characters = most_characters
         self._n_characters = 0
         self._by_seq: dict[int, Event] = {}
@@ -64,7 +62,6 @@ class DecodedEvents:
             event: The event, as it was written.
             n_characters: How many characters its stored body has.
         """
-        self.n_decoded += 1
         n_added = n_characters + _CHARACTERS_BESIDE_BODY
         if self._n_characters + n_added <= self._most_characters:
             self._n_characters += n_added
