@@ -412,7 +412,8 @@ def _fold_stretch(
     is_any_taken = False
     for view in views:
         wanted.update(view.kinds)
-        is_any_taken = is_any_taken or view.takes_unreadable
+        if view.takes_unreadable:
+            is_any_taken = True
     events = journal.tail(
         start,
         kinds=sorted(wanted),
@@ -519,7 +520,13 @@ def _same(one: Array, other: Array) -> bool:
     if one.dtype != other.dtype:
         return False
     if one.dtype.kind == "f":
-        is_close = np.allclose(one, other, rtol=1e-6, atol=1e-9, equal_nan=True)
+        is_close = np.allclose(
+            one,
+            other,
+            rtol=1e-6,
+            atol=1e-9,
+            equal_nan=True,
+        )
         return bool(is_close)
     return bool(np.array_equal(one, other))
 
@@ -697,8 +704,10 @@ def _verified(
                 problems.append(str(error))
             progress_bar.update(1)
         for name, columns in different.items():
-            if columns:
-                problems.append(f"view {name}: {', '.join(columns)} differ")
+            if not columns:
+                continue
+            names = ", ".join(columns)
+            problems.append(f"view {name}: {names} differ")
     bad: list[BadEvent] = []
     if not problems:
         bad = bad_events(views, kinds)

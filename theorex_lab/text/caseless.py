@@ -52,13 +52,15 @@ class CaselessTest:
             return
         is_anchored = _is_anchored(tree, pattern.flags)
         if not is_anchored:
-            self.literals = tuple(sorted(_literals_of(tree) or ()))
-        if _is_lower(tree):
-            flags = pattern.flags & ~re.IGNORECASE
-            lower_pattern = re.compile(pattern.pattern, flags)
-            self._search_lower = lower_pattern.search
-            if is_anchored:  # `search` would try each place of the text
-                self._search_lower = lower_pattern.match
+            literals = _literals_of(tree) or ()
+            self.literals = tuple(sorted(literals))
+        if not _is_lower(tree):
+            return
+        flags = pattern.flags & ~re.IGNORECASE
+        lower_pattern = re.compile(pattern.pattern, flags)
+        self._search_lower = lower_pattern.search
+        if is_anchored:  # `search` would try each place of the text
+            self._search_lower = lower_pattern.match
 
     def is_in(self, text: str, lower: str | None = None) -> bool:
         """Return whether the pattern matches anywhere in a text.
@@ -104,7 +106,9 @@ def _is_anchored(tree: Sequence[Any], flags: int) -> bool:
     if not tree or flags & re.MULTILINE:
         return False
     operator, argument = tree[0]
-    return str(operator) == "AT" and str(argument) == "AT_BEGINNING"
+    if str(operator) != "AT":
+        return False
+    return str(argument) == "AT_BEGINNING"
 
 
 def _literals_of(tree: Iterable[Any]) -> frozenset[str] | None:
@@ -115,18 +119,24 @@ def _literals_of(tree: Iterable[Any]) -> frozenset[str] | None:
     choices: list[frozenset[str]] = []
     run = ""
     for operator, argument in tree:
-        if str(operator) == "LITERAL":
-            run += chr(argument).lower()
+        name = str(operator)
+        if name == "LITERAL":
+            sign = chr(argument)
+            run += sign.lower()
             continue
         if run:
             choices.append(frozenset({run}))
             run = ""
-        choice = _literals_of_part(str(operator), argument)
+        choice = _literals_of_part(name, argument)
         if choice:
             choices.append(choice)
     if run:
         choices.append(frozenset({run}))
-    return max(choices, key=_usefulness, default=None)
+    return max(
+        choices,
+        key=_usefulness,
+        default=None,
+    )
 
 
 def _literals_of_part(operator: str, argument: Any) -> frozenset[str] | None:
@@ -157,13 +167,16 @@ def _signs_of(choice: Iterable[Any]) -> frozenset[str] | None:
     for operator, argument in choice:
         if str(operator) != "LITERAL":
             return None
-        signs.add(chr(argument).lower())
+        sign = chr(argument)
+        signs.add(sign.lower())
     return frozenset(signs)
 
 
 def _usefulness(literals: frozenset[str]) -> tuple[int, int]:
     """Return by what one choice of texts rules out more than another."""
-    return min(map(len, literals)), -len(literals)
+    shortest = min(map(len, literals))
+    n_literals = len(literals)
+    return shortest, -n_literals
 
 
 def _is_lower(tree: Any) -> bool:
@@ -171,14 +184,17 @@ def _is_lower(tree: Any) -> bool:
 
     It does where no letter of its own is a capital, or beyond ASCII.
     """
+    if tree is None or isinstance(tree, int):
+        return True
+    name = ""
+    argument: Any = None
     if isinstance(tree, tuple) and len(tree) == 2:
         operator, argument = tree
-        if str(operator) in ("LITERAL", "NOT_LITERAL"):
-            return _is_lower_sign(argument)
-        if str(operator) == "RANGE":
-            return all(map(_is_lower_sign, argument))
-    if isinstance(tree, str | int) or tree is None:
-        return True
+        name = str(operator)
+    if name in ("LITERAL", "NOT_LITERAL"):
+        return _is_lower_sign(argument)
+    if name == "RANGE":
+        return all(map(_is_lower_sign, argument))
     return all(map(_is_lower, tree))
 
 

@@ -448,9 +448,9 @@ class SqliteJournal(Journal):
                 decoded.add(event, len(row[7]))
         events: list[Event] = []
         for seq in seqs:
-            event = fresh.get(seq) or decoded.get(seq)
-            if event is not None:
-                events.append(event)
+            selected = fresh.get(seq) or decoded.get(seq)
+            if selected is not None:
+                events.append(selected)
         return events
 
     def _forget_erased(self, decoded: DecodedEvents) -> None:

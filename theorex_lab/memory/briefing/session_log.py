@@ -265,25 +265,39 @@ def recorded_sessions(home: Home, now: int) -> list[Session]:
     last_seq = journal.last_seq()
     by_project = _kept_logs.setdefault(journal, {})
     log = by_project.get(home.project)
-    is_past = log is not None and log.newest_at <= now
-    if log is not None and is_past and _says_nothing_new(journal, log, last_seq):
+    if log is not None and _is_current(journal, log, now, last_seq):
         by_project[home.project] = log._replace(last_seq=last_seq)
         return list(log.sessions)
-    projects = None
-    if home.projects is not None:
-        projects = (*home.projects, "")
-    tail = journal.tail(0, kinds=KINDS, upto=last_seq, projects=projects)
-    events = sorted(tail, key=lambda event: (event.at, event.seq))
+    events = _events_of_sessions(home, last_seq)
     past_events = [event for event in events if event.at <= now]
     if len(past_events) < len(events):
         return sessions_of(past_events)
     event_seqs = array("q", [event.seq for event in events])
     sessions = _sessions_of_same(by_project, event_seqs, last_seq)
     if sessions is None:
-        sessions = sessions_of(past_events)
+        sessions = sessions_of(events)
     newest_at = events[-1].at if events else 0
-    by_project[home.project] = _KeptLog(last_seq, newest_at, sessions, event_seqs)
+    by_project[home.project] = _KeptLog(
+        last_seq=last_seq,
+        newest_at=newest_at,
+        sessions=sessions,
+        event_seqs=event_seqs,
+    )
     return list(sessions)
+
+
+def _events_of_sessions(home: Home, last_seq: int) -> list[Event]:
+    """Return what was recorded of the home's project or of none, in time order."""
+    projects = None
+    if home.projects is not None:
+        projects = (*home.projects, "")
+    events = home.journal.tail(
+        0,
+        kinds=KINDS,
+        upto=last_seq,
+        projects=projects,
+    )
+    return sorted(events, key=lambda event: (event.at, event.seq))
 
 
 def _sessions_of_same(
@@ -311,6 +325,11 @@ class _KeptLog(NamedTuple):
     newest_at: int
     sessions: list[Session]
     event_seqs: array[int]
+
+
+def _is_current(journal: Journal, log: _KeptLog, now: int, upto: int) -> bool:
+    """Return whether the sessions of a log are those up to a time and a seq."""
+    return log.newest_at <= now and _says_nothing_new(journal, log, upto)
 
 
 def _says_nothing_new(journal: Journal, log: _KeptLog, upto: int) -> bool:
