@@ -6,6 +6,8 @@ library only.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from theorex_lab.core.ids import SCANNER
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.places import KINDS as PLACE_KINDS
@@ -92,9 +94,11 @@ class AgentJournal(Journal):
         """See `Journal`."""
         return self._whole.exclusive()
 
-    def decoding_once(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def decoding_once(self) -> Iterator[None]:
         """See `Journal`."""
-        return self._whole.decoding_once()
+        with self._whole.decoding_once():
+            yield
 
     def read(
         self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False
