@@ -16,9 +16,11 @@ from functools import partial
 from html import escape
 from typing import Any, NamedTuple, TypeVar
 
+from theorex_lab.core.collector import collector_paused
 from theorex_lab.core.errors import ModelUnavailable, TheorexError
 from theorex_lab.core.ids import SCANNER, check_agent
 from theorex_lab.core.progress import bar
+from theorex_lab.core.remembering import forget_texts
 from theorex_lab.evolution.acceptance import AcceptanceResult, gate
 from theorex_lab.evolution.briefing import refresh
 from theorex_lab.evolution.card_rewriting import rewrite_cards
@@ -144,7 +146,11 @@ def run_maintenance(
     with leased(home, "nightly") as lease:
         if not lease.held:
             return MaintenanceReport(False, [], lease.holder)
-        return maintenance.run(lease, progress)
+        try:
+            with home.journal.decoding_once():
+                return maintenance.run(lease, progress)
+        finally:
+            forget_texts()
 
 
 class _Maintenance:
@@ -325,7 +331,8 @@ def run_step(
     lease.renew()
     started = home.clock.now()
     try:
-        detail = step()
+        with collector_paused():
+            detail = step()
         ok = True
     except TheorexError as error:
         detail = str(error)

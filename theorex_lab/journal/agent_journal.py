@@ -6,6 +6,8 @@ library only.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from theorex_lab.core.ids import SCANNER
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.places import KINDS as PLACE_KINDS
@@ -91,6 +93,12 @@ class AgentJournal(Journal):
     def exclusive(self) -> AbstractContextManager[Callable[[Event], int]]:
         """See `Journal`."""
         return self._whole.exclusive()
+
+    @contextmanager
+    def decoding_once(self) -> Iterator[None]:
+        """See `Journal`."""
+        with self._whole.decoding_once():
+            yield
 
     def read(
         self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False

@@ -7,6 +7,7 @@ cheap to import: agents start a process for every event.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 
 from theorex_lab.core.clock import EARLIEST, LATEST, to_iso
 from theorex_lab.core.errors import AlreadyThere, InvalidInput
@@ -125,6 +126,16 @@ class Journal(ABC):
 
         The event's body is not read.
         """
+
+    @contextmanager
+    def decoding_once(self) -> Iterator[None]:
+        """Return a context in which an event need not be decoded more than once.
+
+        It is for work that looks at the same events through many views and steps. What
+        is kept is dropped at its end, and before that as soon as anything is erased. A
+        journal may also keep nothing.
+        """
+        yield
 
     def places(self) -> Places:
         """Return what the events say of projects: their places, and the merged ones."""

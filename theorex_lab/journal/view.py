@@ -3,7 +3,6 @@
 They are kept current, and checked against a fold from nothing.
 """
 
-import gc
 import threading
 from abc import ABC
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from theorex_lab.core.collector import collector_paused
 from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive
 from theorex_lab.core.progress import bar
@@ -359,7 +359,7 @@ def fold_into(view: View, journal: Journal, upto: int) -> int:
         How many seqs that were.
     """
     start = view.seq
-    with _collector_paused():
+    with collector_paused():
         try:
             _fold_on(view, journal, upto)
         except BAD_BODY_ERRORS:
@@ -385,7 +385,7 @@ def fold_together(views: Sequence[V], journal: Journal, upto: int) -> list[V]:
     """
     sound = list(views)
     starts = sorted({view.seq for view in views})
-    with _collector_paused():
+    with collector_paused():
         for start, end in pairwise([*starts, upto]):
             behind = [view for view in sound if view.seq <= start]
             could_not = _fold_stretch(
@@ -412,7 +412,8 @@ def _fold_stretch(
     is_any_taken = False
     for view in views:
         wanted.update(view.kinds)
-        is_any_taken = is_any_taken or view.takes_unreadable
+        if view.takes_unreadable:
+            is_any_taken = True
     events = journal.tail(
         start,
         kinds=sorted(wanted),
@@ -497,21 +498,6 @@ def _replace_with(view: View, other: View) -> None:
             setattr(view, name, value)
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep the search for cycles of garbage from running.
-
-    Bodies hold none, and the search takes a fifth of a fold's time.
-    """
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
-
-
 def differing_columns(one: View, other: View) -> list[str]:
     """Return the names of the columns in which two views differ.
 
@@ -534,7 +520,13 @@ def _same(one: Array, other: Array) -> bool:
     if one.dtype != other.dtype:
         return False
     if one.dtype.kind == "f":
-        is_close = np.allclose(one, other, rtol=1e-6, atol=1e-9, equal_nan=True)
+        is_close = np.allclose(
+            one,
+            other,
+            rtol=1e-6,
+            atol=1e-9,
+            equal_nan=True,
+        )
         return bool(is_close)
     return bool(np.array_equal(one, other))
 
@@ -712,8 +704,10 @@ def _verified(
                 problems.append(str(error))
             progress_bar.update(1)
         for name, columns in different.items():
-            if columns:
-                problems.append(f"view {name}: {', '.join(columns)} differ")
+            if not columns:
+                continue
+            names = ", ".join(columns)
+            problems.append(f"view {name}: {names} differ")
     bad: list[BadEvent] = []
     if not problems:
         bad = bad_events(views, kinds)

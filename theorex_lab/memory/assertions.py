@@ -5,11 +5,12 @@ It is read by rules of general English, without a model.
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Literal, NamedTuple
 
 import Stemmer
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.core.sections import read_sections
 from theorex_lab.memory.relations import RELATIONS, Holds, KnownRelation
 from theorex_lab.text.lexicon import (
@@ -219,7 +220,7 @@ def kinds_of_value(statement: Assertion) -> set[str]:
     return kinds
 
 
-@lru_cache(1_024)  # who writes a fact and who folds it read the same
+@remembered(1_024)  # who writes a fact and who folds it read the same
 def read_assertion(text: str) -> Assertion:
     """Return what a text states, by its first sentence.
 

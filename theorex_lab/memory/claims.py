@@ -9,8 +9,8 @@ alone, so that another language can be added beside them.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.text import lexicon
 from theorex_lab.text.wording import STOP_WORDS, stem
 
@@ -227,7 +227,7 @@ class _VerbGroup:
     is_order: bool = False
 
 
-@lru_cache(1 << 12)
+@remembered(1 << 12)
 def read_claim(text: str, subject: str = "") -> Claim | None:
     """Return what a sentence claims; None where its subject or its verb is unclear.
 

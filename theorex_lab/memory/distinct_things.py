@@ -16,9 +16,9 @@ tells where it stands, not the words around it.
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from functools import lru_cache
 from typing import NamedTuple
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.core.sections import read_sections
 from theorex_lab.memory.claims import clause_of, denies, is_bound
 from theorex_lab.text import lexicon
@@ -139,7 +139,7 @@ def hold_side_by_side(
     )
 
 
-@lru_cache(1 << 12)
+@remembered(1 << 12)
 def are_of_different_things(
     newer: str,
     older: str,
@@ -223,7 +223,7 @@ def _are_of_different_places(
     return new.subject == old.subject
 
 
-@lru_cache(1 << 13)
+@remembered(1 << 13)
 def _parts(text: str) -> _Parts:
     """Return what is compared of a statement."""
     sentence = _LEADING.sub(

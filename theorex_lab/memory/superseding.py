@@ -13,8 +13,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.assertions import (
     Assertion,
     kinds_of_value,
@@ -207,7 +207,7 @@ def gives_new_value(newer: str, older: str) -> bool:
     return _has_new_known_value(new, old)
 
 
-@lru_cache(1 << 12)  # a search reads the same statements again
+@remembered(1 << 12)  # a search reads the same statements again
 def _reading(
     text: str,
     subject: str = "",

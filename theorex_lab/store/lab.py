@@ -1086,6 +1086,7 @@ class Lab:
             StorageError: Something could not be removed or wiped; the bodies are erased
                 then.
         """
+        from theorex_lab.core.remembering import forget_texts
         from theorex_lab.journal.sqlite.archive import erase_from_segments
         from theorex_lab.journal.sqlite.erase import EraseSelection, erase_part, wipe
         from theorex_lab.memory.briefing.prompt_index import (
@@ -1099,6 +1100,7 @@ class Lab:
         erased = erase_part(journal, selection, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed
         # once they have let go of it.
+        forget_texts()
         remove_briefings(self.folder, self.views.folder)
         projects = remove_erased_projects(self.home, erased)
         self.views.remove_reached()

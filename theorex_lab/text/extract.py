@@ -33,12 +33,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import concept_id
+from theorex_lab.core.remembering import remembered
 from theorex_lab.text import lexicon as lex
 from theorex_lab.text.lexicon_tables import ALIASES
 
@@ -140,6 +141,8 @@ _STATE_AFTER_PLAIN_WORD = {
     for kind, state in _STATE_AFTER.items()
     if lex.SENTENCE < kind < lex.VERB
 }
+# No word of these kinds is a name, or anything else, by its neighbours.
+_MARK_KINDS = frozenset({lex.SENTENCE, lex.COMMA, lex.MARK})
 _OBJECT_STARTS = (lex.DETERMINER, lex.PRONOUN)
 _FINITE = (
     lex.VERB,
@@ -230,7 +233,7 @@ def extract(text: str, *, limit: int = 64) -> list[Mention]:
 
 
 # Maintenance reads a prompt and a command for several purposes.
-@lru_cache(1 << 11)
+@remembered(1 << 11)
 def _remembered_mentions(text: str, limit: int) -> tuple[Mention, ...]:
     """Return the concepts of a text of moderate length, as `extract`."""
     return tuple(_mentions_in(text, limit))
@@ -297,7 +300,7 @@ def _analyzer() -> Any:
     return analyzer
 
 
-_concept_id = lru_cache(maxsize=16_384)(concept_id)
+_concept_id = remembered(16_384)(concept_id)
 
 
 def _check_text(text: str) -> None:
@@ -380,7 +383,7 @@ def _classify_long(piece: str) -> tuple[_Token, ...]:
     return _mark()
 
 
-@lru_cache(maxsize=16_384)
+@remembered(16_384)
 def _classify(piece: str) -> tuple[_Token, ...]:
     """Return the tokens of one piece of a text."""
     if piece.startswith("```"):
@@ -734,8 +737,11 @@ class _PhraseReader:
     def read(self) -> list[_Phrase]:
         """Return every phrase in its order."""
         for index, token in enumerate(self._tokens):
-            # Most words are the same in every context, and need not be looked at there.
+            # Most words and marks are the same in every context, and need not be
+            # looked at there.
             next_state = _STATE_AFTER_PLAIN_WORD.get(token.kind)
+            if next_state is None and token.kind in _MARK_KINDS:
+                next_state = self._state_after_mark(token)
             if next_state is not None:
                 if self._run:
                     self._end_run()
@@ -747,6 +753,14 @@ class _PhraseReader:
                 self._read_token(index)
         self._end_run()
         return self._phrases
+
+    def _state_after_mark(self, token: _Token) -> int:
+        """Return what a mark leads one to expect."""
+        if token.kind == lex.SENTENCE:
+            self._is_imperative = False
+            self._leads_to = False
+            return _START
+        return _next_state(token, token.kind, self._state, self._is_imperative)
 
     def _is_plain_noun(self, token: _Token) -> bool:
         """Return whether a token is a noun whatever its neighbours are."""
@@ -836,15 +850,14 @@ def _next_state(
     is_imperative: bool,
 ) -> int:
     """Return what a word or a mark that stands in no phrase leads one to expect."""
-    is_start = state == _START
+    if kind == lex.MARK:
+        opens_sentence = state == _START or token.surface in ('"', "“")
+        return _START if opens_sentence else _OTHER
     if kind == lex.ADVERB:
-        is_command = is_start and token.lower in ("never", "always")
+        is_command = state == _START and token.lower in ("never", "always")
         return _VERB_NEXT if is_command else state
     if kind in (lex.COMMA, lex.COORDINATOR):
         return _COORDINATED if is_imperative else _OTHER
-    if kind == lex.MARK:
-        opens_quote = token.surface in ('"', "“")
-        return _START if is_start or opens_quote else _OTHER
     return _STATE_AFTER[kind]
 
 
@@ -1104,14 +1117,17 @@ def _occurrences(
     canonicals: list[str],
     phrases: Iterable[_Phrase],
 ) -> Counter[tuple[str, ...]]:
-    """Return how often words stand in the text.
+    """Return how often the words of each phrase stand in the text.
 
     Counted are single words and, where phrases need them, pairs and triples.
     """
-    lengths = {len(phrase.words) for phrase in phrases}
     counts: Counter[tuple[str, ...]] = Counter()
-    if 1 in lengths:
-        counts.update(zip(canonicals))
+    lengths: set[int] = set()
+    n_words = Counter(canonicals)
+    for phrase in phrases:
+        lengths.add(len(phrase.words))
+        if len(phrase.words) == 1:
+            counts[phrase.words] = n_words[phrase.words[0]]
     if max(lengths, default=0) < 2:
         return counts
     lowers = [token.lower for token in tokens]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.text.spoken import own_lines
 
 # Words that announce what somebody else wrote, before a colon.
@@ -80,6 +81,8 @@ _LONG_PROMPT = 1_500
 _TYPED_LINES = 4
 
 
+# A prompt is read by a session's end, its concepts and each briefing.
+@remembered(1 << 11)
 def own_line_numbers(text: str) -> frozenset[int]:
     r"""Return the numbers, from 0, of the lines of a prompt that are its user's own.
 

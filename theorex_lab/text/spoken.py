@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from theorex_lab.text import spoken_patterns as patterns
 from theorex_lab.text import worth_signs
+from theorex_lab.text.caseless import CaselessTest, lower_case
 
 Speaker = Literal["user", "agent"]
 SHORTEST = 15  # characters of a sentence
@@ -604,15 +605,19 @@ def worth(sentence: str, by: Speaker = "agent") -> float:
 
 def _weight(section: str, sentence: str) -> float:
     """Return the sum of the weights of a section's signs in a sentence."""
-    weights = [weight for weight, sign in _signs(section) if sign.search(sentence)]
+    lower = lower_case(sentence)
+    weights = []
+    for weight, sign in _signs(section):
+        if sign.is_in(sentence, lower):
+            weights.append(weight)
     return sum(weights)
 
 
 @cache
-def _signs(section: str) -> list[tuple[float, re.Pattern[str]]]:
+def _signs(section: str) -> list[tuple[float, CaselessTest]]:
     """Return the signs of a section with their weights, compiled at the first use."""
     signs = []
     for weight, sign in worth_signs.SIGNS[section]:
         pattern = re.compile(sign, re.IGNORECASE)
-        signs.append((weight, pattern))
+        signs.append((weight, CaselessTest(pattern)))
     return signs

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.text import lexicon as lex
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _DRAWN_OUT = re.compile(r"([a-z])\1{2,}")  # as in "hmmm", which names nothing
 _PLAIN_WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 
 
-@lru_cache(maxsize=16_384)
+@remembered(16_384)
 def is_everyday_word(word: str) -> bool:
     """Return whether a word, in its canonical form, is said of any work.
 

@@ -7,7 +7,8 @@ can be added beside them. Standard library only.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+
+from theorex_lab.core.remembering import remembered
 
 # Words that say nothing of what a text is about.
 STOP_WORDS = frozenset(
@@ -60,7 +61,7 @@ _NUMBER = re.compile(
 )
 
 
-@lru_cache(1 << 16)
+@remembered(1 << 16)
 def stem(word: str) -> str:
     """Return a word in lower case without its English ending.
 
@@ -87,7 +88,7 @@ def _without_ending(word: str) -> str:
     return word
 
 
-@lru_cache(1 << 14)
+@remembered(1 << 14)
 def content_words(text: str) -> frozenset[str]:
     """Return the stems of a text's words that say what it is about.
 

@@ -1,9 +1,9 @@
 """The sentences of what was said in sessions, and their words."""
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.text.directives import directive_of
@@ -57,7 +57,7 @@ def speaker(body: Body) -> Speaker:
     return "agent"
 
 
-@lru_cache(256)  # the index and the view read the same events one after the other
+@remembered(256)  # the index and the view read the same events one after the other
 def sentences(text: str, by: Speaker) -> tuple[NumberedSentence, ...]:
     """Return the sentences of a text that are its speaker's own, each once.
 

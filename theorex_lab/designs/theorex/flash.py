@@ -9,13 +9,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event
@@ -356,7 +356,7 @@ def sourced_texts(body: Body) -> list[SourcedText]:
 
 
 # A flush looks several times at the events of one session.
-@lru_cache(1 << 11)
+@remembered(1 << 11)
 def _tool_texts(
     source: str,
     tool_input: str,

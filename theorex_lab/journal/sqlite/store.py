@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from theorex_lab.journal.places import Places
     from theorex_lab.journal.segments import Segments
+    from theorex_lab.journal.sqlite.decoded import DecodedEvents
     from theorex_lab.journal.sqlite.last_written import LastWritten
 
 # These two and the table are made by `schema.sql`.
@@ -187,6 +188,9 @@ class SqliteJournal(Journal):
                 write_last(self._file, *newest)
         except BaseException:
             self._places = None  # it may hold what was taken back
+            decoded = self._decoded()
+            if decoded is not None:  # and so may they
+                decoded.clear()
             raise
 
     def _raise_layout(self, connection: sqlite3.Connection) -> None:
@@ -390,12 +394,77 @@ class SqliteJournal(Journal):
 
         Those of a project that was merged into another come as that one's.
         """
-        rows = self._rows(where, parameters)
-        merged = self.places().merged if rows else {}
-        events = [self._as_written(row) for row in rows]
+        decoded = self._decoded()
+        if decoded is None:
+            rows = self._rows(where, parameters)
+            events = [self._as_written(row) for row in rows]
+        else:
+            events = self._select_once(decoded, where, parameters)
+        merged = self.places().merged if events else {}
         return (
             [_of_project_now(event, merged) for event in events] if merged else events
         )
+
+    @contextmanager
+    def decoding_once(self) -> Iterator[None]:
+        """See `Journal`: this thread keeps what it reads, up to some 32 MB of bodies."""
+        if self._decoded() is not None:
+            yield
+            return
+        from theorex_lab.journal.sqlite.decoded import DecodedEvents
+
+        self.connection()  # in a process that was forked it makes a new `_local`
+        local_of_thread = self._local
+        local_of_thread.decoded = DecodedEvents()
+        try:
+            yield
+        finally:
+            local_of_thread.decoded = None
+
+    def _decoded(self) -> DecodedEvents | None:
+        """Return what this thread keeps, None outside of `decoding_once`."""
+        if self._pid != os.getpid():
+            return None
+        decoded: DecodedEvents | None = getattr(self._local, "decoded", None)
+        return decoded
+
+    def _select_once(
+        self, decoded: DecodedEvents, where: str, parameters: Sequence[object]
+    ) -> list[Event]:
+        """Return the events of these rows, and decode those that are not kept."""
+        self._forget_erased(decoded)
+        with self.explained():
+            query = f"SELECT seq FROM events {where}"
+            seq_rows = self.connection().execute(query, parameters).fetchall()
+        seqs: list[int] = [seq for (seq,) in seq_rows]
+        missing = decoded.missing(seqs)
+        fresh: dict[int, Event] = {}
+        for start in range(0, len(missing), _KEYS_PER_QUERY):
+            part = missing[start : start + _KEYS_PER_QUERY]
+            marks = ",".join("?" * len(part))
+            for row in self._rows(f"WHERE seq IN ({marks})", part):
+                event = self._as_written(row)
+                fresh[event.seq] = event
+                decoded.add(event, len(row[7]))
+        events: list[Event] = []
+        for seq in seqs:
+            selected = fresh.get(seq) or decoded.get(seq)
+            if selected is not None:
+                events.append(selected)
+        return events
+
+    def _forget_erased(self, decoded: DecodedEvents) -> None:
+        """Let go of every kept event where one was erased, or the journal replaced."""
+        last = self.last_seq()
+        if last == decoded.checked_upto:
+            return
+        is_outdated = last < decoded.checked_upto
+        if len(decoded) and not is_outdated:
+            query = "SELECT 1 FROM events WHERE seq > ? AND kind = 'erasure' LIMIT 1"
+            is_outdated = self._row(query, decoded.checked_upto) is not None
+        if is_outdated:
+            decoded.clear()
+        decoded.checked_upto = last
 
     def _as_written(
         self, row: tuple[int, str, int, str, str, str, str, str, int]

@@ -94,7 +94,7 @@ def line_id(text: str) -> str:
     words: list[str] = []
     for raw_word in bare_text(text).lower().split():
         word = raw_word.strip(_AROUND_A_WORD)
-        if any(sign.isalnum() for sign in word):
+        if word.endswith(".") and any(map(str.isalnum, word)):
             word = word.rstrip(".")
         if word:
             words.append(word)

@@ -12,6 +12,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.memory.briefing.candidates import (
@@ -22,8 +24,8 @@ from theorex_lab.memory.briefing.candidates import (
     short_date,
 )
 from theorex_lab.memory.briefing.line_features import (
-    CUES,
     cleaned,
+    has_cue,
     has_open_subject,
     has_words,
     is_process,
@@ -40,6 +42,7 @@ from theorex_lab.memory.briefing.session_log import (
     Session,
     ToolUse,
 )
+from theorex_lab.text.caseless import CaselessTest
 from theorex_lab.text.statements import Statement
 from theorex_lab.text.wording import content_words, numbers_of, overlap
 
@@ -146,6 +149,8 @@ _ON_A_BRANCH = re.compile(
     r"|Switched to (?:a new )?branch '([\w#./-]{3,60})'",
     re.M,
 )
+# Each match of it has one of these.
+_SIGNS_OF_A_BRANCH = ("On branch ", "* ", "Switched to ")
 _CHECKED_OUT = re.compile(
     r"git (?:checkout -[bB]|switch -[cC]|switch) ([\w#./-]{3,60})(?=\s|$)"
 )
@@ -332,12 +337,23 @@ def branch_of(session: Session) -> str:
 
 def _branches_in(step: Prompt | Message | ToolUse) -> list[str]:
     """Return the branches that a step says to be on, in order."""
-    if isinstance(step, ToolUse):
+    matches: list[Any] = []
+    if not isinstance(step, ToolUse):
+        beginning = step.text[:_LONGEST_READ]
+        if _branch_in_words_test().is_in(beginning):
+            matches = _BRANCH_IN_WORDS.findall(beginning)
+        return ["".join(match) for match in matches]
+    if "git " in step.command:
         matches = _CHECKED_OUT.findall(step.command)
+    if any(sign in step.response for sign in _SIGNS_OF_A_BRANCH):
         matches.extend(_ON_A_BRANCH.findall(step.response))
-    else:
-        matches = _BRANCH_IN_WORDS.findall(step.text[:_LONGEST_READ])
     return ["".join(match) for match in matches]
+
+
+@cache
+def _branch_in_words_test() -> CaselessTest:
+    """Return what tells whether a branch is named in words; made at the first use."""
+    return CaselessTest(_BRANCH_IN_WORDS)
 
 
 def session_numbers(session: Session) -> frozenset[str]:
@@ -695,7 +711,7 @@ def _is_whole(line: CardLine) -> bool:
 
 def _is_about_the_work(line: CardLine) -> bool:
     """Return whether a statement of an agent's says what came of the work."""
-    if any(CUES[cue].search(line.text) for cue in _NOT_ABOUT_THE_WORK):
+    if any(has_cue(line.text, cue) for cue in _NOT_ABOUT_THE_WORK):
         return False
     if not any(line.features[cue] for cue in _ABOUT_THE_WORK):
         return False
@@ -793,9 +809,7 @@ def _wishes_of(session: Session) -> Iterator[tuple[int, frozenset[str]]]:
 
 def _reports_a_change(text: str) -> bool:
     """Return whether a text says that something was done, and nothing is left open."""
-    if CUES["open"].search(text):
-        return False
-    return bool(CUES["done"].search(text))
+    return has_cue(text, "done") and not has_cue(text, "open")
 
 
 def _candidate(line: CardLine, section: str) -> Candidate:

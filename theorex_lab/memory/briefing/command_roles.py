@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from functools import lru_cache
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.text.shell_lines import SimpleCommand
 
 FORMAT = "format"
@@ -529,7 +529,7 @@ def _is_launchers_own(word: str) -> bool:
     return is_option or _DURATION.fullmatch(word) is not None
 
 
-@lru_cache(1 << 13)
+@remembered(1 << 13)
 def program_of(words: tuple[str, ...]) -> str:
     """Return the name of the program that does the work, with its subcommand.
 
@@ -585,7 +585,7 @@ def _subcommand(work: Sequence[str]) -> str:
     return ""
 
 
-@lru_cache(1 << 13)
+@remembered(1 << 13)
 def role_of(words: tuple[str, ...]) -> str:
     """Return what a command is for; '' where the tables do not tell.
 
@@ -692,7 +692,7 @@ def arguments_of(words: tuple[str, ...]) -> tuple[str, ...]:
     return work[1 + subcommands.count(" ") :]
 
 
-@lru_cache(1 << 13)
+@remembered(1 << 13)
 def is_everyday(words: tuple[str, ...]) -> bool:
     """Return whether a command only looks about, moves files or keeps versions."""
     work = launched(words)
@@ -734,7 +734,7 @@ _MOST_BLANKS = 2  # of a word that is no text, such as the message of a commit
 _TO_QUOTE = re.compile(r"[\s'\"|&;()*?#`\\]")
 
 
-@lru_cache(1 << 13)
+@remembered(1 << 13)
 def general_words(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return a command's words with marks for the one file, path or test it names.
 
@@ -814,7 +814,7 @@ def _mark_of_target(word: str, role: str) -> str:
     return word
 
 
-@lru_cache(1 << 13)
+@remembered(1 << 13)
 def is_general(words: tuple[str, ...]) -> bool:
     """Return whether a command names no one file, path, test, number or package."""
     has_mark = any(word.startswith("<") for word in words)

@@ -6,9 +6,11 @@ beside it.
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing.prompt_words import GENERIC_WORDS
+from theorex_lab.text.caseless import CaselessTest, lower_case
 from theorex_lab.text.statements import Statement
 from theorex_lab.text.wording import content_words
 
@@ -209,13 +211,32 @@ def line_features_of(statement: Statement, *, is_users: bool) -> dict[str, float
     return features
 
 
-@lru_cache(_REMEMBERED_TEXTS)
+@remembered(_REMEMBERED_TEXTS)
 def _cues_in(text: str) -> tuple[tuple[str, float], ...]:
     """Return every cue, with 1.0 where the text has it, else 0.0."""
-    return tuple((cue, float(bool(sign.search(text)))) for cue, sign in CUES.items())
+    lower = lower_case(text)
+    cues: list[tuple[str, float]] = []
+    for cue, test in _cue_tests().items():
+        cues.append((cue, float(test.is_in(text, lower))))
+    return tuple(cues)
 
 
-@lru_cache(_REMEMBERED_TEXTS)
+@cache
+def _cue_tests() -> dict[str, CaselessTest]:
+    """Return by cue what tells whether a text has it; made at the first use."""
+    return {cue: CaselessTest(pattern) for cue, pattern in CUES.items()}
+
+
+def has_cue(text: str, cue: str) -> bool:
+    """Return whether a text has one of the cues of `CUES`.
+
+    >>> has_cue("Added the loader.", "done"), has_cue("Added the loader.", "open")
+    (True, False)
+    """
+    return dict(_cues_in(text))[cue] > 0
+
+
+@remembered(_REMEMBERED_TEXTS)
 def is_usable(text: str) -> bool:
     """Return whether a text may be a line: a whole statement in words.
 
@@ -264,7 +285,9 @@ def is_wall_of_names(text: str) -> bool:
     without_code, n_names = _CODE_SPAN.subn(" ", text)
     n_words = 0
     for run in _RUN.findall(without_code):
-        if _MARK_OF_A_NAME.search(run):
+        if run.isalpha() and (run.islower() or run.istitle()):
+            n_words += len(run) > 1  # most runs, which need no pattern
+        elif _MARK_OF_A_NAME.search(run):
             n_names += 1
         else:
             n_words += len(_PLAIN_WORD.findall(run))
@@ -301,7 +324,7 @@ def without_glued_title(text: str) -> str:
     return text
 
 
-@lru_cache(_REMEMBERED_TEXTS)
+@remembered(_REMEMBERED_TEXTS)
 def cleaned(text: str) -> str:
     """Return a statement's text without list signs, glued titles and connectives.
 
@@ -359,14 +382,14 @@ def standing_alone(statement: Statement) -> str:
     return worded
 
 
-@lru_cache(_REMEMBERED_TEXTS)
+@remembered(_REMEMBERED_TEXTS)
 def is_process(text: str) -> bool:
     """Return whether an agent announces what it is about to do.
 
     >>> is_process("After that, I'll run the tests."), is_process("The tests pass.")
     (True, False)
     """
-    return bool(CUES["process"].search(text) or _ANNOUNCEMENT.search(text))
+    return has_cue(text, "process") or _sentence_test("announcement").is_in(text)
 
 
 def is_question(text: str) -> bool:
@@ -377,12 +400,19 @@ def is_question(text: str) -> bool:
     >>> is_question("Is is a keyword. Keep it.")
     False
     """
-    return bool(_QUESTION.search(text))
+    return _sentence_test("question").is_in(text)
+
+
+@cache
+def _sentence_test(name: str) -> CaselessTest:
+    """Return what tells an announcement or a question; made at the first use."""
+    patterns = {"announcement": _ANNOUNCEMENT, "question": _QUESTION}
+    return CaselessTest(patterns[name])
 
 
 def has_open_subject(text: str) -> bool:
     """Return whether a text begins with a word that stands for an earlier one."""
-    return bool(CUES["pronoun"].search(text))
+    return CUES["pronoun"].match(text) is not None
 
 
 def windows(statements: Sequence[Statement]) -> Iterator[tuple[Statement, str]]:

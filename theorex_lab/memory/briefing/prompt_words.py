@@ -7,7 +7,7 @@ library only, and few patterns. English: its stop words and endings are those of
 
 from __future__ import annotations
 
-from functools import lru_cache
+from theorex_lab.core.remembering import remembered
 
 # Words that say nothing of what a text is about, as `text.wording` has them, and what is
 # left of a contraction.
@@ -223,7 +223,7 @@ def words_in(text: str) -> tuple[set[str], set[str]]:
 
 
 # Most runs of signs come again; an index of a year of sessions reads each many times.
-@lru_cache(1 << 14)
+@remembered(1 << 14)
 def _word_of(run: str) -> tuple[str, frozenset[str]]:
     """Return the stem of a run of signs, '' where it says nothing, and its parts.
 

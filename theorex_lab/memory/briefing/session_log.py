@@ -8,14 +8,15 @@ of its user comes from the own words alone. Standard library only.
 from __future__ import annotations
 
 import re
+from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from theorex_lab.core.clock import to_iso
+from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.places import KINDS as PLACE_KINDS
@@ -264,21 +265,57 @@ def recorded_sessions(home: Home, now: int) -> list[Session]:
     last_seq = journal.last_seq()
     by_project = _kept_logs.setdefault(journal, {})
     log = by_project.get(home.project)
-    is_past = log is not None and log.newest_at <= now
-    if log is not None and is_past and _says_nothing_new(journal, log, last_seq):
+    if log is not None and _is_current(journal, log, now, last_seq):
         by_project[home.project] = log._replace(last_seq=last_seq)
         return list(log.sessions)
+    events = _events_of_sessions(home, last_seq)
+    past_events = [event for event in events if event.at <= now]
+    if len(past_events) < len(events):
+        return sessions_of(past_events)
+    event_seqs = array("q", [event.seq for event in events])
+    sessions = _sessions_of_same(by_project, event_seqs, last_seq)
+    if sessions is None:
+        sessions = sessions_of(events)
+    newest_at = events[-1].at if events else 0
+    by_project[home.project] = _KeptLog(
+        last_seq=last_seq,
+        newest_at=newest_at,
+        sessions=sessions,
+        event_seqs=event_seqs,
+    )
+    return list(sessions)
+
+
+def _events_of_sessions(home: Home, last_seq: int) -> list[Event]:
+    """Return what was recorded of the home's project or of none, in time order."""
     projects = None
     if home.projects is not None:
         projects = (*home.projects, "")
-    tail = journal.tail(0, kinds=KINDS, upto=last_seq, projects=projects)
-    events = sorted(tail, key=lambda event: (event.at, event.seq))
-    past_events = [event for event in events if event.at <= now]
-    sessions = sessions_of(past_events)
-    if len(past_events) == len(events):
-        newest_at = events[-1].at if events else 0
-        by_project[home.project] = _KeptLog(last_seq, newest_at, sessions)
-    return list(sessions)
+    events = home.journal.tail(
+        0,
+        kinds=KINDS,
+        upto=last_seq,
+        projects=projects,
+    )
+    return sorted(events, key=lambda event: (event.at, event.seq))
+
+
+def _sessions_of_same(
+    logs: Mapping[str, _KeptLog], event_seqs: array[int], last_seq: int
+) -> list[Session] | None:
+    """Return the sessions that another project has of the same events, None for none.
+
+    A home of one project reads them for the project and for all projects.
+
+    Args:
+        logs: What is kept, by project.
+        event_seqs: The seqs of the events, in time order.
+        last_seq: The seq of the journal's newest event.
+    """
+    for log in logs.values():
+        if log.last_seq == last_seq and log.event_seqs == event_seqs:
+            return log.sessions
+    return None
 
 
 class _KeptLog(NamedTuple):
@@ -287,6 +324,12 @@ class _KeptLog(NamedTuple):
     last_seq: int
     newest_at: int
     sessions: list[Session]
+    event_seqs: array[int]
+
+
+def _is_current(journal: Journal, log: _KeptLog, now: int, upto: int) -> bool:
+    """Return whether the sessions of a log are those up to a time and a seq."""
+    return log.newest_at <= now and _says_nothing_new(journal, log, upto)
 
 
 def _says_nothing_new(journal: Journal, log: _KeptLog, upto: int) -> bool:
@@ -508,12 +551,12 @@ def _has_failed(command: str, response: str, *, is_said_ok: bool) -> bool:
     return bool(command) and _FAILURE_CODE.search(beginning) is not None
 
 
-@lru_cache(1 << 12)
+@remembered(1 << 12)
 def _statements(text: str) -> tuple[Statement, ...]:
     return tuple(statements_in(text))
 
 
-@lru_cache(1 << 14)
+@remembered(1 << 14)
 def _bare(line: str) -> str:
     """Return a line in lower case without its signs."""
     return re.sub(r"\W+", " ", line.lower()).strip()

@@ -7,8 +7,8 @@ here-documents and temporary paths. English: the words stand in this module.
 import json
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing.command_roles import (
     BUILD,
     FORMAT,
@@ -114,7 +114,7 @@ _NUMBERED_PART = re.compile(r"(?<![\w.-])\d{2,}(?=[/_-]|$)")
 _INLINE = frozenset(("-c", "-e", "-", "--eval", "-p"))
 
 
-@lru_cache(1 << 13)
+@remembered(1 << 13)
 def step_in_words(action: str) -> str:
     """Return a recorded action in words; '' for one that does nothing of its own.
 
@@ -130,7 +130,7 @@ def step_in_words(action: str) -> str:
     return _joined(step_phrases(action))
 
 
-@lru_cache(1 << 13)
+@remembered(1 << 13)
 def step_phrases(action: str) -> tuple[str, ...]:
     """Return what a recorded action does, each thing in words, in order.
 
@@ -324,7 +324,7 @@ def _files_in_words(work: tuple[str, ...]) -> str:
     return f"{words} {', '.join(operands[:-1][:2])} to {operands[-1]}"
 
 
-@lru_cache(1 << 13)
+@remembered(1 << 13)
 def step_kinds(action: str) -> frozenset[str]:
     """Return what a step does in kind, without the one file it is about.
 

@@ -11,8 +11,8 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing.command_roles import (
     FORMAT,
     LINT,
@@ -166,13 +166,13 @@ class Failure:
         return f"{start} …"
 
 
-@lru_cache(1 << 14)
+@remembered(1 << 14)
 def cut_commands(line: str) -> tuple[SimpleCommand, ...]:
     """Return the simple commands of a call's command."""
     return tuple(simple_commands(line))
 
 
-@lru_cache(1 << 14)
+@remembered(1 << 14)
 def failure_of(tool: ToolUse) -> Failure | None:
     """Return how a call failed; None where it did not, or where nobody can tell how."""
     is_hidden = tool.ok is not False

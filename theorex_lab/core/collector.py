@@ -1,0 +1,26 @@
+"""Keep the search for cycles of garbage from running while much is made that has none."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the search for cycles of garbage from running until the block ends.
+
+    What is no longer referred to is freed as ever: cycles alone wait. The search looks
+    at every object that lives, again each time that their number has grown by a
+    quarter. It takes a fifth of the time of a fold, and of a maintenance.
+
+    >>> with collector_paused():
+    ...     gc.isenabled()
+    False
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
