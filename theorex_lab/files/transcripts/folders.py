@@ -25,12 +25,19 @@ from theorex_lab.files.isolated.readers import reads_apart
 from theorex_lab.files.transcripts.chats import Chats
 from theorex_lab.files.transcripts.claude import Claude
 from theorex_lab.files.transcripts.codex import Codex
+from theorex_lab.files.transcripts.json_values import elements_of, is_document
 from theorex_lab.files.transcripts.messages import (
     HookForm,
     Reader,
     Row,
     stated_in,
     time_of,
+)
+from theorex_lab.files.transcripts.pieces import (
+    LEFT_OUT,
+    Piece,
+    PieceForm,
+    PieceReader,
 )
 from theorex_lab.files.transcripts.specstory import (
     FOLDER,
@@ -61,21 +68,24 @@ BROKEN = (
     EOFError,
     zlib.error,
 )
-_FORMS = (HookForm, Codex, Claude, Chats)
+_READERS = (HookForm, Codex, Claude)
+_PIECE_FORMS = (Chats,)
 
 
 class SourceLine(NamedTuple):
     """A line of a file.
 
     Attributes:
-        number: From 1.
+        number: From 1. The second piece of a conversation in a line has the line's
+            number with its own behind a dot, and so on.
         content: Its bytes, None where it is too long.
         whole: Whether its end is there.
-        row: What it tells, where it is a part of a Markdown file.
+        row: What it tells, where it is a part of a Markdown file, an element of a
+            document of JSON, or a piece of a conversation.
         problem: Why that part cannot be read to its end, "" where it can.
     """
 
-    number: int
+    number: int | str
     content: bytes | None
     whole: bool
     row: Row | None = None
@@ -375,18 +385,80 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     """
     if file.name.lower().endswith(_MARKDOWN_SUFFIXES):
         return _markdown_transcript(file, content)
-    lines = lines_of(content)
+    lines = _lines_or_elements(content)
     looked_at = list[SourceLine]()
     size = 0
     for line in islice(lines, _LOOKED_AT_LINES):
         looked_at.append(line)
         size += len(line.content or b"")
         reader = _reader_of(line, file)
+        if isinstance(reader, PieceForm):
+            pieces = piece_lines(reader, chain(looked_at, lines))
+            return Transcript(PieceReader(reader.name), pieces)
         if reader is not None:
             return Transcript(reader, chain(looked_at, lines))
         if size > _LOOKED_AT_BYTES:
             break
     return None
+
+
+def _lines_or_elements(content: BinaryIO) -> Iterator[SourceLine]:
+    """Yield the lines of a file, or the elements of the document of JSON that it is."""
+    is_whole = isinstance(content, io.BufferedReader) and is_document(content.peek())
+    if not is_whole:
+        yield from lines_of(content)
+        return
+    elements = elements_of(content, LONGEST_LINE_BYTES)
+    for number, element in enumerate(elements, start=1):
+        encoded = element.text.encode()
+        problem = element.problem
+        row = element.value if isinstance(element.value, dict) else None
+        if row is None and not problem:
+            problem = "no object of JSON"
+        yield SourceLine(number, encoded, True, row, problem)
+
+
+def piece_lines(form: PieceForm, lines: Iterator[SourceLine]) -> Iterator[SourceLine]:
+    """Yield the pieces of conversations in lines, each as a line of its own.
+
+    Args:
+        form: Finds the pieces.
+        lines: The lines of one file.
+    """
+    for line in lines:
+        n_pieces = 0
+        try:
+            for piece in _pieces_of(form, line):
+                n_pieces += 1
+                # What a line holds is counted and measured once.
+                content = line.content if n_pieces == 1 else b""
+                number = line.number if n_pieces == 1 else f"{line.number}.{n_pieces}"
+                yield SourceLine(number, content, True, piece._asdict())
+        except InvalidInput as error:
+            content = line.content if n_pieces == 0 else b""
+            yield SourceLine(line.number, content or b"", True, None, str(error))
+        else:
+            if n_pieces == 0:
+                yield line._replace(row=None, content=b"")
+
+
+def _pieces_of(form: PieceForm, line: SourceLine) -> Iterator[Piece]:
+    """Yield the pieces in a line, at least one of each object.
+
+    Raises:
+        InvalidInput: It cannot be read to its end.
+    """
+    for position, row in enumerate(rows_of(line), start=1):
+        number = line.number if position == 1 else f"{line.number}.{position}"
+        is_empty = True
+        try:
+            for piece in form.pieces(row, number):
+                is_empty = False
+                yield piece
+        except RecursionError as error:
+            raise InvalidInput("nested too deeply") from error
+        if is_empty:
+            yield Piece(LEFT_OUT, "", texts=("object without messages",))
 
 
 def _markdown_transcript(file: Path, content: BinaryIO) -> Transcript | None:
@@ -484,16 +556,20 @@ def _filled_from(text: str, offset: int) -> int:
     return blank.end() if blank else offset
 
 
-def _reader_of(line: SourceLine, file: Path) -> Reader | None:
+def _reader_of(line: SourceLine, file: Path) -> Reader | PieceForm | None:
     try:
         row = next(rows_of(line), None)
     except InvalidInput:
         return None
     if row is None:
         return None
-    for form in _FORMS:
+    stem = file_stem(file)
+    for piece_form in _PIECE_FORMS:
+        if piece_form.reads(row):
+            return piece_form(stem)
+    for form in _READERS:
         if form.reads(row):
-            return form(file_stem(file))
+            return form(stem)
     return None
 
 

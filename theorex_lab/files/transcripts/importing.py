@@ -28,6 +28,7 @@ from theorex_lab.files.transcripts.captures import (
     REST_MICROSECONDS,
     Captures,
     TimedCapture,
+    is_captured,
 )
 from theorex_lab.files.transcripts.folders import (
     files_in,
@@ -45,7 +46,6 @@ from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS, Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import project_in
 from theorex_lab.memory.contract import Home
-from theorex_lab.memory.hook_payloads import BODIES
 
 OWN_FOLDERS = ("~/.claude", "~/.codex")
 FORMS = (
@@ -69,7 +69,9 @@ _COUNTED = {
     "prompt": "prompts",
     "tool_used": "tools",
     "turn_ended": "messages",
+    "observation": "notes",
 }
+_ALWAYS_COUNTED = ("sessions", "prompts", "tools", "messages")
 
 
 @dataclass(repr=False)
@@ -186,7 +188,11 @@ def import_transcripts(
         process.prepare(transcript_records)
         project_id = _project_id(home, project, bind=not dry_run)
         captures = partial(
-            Captures, agent=check_agent(agent), trusted=trusted, named=named
+            Captures,
+            agent=check_agent(agent),
+            trusted=trusted,
+            named=named,
+            settings=home.settings,
         )
         run = _ImportRun(
             home,
@@ -462,7 +468,7 @@ class _ImportRun:
         self._retold.begin_file()
         problem = partial(self._problem, file)
         for capture in reading.captures(problem, progress_bar.update):
-            if capture.said.hook["hook_event_name"] not in BODIES:
+            if not is_captured(capture.said):
                 continue
             is_retold = self._retold.holds(form, capture, captures)
             if self._since is not None and capture.at < self._since:
@@ -476,7 +482,7 @@ class _ImportRun:
     def _count(self, event: Event) -> None:
         self._report.events += 1
         project = event.body.get("project", "")
-        no_counts = dict.fromkeys(("sessions", *_COUNTED.values()), 0)
+        no_counts = dict.fromkeys(_ALWAYS_COUNTED, 0)
         counts = self._report.projects.setdefault(project, no_counts)
         sessions = self._sessions[project]
         if event.session not in sessions:
@@ -485,12 +491,12 @@ class _ImportRun:
             self._report.sessions += 1
         count_name = _COUNTED.get(event.kind)
         if count_name is not None:
-            counts[count_name] += 1
+            counts[count_name] = counts.get(count_name, 0) + 1
 
     def _problem(
         self,
         file: Path,
-        number: int,
+        number: int | str,
         why: str,
     ) -> None:
         if len(self._report.problems) < _MOST_PROBLEMS:
