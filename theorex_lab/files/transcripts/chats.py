@@ -49,8 +49,8 @@ class Chats:
         elif is_message(row):
             yield from message_pieces(row, stated_place(row, self._stem, number))
         else:
-            place = stated_place(row, self._stem, number)
-            yield place.piece(UNREAD, "no message: it has no role and content")
+            origin = stated_place(row, self._stem, number)
+            yield origin.piece(UNREAD, "no message: it has no role and content")
 
     def _conversation(
         self, row: Row, messages: list[object], number: int | str
@@ -60,11 +60,11 @@ class Chats:
         session = head.session or str(head.own)
         pieces = list[Piece]()
         for index, message in enumerate(messages):
-            place = stated_place(
+            origin = stated_place(
                 object_of(message), session, f"{number}.{index}", head.timestamp
             )
-            place = place._replace(session=session, cwd=head.cwd)
-            pieces += message_pieces(message, place)
+            origin = origin._replace(session=session, cwd=head.cwd)
+            pieces += message_pieces(message, origin)
         if not pieces:
             silent = "conversation in which nothing was said"
             pieces = [head._replace(session=session).piece(LEFT_OUT, silent)]

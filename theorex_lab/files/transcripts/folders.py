@@ -22,10 +22,16 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.isolated.limits import FileNotRead, is_packed, unpacked
 from theorex_lab.files.isolated.process import ReaderProcess
 from theorex_lab.files.isolated.readers import reads_apart
+from theorex_lab.files.transcripts.chatgpt import ChatGpt
 from theorex_lab.files.transcripts.chats import Chats
 from theorex_lab.files.transcripts.claude import Claude
 from theorex_lab.files.transcripts.codex import Codex
+from theorex_lab.files.transcripts.gemini import Gemini
+from theorex_lab.files.transcripts.inspect_logs import InspectLog
 from theorex_lab.files.transcripts.json_values import elements_of, is_document
+from theorex_lab.files.transcripts.langfuse import Langfuse
+from theorex_lab.files.transcripts.langsmith import LangSmith
+from theorex_lab.files.transcripts.memories import McpMemory, Mem0
 from theorex_lab.files.transcripts.messages import (
     HookForm,
     Reader,
@@ -39,6 +45,7 @@ from theorex_lab.files.transcripts.pieces import (
     PieceForm,
     PieceReader,
 )
+from theorex_lab.files.transcripts.spans import Spans
 from theorex_lab.files.transcripts.specstory import (
     FOLDER,
     HISTORY,
@@ -69,7 +76,17 @@ BROKEN = (
     zlib.error,
 )
 _READERS = (HookForm, Codex, Claude)
-_PIECE_FORMS = (Chats,)
+# The first that knows an object reads its file.
+_PIECE_FORMS = (
+    Spans,
+    ChatGpt,
+    InspectLog,
+    Gemini,
+    LangSmith,
+    Langfuse,
+    McpMemory,
+    Mem0,
+)
 
 
 class SourceLine(NamedTuple):
@@ -570,7 +587,7 @@ def _reader_of(line: SourceLine, file: Path) -> Reader | PieceForm | None:
     for form in _READERS:
         if form.reads(row):
             return form(stem)
-    return None
+    return Chats(stem) if Chats.reads(row) else None
 
 
 def lines_of(content: BinaryIO) -> Iterator[SourceLine]:

@@ -34,7 +34,7 @@ _TIMES = ("timestamp", "created_at", "createdAt", "created", "create_time", "at"
 _IDS = ("id", "uuid", "message_id")
 
 
-class MessagePlace(NamedTuple):
+class MessageOrigin(NamedTuple):
     """Where a message stands.
 
     Attributes:
@@ -65,7 +65,7 @@ def first_of(row: Row, names: tuple[str, ...]) -> object:
 
 def stated_place(
     row: Row, session: str, own: object, at: object = None
-) -> MessagePlace:
+) -> MessageOrigin:
     """Return the place that a message states by the usual names.
 
     Args:
@@ -77,7 +77,7 @@ def stated_place(
     stated_session = first_of(row, _SESSIONS) or session
     own_id = first_of(row, _IDS) or own
     stated_at = first_of(row, _TIMES) or at
-    return MessagePlace(str(stated_session), own_id, stated_at, row.get("cwd"))
+    return MessageOrigin(str(stated_session), own_id, stated_at, row.get("cwd"))
 
 
 def role_of(message: Row) -> str:
@@ -98,34 +98,38 @@ def is_message(row: Row) -> bool:
     return role_of(row) in ROLES and has_words
 
 
-def message_pieces(message: object, place: MessagePlace) -> list[Piece]:
+def message_pieces(message: object, origin: MessageOrigin) -> list[Piece]:
     """Return the pieces of a message, at least one.
 
-    >>> place = MessagePlace("talk", 1)
+    >>> place = MessageOrigin("talk", 1)
     >>> [(piece.kind, piece.text) for piece in message_pieces(
     ...     {"role": "user", "content": "Which port?"}, place
     ... )]
     [('prompt', 'Which port?')]
     """
     if not isinstance(message, dict):
-        return [place.piece(UNREAD, "no message: no object of JSON")]
+        return [origin.piece(UNREAD, "no message: no object of JSON")]
     role = role_of(message)
     if role in PROGRAMS:
-        return [place.piece(LEFT_OUT, kind_name(role))]
+        return [origin.piece(LEFT_OUT, kind_name(role))]
     if role not in ROLES:
         name = kind_name(message.get("role"))
-        return [place.piece(UNREAD, f"no message: its role is {name}")]
-    pieces = [*_content_pieces(message, role, place)]
+        return [origin.piece(UNREAD, f"no message: its role is {name}")]
+    pieces = [*_content_pieces(message, role, origin)]
     if role in AGENTS:
-        pieces += _listed_calls(message, place)
+        # Some programs state a call in the content and beside it.
+        ids = {str(piece.call) for piece in pieces if piece.call is not None}
+        for call in _listed_calls(message, origin):
+            if str(call.call) not in ids:
+                pieces.append(call)
     if not pieces:
         silent = "no text and no call" if role in AGENTS else "no text"
         speaker = "assistant" if role in AGENTS else "user"
-        pieces = [place.piece(LEFT_OUT, f"{speaker}: {silent}")]
+        pieces = [origin.piece(LEFT_OUT, f"{speaker}: {silent}")]
     return pieces
 
 
-def _content_pieces(message: Row, role: str, place: MessagePlace) -> Iterator[Piece]:
+def _content_pieces(message: Row, role: str, origin: MessageOrigin) -> Iterator[Piece]:
     """Yield the pieces of a message's content, its words last or first as they count.
 
     A call stands behind the words, an answer before them.
@@ -139,16 +143,16 @@ def _content_pieces(message: Row, role: str, place: MessagePlace) -> Iterator[Pi
         if kind in _TEXT_BLOCKS and isinstance(text, str):
             texts.append(text)
         elif isinstance(block, dict):
-            others.append(_block_piece(block, place))
+            others.append(_block_piece(block, origin))
         else:
-            others.append(place.piece(UNREAD, "a part of a message is no text"))
+            others.append(origin.piece(UNREAD, "a part of a message is no text"))
     has_answer = any(piece.kind == ANSWER for piece in others)
     words = list[Piece]()
     if role in TOOLS and not has_answer:
-        words = [_tool_message(message, texts, place)]
+        words = [_tool_message(message, texts, origin)]
     elif any(texts):
         kind = MESSAGE if role in AGENTS else PROMPT
-        words = [place.piece(kind, *texts)]
+        words = [origin.piece(kind, *texts)]
     if role in AGENTS:
         yield from [*words, *others]
     else:
@@ -161,24 +165,24 @@ def _blocks(content: object) -> list[object]:
     return [] if content is None else [content]
 
 
-def _block_piece(block: Row, place: MessagePlace) -> Piece:
+def _block_piece(block: Row, origin: MessageOrigin) -> Piece:
     """Return the piece of a block that is no text."""
     kind = block.get("type")
     if kind == "tool_use":
-        return call_piece(block, place)
+        return call_piece(block, origin)
     if kind == "tool_result":
-        return place.piece(ANSWER)._replace(
+        return origin.piece(ANSWER)._replace(
             call=block.get("tool_use_id"),
             tool=block.get("name"),
             answer=answer_of(block.get("content")),
             failed=block.get("is_error") is True,
         )
-    return place.piece(LEFT_OUT, f"part: {kind_name(kind)}")
+    return origin.piece(LEFT_OUT, f"part: {kind_name(kind)}")
 
 
-def _tool_message(message: Row, texts: list[str], place: MessagePlace) -> Piece:
+def _tool_message(message: Row, texts: list[str], origin: MessageOrigin) -> Piece:
     """Return the answer that a message of a tool is."""
-    return place.piece(ANSWER)._replace(
+    return origin.piece(ANSWER)._replace(
         call=message.get("tool_call_id") or message.get("name"),
         tool=message.get("name"),
         answer="\n".join(texts),
@@ -186,21 +190,21 @@ def _tool_message(message: Row, texts: list[str], place: MessagePlace) -> Piece:
     )
 
 
-def _listed_calls(message: Row, place: MessagePlace) -> Iterator[Piece]:
+def _listed_calls(message: Row, origin: MessageOrigin) -> Iterator[Piece]:
     """Yield the calls that stand beside a message's content."""
     listed = message.get("tool_calls")
     if isinstance(listed, list):
         for value in listed:
             if isinstance(value, dict):
-                yield call_piece(value, place)
+                yield call_piece(value, origin)
             else:
-                yield place.piece(UNREAD, "a call of a tool is no object of JSON")
+                yield origin.piece(UNREAD, "a call of a tool is no object of JSON")
     former = object_of(message.get("function_call"))
     if former:
-        yield call_piece({"id": former.get("name"), **former}, place)
+        yield call_piece({"id": former.get("name"), **former}, origin)
 
 
-def call_piece(call: Row, place: MessagePlace) -> Piece:
+def call_piece(call: Row, origin: MessageOrigin) -> Piece:
     """Return a call of a tool, in any of the forms that it is stated in."""
     function = call.get("function")
     members = {**call, **object_of(function)}
@@ -210,7 +214,7 @@ def call_piece(call: Row, place: MessagePlace) -> Piece:
         if members.get(member) is not None:
             arguments = members[member]
             break
-    return place.piece(CALL)._replace(
+    return origin.piece(CALL)._replace(
         call=call.get("id"),
         tool=name,
         arguments=parsed(arguments),

@@ -128,8 +128,6 @@ class PieceReader:
         piece = Piece(**row)
         turns = self._turns[piece.session]
         self._is_repeated = False
-        if piece.kind == UNREAD:
-            raise InvalidInput(piece.text)
         if piece.kind == PROMPT:
             yield from self._prompt(piece, number, turns)
         elif piece.kind == MESSAGE:
@@ -148,6 +146,8 @@ class PieceReader:
             yield from self._answered(piece, number, size)
         if piece.ends:
             yield from turns.all_ended()
+        if piece.kind == UNREAD:
+            raise InvalidInput(piece.text)
 
     def end(self) -> Iterator[Utterance]:
         """See `Reader`."""
@@ -291,7 +291,9 @@ class _SessionCalls:
         return utterance._replace(own=f"{TOOL} {call}")
 
     def _id_of(self, piece: Piece, number: int | str) -> str:
-        return f"at {number}" if piece.call is None else str(piece.call)
+        if piece.call is not None:
+            return str(piece.call)
+        return f"of {piece.own}" if piece.kind == TOOL else f"at {number}"
 
     def _oldest_nameless(self, piece: Piece) -> str:
         waiting = self._nameless[piece.session]
@@ -313,16 +315,26 @@ class Requests:
         # By session and piece, how often a request held it, and how often a model said it.
         self._in_request: dict[tuple[str, int], int] = defaultdict(int)
         self._from_model: dict[tuple[str, int], int] = defaultdict(int)
+        self._request_id = ""
+        # How often the request that is read holds each, so far.
+        self._counts: dict[tuple[str, int], int] = defaultdict(int)
 
-    def request(self, pieces: list[Piece]) -> Iterator[Piece]:
-        """Yield the pieces of a request; what was told before is left out."""
-        counts: dict[tuple[str, int], int] = defaultdict(int)
+    def request(self, pieces: list[Piece], request_id: str) -> Iterator[Piece]:
+        """Yield the pieces of a request; what was told before is left out.
+
+        Args:
+            pieces: The pieces, or the next ones where the request comes in parts.
+            request_id: The id of the request.
+        """
+        if request_id != self._request_id:
+            self._request_id = request_id
+            self._counts.clear()
         for piece in pieces:
             key = (piece.session, piece.digest())
-            counts[key] += 1
+            self._counts[key] += 1
             n_told = max(self._in_request[key], self._from_model[key])
-            self._in_request[key] = max(self._in_request[key], counts[key])
-            yield piece if counts[key] > n_told else _repetition(piece)
+            self._in_request[key] = max(self._in_request[key], self._counts[key])
+            yield piece if self._counts[key] > n_told else _repetition(piece)
 
     def reply(self, pieces: list[Piece]) -> Iterator[Piece]:
         """Yield the pieces of a model's reply.
