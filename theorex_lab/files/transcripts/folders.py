@@ -11,7 +11,7 @@ import re
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -62,6 +62,15 @@ _LOOKED_AT_BYTES = 8 << 20
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _MARKDOWN_SUFFIXES = (".md", ".md.gz")
 _MARKDOWN_START_BYTES = 4_096
+_JSON_SUFFIXES = (".json", ".json.gz")
+_JSON_START_BYTES = 1 << 16
+# One of these members stands near the beginning of each document that is read.
+_JSON_MEMBERS = re.compile(
+    rb'"(?:resource(?:Spans|Logs)|trace_?id|mapping|eval|sessionId|projectHash|run_type'
+    rb"|runs|observations|traces|data|memory|memories|results|entityType|role|messages"
+    rb'|hook_event_name|payload|uuid|record_type|instructions)"\s*:',
+    re.IGNORECASE,
+)
 _NAME_CHARACTERS = 64
 _SIZE_BYTES = 4  # at the end of a packed file
 _PACKED = b"\x1f\x8b"  # how a packed file begins
@@ -180,10 +189,15 @@ def _named_as_transcripts(
         is_history = Path(subfolder).absolute().parts[-2:] == (FOLDER, HISTORY)
         for name in names:
             file = Path(subfolder) / name
-            if name.lower().endswith(_SUFFIXES) or (
-                name.lower().endswith(_MARKDOWN_SUFFIXES)
-                and (is_history or _is_specstory(file, problems, process))
-            ):
+            lowered = name.lower()
+            is_named = lowered.endswith(_SUFFIXES)
+            if lowered.endswith(_MARKDOWN_SUFFIXES):
+                is_named = is_history or _begins(
+                    begins_as_specstory, file, problems, process
+                )
+            elif lowered.endswith(_JSON_SUFFIXES):
+                is_named = _begins(begins_as_json, file, problems, process)
+            if is_named:
                 yield file
             else:
                 others[_ending_of(name)] += 1
@@ -202,10 +216,15 @@ _NO_FILE = "a link, or no regular file"
 _PLAIN_ENDING = re.compile(r"\.[a-z0-9]{1,10}")
 
 
-def _is_specstory(file: Path, problems: list[str], process: ReaderProcess) -> bool:
-    """Return whether a Markdown file begins as a transcript of SpecStory."""
+def _begins(
+    as_transcript: Callable[[str], bool],
+    file: Path,
+    problems: list[str],
+    process: ReaderProcess,
+) -> bool:
+    """Return whether a file begins as a transcript, by a function that reads apart."""
     try:
-        return bool(process.call(begins_as_specstory, file))
+        return bool(process.call(as_transcript, file))
     except FileNotRead as error:
         problems.append(f"{file.name}: {error}")
         return False
@@ -221,6 +240,23 @@ def begins_as_specstory(path: str) -> bool:
     with suppress(*BROKEN, InvalidInput), opened(file) as (content, _):
         start = content.read(_MARKDOWN_START_BYTES)
         return looks_like_specstory(start.decode("utf-8-sig", "replace"))
+    return False
+
+
+@reads_apart()
+def begins_as_json(path: str) -> bool:
+    """Return whether a file of JSON begins as a transcript.
+
+    It is called in a process apart. Most files of JSON are none: they are not parsed.
+    """
+    file = Path(path)
+    with suppress(*BROKEN, InvalidInput):
+        with opened(file) as (content, _):
+            start = content.read(_JSON_START_BYTES)
+        if not _JSON_MEMBERS.search(start):
+            return False
+        with opened(file) as (content, _):
+            return transcript(file, content) is not None
     return False
 
 

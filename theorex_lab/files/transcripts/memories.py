@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from theorex_lab.files.transcripts.message_pieces import MessageOrigin
 from theorex_lab.files.transcripts.messages import NOTE_CHARACTERS, Row, object_of
 from theorex_lab.files.transcripts.pieces import NOTE, UNREAD, Piece
+from theorex_lab.text.redact.masking import mask
 from theorex_lab.text.visible import visible
 
 _DIGEST_DIGITS = 16
@@ -140,7 +141,8 @@ def note_pieces(text: str, origin: MessageOrigin) -> list[Piece]:
     >>> [piece.text for piece in note_pieces("The port is 8080", MessageOrigin("s", ""))]
     ['The port is 8080']
     """
-    clean = text.replace("\0", "").encode("utf-8", "replace").decode()
+    # Masked as a whole: of a secret that is cut in two no half would be recognized.
+    clean = mask(text.replace("\0", "").encode("utf-8", "replace").decode())
     pieces = list[Piece]()
     for start in range(0, len(clean), NOTE_CHARACTERS):
         part = clean[start : start + NOTE_CHARACTERS]

@@ -120,7 +120,7 @@ def message_pieces(message: object, origin: MessageOrigin) -> list[Piece]:
         # Some programs state a call in the content and beside it.
         ids = {str(piece.call) for piece in pieces if piece.call is not None}
         for call in _listed_calls(message, origin):
-            if str(call.call) not in ids:
+            if call.call is None or str(call.call) not in ids:
                 pieces.append(call)
     if not pieces:
         silent = "no text and no call" if role in AGENTS else "no text"
@@ -183,7 +183,7 @@ def _block_piece(block: Row, origin: MessageOrigin) -> Piece:
 def _tool_message(message: Row, texts: list[str], origin: MessageOrigin) -> Piece:
     """Return the answer that a message of a tool is."""
     return origin.piece(ANSWER)._replace(
-        call=message.get("tool_call_id") or message.get("name"),
+        call=message.get("tool_call_id"),
         tool=message.get("name"),
         answer="\n".join(texts),
         failed=bool(message.get("is_error") or message.get("error")),
@@ -201,7 +201,7 @@ def _listed_calls(message: Row, origin: MessageOrigin) -> Iterator[Piece]:
                 yield origin.piece(UNREAD, "a call of a tool is no object of JSON")
     former = object_of(message.get("function_call"))
     if former:
-        yield call_piece({"id": former.get("name"), **former}, origin)
+        yield call_piece(former, origin)
 
 
 def call_piece(call: Row, origin: MessageOrigin) -> Piece:

@@ -196,6 +196,9 @@ class PieceReader:
             rows=(number,),
         )
         utterance = self._calls.answered(piece, source)
+        if self._ids.has(piece.session, utterance.own, utterance.hook):
+            self._is_repeated = True
+            return
         own_id = self._ids.unused(piece.session, utterance.own, utterance.hook)
         yield utterance._replace(own=own_id)
 

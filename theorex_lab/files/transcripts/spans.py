@@ -41,8 +41,9 @@ _NUMBERED = re.compile(
     r"gen_ai\.(prompt|completion)\.(\d{1,6})\.(?:tool_calls\.(\d{1,6})\.)?(\w{1,32})"
 )
 # Of a span around others, what it answers is what one of them answered.
-_AROUND = frozenset({"invoke_agent", "create_agent", "invoke_workflow"})
-_FAILED = frozenset({2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR"})
+# Tuples, since a broken span may have anything at the place of a name.
+_AROUND = ("invoke_agent", "create_agent", "invoke_workflow")
+_FAILED = (2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR")
 _PROMPTS = ("gen_ai.input.messages", "gen_ai.prompt")
 _REPLIES = ("gen_ai.output.messages", "gen_ai.completion")
 
@@ -180,9 +181,7 @@ def _span_of(row: Row, stem: str, number: int | str) -> _Span:
     session = _first(attributes, *_SESSIONS) or trace
     status = object_of(row.get("status"))
     code = _first(status, "code", "status_code")
-    failed = (isinstance(code, int | str) and code in _FAILED) or (
-        "error.type" in attributes
-    )
+    failed = code in _FAILED or "error.type" in attributes
     return _Span(str(span_id), str(session), start, end, attributes, events, failed)
 
 
