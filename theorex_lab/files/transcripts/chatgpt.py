@@ -21,16 +21,22 @@ from theorex_lab.files.transcripts.messages import Row, kind_name, object_of
 from theorex_lab.files.transcripts.pieces import (
     ANSWER,
     CALL,
-    LEFT_OUT,
     MESSAGE,
     PROMPT,
     TOOL,
-    UNREAD,
     Piece,
 )
 
-_WORDS = frozenset({"text", "multimodal_text", "code", "execution_output"})
-_SHOWN_PAGES = frozenset({"tether_quote", "tether_browsing_display", "system_error"})
+# A tuple, since a broken content may have anything at the place of a kind.
+_WORDS = (
+    "text",
+    "multimodal_text",
+    "code",
+    "execution_output",
+    "tether_quote",
+    "tether_browsing_display",
+    "system_error",
+)
 _TEXT_MEMBERS = ("text", "result")
 
 
@@ -52,31 +58,47 @@ class ChatGpt:
         has_tree = isinstance(row.get("mapping"), dict)
         return has_tree and ("current_node" in row or "create_time" in row)
 
-    def pieces(self, row: Row, number: int | str) -> Iterator[Piece]:
+    def pieces(
+        self,
+        row: Row,
+        number: int | str,
+    ) -> Iterator[Piece]:
         """See `PieceForm`."""
         session = (
             row.get("conversation_id") or row.get("id") or f"{self._stem} {number}"
         )
-        origin = MessageOrigin(str(session), number, row.get("create_time"))
+        origin = MessageOrigin(
+            str(session),
+            number,
+            row.get("create_time"),
+        )
         nodes = object_of(row.get("mapping"))
         path = _path(nodes, row.get("current_node"))
         if not path:
             silent = "conversation in which nothing was said"
-            yield origin.piece(LEFT_OUT, silent)
+            yield origin.left_out(silent)
         open_calls: dict[str, str] = {}
         for index, name in enumerate(path):
             message = object_of(nodes[name]).get("message")
-            pieces = _pieces_of(message, name, origin, open_calls)
+            pieces = _pieces_of(
+                message,
+                name,
+                origin,
+                open_calls,
+            )
             is_last = index == len(path) - 1
             yield from pieces[:-1]
             yield pieces[-1]._replace(ends=is_last)
         on_path = set(path)
         for name, node in nodes.items():
             if name not in on_path:
-                yield origin.piece(LEFT_OUT, _kind_of_left(node))
+                yield origin.left_out(_kind_of_left(node))
 
 
-def _path(nodes: Row, current: object) -> list[str]:
+def _path(
+    nodes: Row,
+    current: object,
+) -> list[str]:
     """Return the nodes from the first to the current one, each once.
 
     The current one is the latest message where none is named.
@@ -123,23 +145,36 @@ def _pieces_of(
         open_calls: By tool, the last call of it; is added to.
     """
     if message is None:
-        return [origin.piece(LEFT_OUT, "node without a message")]
+        return [origin.left_out("node without a message")]
     if not isinstance(message, dict):
-        return [origin.piece(UNREAD, "a message is no object of JSON")]
+        return [origin.unread("a message is no object of JSON")]
     author = object_of(message.get("author"))
     own_id = message.get("id") or name
     at = message.get("create_time") or origin.timestamp
     origin = origin._replace(own=own_id, timestamp=at)
     metadata = object_of(message.get("metadata"))
     if metadata.get("is_visually_hidden_from_conversation") is True:
-        return [origin.piece(LEFT_OUT, "hidden message")]
+        return [origin.left_out("hidden message")]
     role = role_of(author)
     recipient = message.get("recipient")
     if role == "assistant" and isinstance(recipient, str) and recipient != "all":
         open_calls[recipient] = str(own_id)
-        return [_call(message, recipient, origin)]
+        return [
+            _call(
+                message,
+                recipient,
+                origin,
+            )
+        ]
     if role == "tool":
-        return [_answer(message, author.get("name"), origin, open_calls)]
+        return [
+            _answer(
+                message,
+                author.get("name"),
+                origin,
+                open_calls,
+            )
+        ]
     content = _as_content(object_of(message.get("content")))
     return message_pieces({"role": author.get("role"), "content": content}, origin)
 
@@ -147,8 +182,7 @@ def _pieces_of(
 def _as_content(content: Row) -> list[object]:
     """Return a content as blocks, with a block of its kind where it is nobody's word."""
     kind = content.get("content_type")
-    is_word = kind in _WORDS or kind in _SHOWN_PAGES if isinstance(kind, str) else False
-    if not is_word:
+    if kind not in _WORDS:
         return [{"type": kind_name(kind)}]
     blocks = list[object]()
     parts = content.get("parts")
@@ -184,14 +218,22 @@ def _words(message: Row) -> str:
 _NOWHERE = MessageOrigin("", "")
 
 
-def _call(message: Row, tool: str, origin: MessageOrigin) -> Piece:
+def _call(
+    message: Row,
+    tool: str,
+    origin: MessageOrigin,
+) -> Piece:
     """Return the call of a tool that a message is."""
     words = _words(message)
     arguments = parsed(words)
     if not isinstance(arguments, dict):
         arguments = {"input": words}
     call = origin.piece(CALL)
-    return call._replace(call=str(origin.own), tool=tool, arguments=arguments)
+    return call._replace(
+        call=str(origin.own),
+        tool=tool,
+        arguments=arguments,
+    )
 
 
 def _answer(

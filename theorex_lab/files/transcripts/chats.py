@@ -15,7 +15,7 @@ from theorex_lab.files.transcripts.message_pieces import (
     stated_place,
 )
 from theorex_lab.files.transcripts.messages import Row, object_of
-from theorex_lab.files.transcripts.pieces import LEFT_OUT, UNREAD, Piece
+from theorex_lab.files.transcripts.pieces import Piece
 
 
 class Chats:
@@ -50,7 +50,7 @@ class Chats:
             yield from message_pieces(row, stated_place(row, self._stem, number))
         else:
             origin = stated_place(row, self._stem, number)
-            yield origin.piece(UNREAD, "no message: it has no role and content")
+            yield origin.unread("no message: it has no role and content")
 
     def _conversation(
         self, row: Row, messages: list[object], number: int | str
@@ -67,6 +67,6 @@ class Chats:
             pieces += message_pieces(message, origin)
         if not pieces:
             silent = "conversation in which nothing was said"
-            pieces = [head._replace(session=session).piece(LEFT_OUT, silent)]
+            pieces = [head._replace(session=session).left_out(silent)]
         yield from pieces[:-1]
         yield pieces[-1]._replace(ends=True)

@@ -189,18 +189,25 @@ def _named_as_transcripts(
         is_history = Path(subfolder).absolute().parts[-2:] == (FOLDER, HISTORY)
         for name in names:
             file = Path(subfolder) / name
-            lowered = name.lower()
-            is_named = lowered.endswith(_SUFFIXES)
-            if lowered.endswith(_MARKDOWN_SUFFIXES):
-                is_named = is_history or _begins(
-                    begins_as_specstory, file, problems, process
-                )
-            elif lowered.endswith(_JSON_SUFFIXES):
-                is_named = _begins(begins_as_json, file, problems, process)
-            if is_named:
+            if _may_be_transcript(file, is_history, problems, process):
                 yield file
             else:
                 others[_ending_of(name)] += 1
+
+
+def _may_be_transcript(
+    file: Path,
+    is_history: bool,
+    problems: list[str],
+    process: ReaderProcess,
+) -> bool:
+    """Return whether a file is a transcript by its ending, or also by its beginning."""
+    name = file.name.lower()
+    if name.endswith(_MARKDOWN_SUFFIXES):
+        return is_history or _begins(begins_as_specstory, file, problems, process)
+    if name.endswith(_JSON_SUFFIXES):
+        return _begins(begins_as_json, file, problems, process)
+    return name.endswith(_SUFFIXES)
 
 
 def _ending_of(name: str) -> str:
@@ -479,20 +486,26 @@ def piece_lines(form: PieceForm, lines: Iterator[SourceLine]) -> Iterator[Source
         lines: The lines of one file.
     """
     for line in lines:
-        n_pieces = 0
-        try:
-            for piece in _pieces_of(form, line):
-                n_pieces += 1
-                # What a line holds is counted and measured once.
-                content = line.content if n_pieces == 1 else b""
-                number = line.number if n_pieces == 1 else f"{line.number}.{n_pieces}"
-                yield SourceLine(number, content, True, piece._asdict())
-        except InvalidInput as error:
-            content = line.content if n_pieces == 0 else b""
-            yield SourceLine(line.number, content or b"", True, None, str(error))
-        else:
-            if n_pieces == 0:
-                yield line._replace(row=None, content=b"")
+        yield from _pieces_as_lines(form, line)
+
+
+def _pieces_as_lines(form: PieceForm, line: SourceLine) -> Iterator[SourceLine]:
+    """Yield the pieces in one line, and why it cannot be read to its end."""
+    n_pieces = 0
+    try:
+        for n_pieces, piece in enumerate(_pieces_of(form, line), start=1):
+            row = piece._asdict()
+            if n_pieces == 1:
+                yield SourceLine(line.number, line.content, True, row)
+            else:  # what the line holds is measured once
+                yield SourceLine(f"{line.number}.{n_pieces}", b"", True, row)
+    except InvalidInput as error:
+        is_measured = n_pieces > 0 or line.content is None
+        content = b"" if is_measured else line.content
+        yield SourceLine(line.number, content, True, None, str(error))
+        return
+    if n_pieces == 0:
+        yield line._replace(row=None, content=b"")
 
 
 def _pieces_of(form: PieceForm, line: SourceLine) -> Iterator[Piece]:

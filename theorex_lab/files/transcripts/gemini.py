@@ -15,7 +15,7 @@ from theorex_lab.files.transcripts.message_pieces import (
     message_pieces,
 )
 from theorex_lab.files.transcripts.messages import Row, kind_name, object_of
-from theorex_lab.files.transcripts.pieces import LEFT_OUT, TOOL, UNREAD, Piece
+from theorex_lab.files.transcripts.pieces import TOOL, Piece
 
 _ROLES = {"user": "user", "gemini": "assistant"}
 _HEAD = frozenset({"sessionId", "projectHash"})
@@ -42,7 +42,11 @@ class Gemini:
             is_logged and isinstance(row.get("message"), str)
         )
 
-    def pieces(self, row: Row, number: int | str) -> Iterator[Piece]:
+    def pieces(
+        self,
+        row: Row,
+        number: int | str,
+    ) -> Iterator[Piece]:
         """See `PieceForm`."""
         if isinstance(row.get("sessionId"), str):
             self._session = row["sessionId"]
@@ -57,7 +61,11 @@ class Gemini:
             yield from pieces[:-1]
             yield pieces[-1]._replace(ends=True)
 
-    def _line(self, row: Row, number: int | str) -> Iterator[Piece]:
+    def _line(
+        self,
+        row: Row,
+        number: int | str,
+    ) -> Iterator[Piece]:
         """Yield the pieces of a line: a head, a message, or an entry of the log."""
         if "messageId" in row:
             message_id = row["messageId"]
@@ -66,19 +74,24 @@ class Gemini:
             yield from self._message(row, str(number))
         else:
             origin = MessageOrigin(self._session, number)
-            yield origin.piece(LEFT_OUT, "head of a chat, or a change of one")
+            yield origin.left_out("head of a chat, or a change of one")
 
-    def _message(self, message: object, own_id: str) -> list[Piece]:
+    def _message(
+        self,
+        message: object,
+        own_id: str,
+    ) -> list[Piece]:
         """Return the pieces of a message, at least one."""
         origin = MessageOrigin(self._session, own_id)
         if not isinstance(message, dict):
-            return [origin.piece(UNREAD, "a message is no object of JSON")]
+            return [origin.unread("a message is no object of JSON")]
         kind = message.get("type")
         role = _ROLES.get(kind) if isinstance(kind, str) else None
-        own = message.get("id") or own_id
-        origin = origin._replace(own=own, timestamp=message.get("timestamp"))
+        message_id = message.get("id") or own_id
+        at = message.get("timestamp")
+        origin = origin._replace(own=message_id, timestamp=at)
         if role is None:
-            return [origin.piece(LEFT_OUT, f"message: {kind_name(kind)}")]
+            return [origin.left_out(f"message: {kind_name(kind)}")]
         calls = message.get("toolCalls")
         call_values = calls if isinstance(calls, list) else []
         pieces = list[Piece]()
@@ -87,7 +100,13 @@ class Gemini:
             words = {"role": role, "content": _blocks(content)}
             pieces += message_pieces(words, origin)
         for index, call in enumerate(call_values):
-            pieces.append(_tool_piece(call, index, origin))
+            pieces.append(
+                _tool_piece(
+                    call,
+                    index,
+                    origin,
+                )
+            )
         return pieces
 
 
@@ -107,10 +126,14 @@ def _blocks(content: object) -> object:
     return blocks
 
 
-def _tool_piece(call: object, index: int, origin: MessageOrigin) -> Piece:
+def _tool_piece(
+    call: object,
+    index: int,
+    origin: MessageOrigin,
+) -> Piece:
     """Return a call of a tool with its answer."""
     if not isinstance(call, dict):
-        return origin.piece(UNREAD, "a call of a tool is no object of JSON")
+        return origin.unread("a call of a tool is no object of JSON")
     failed = call.get("status") in _FAILED
     response = _response_in(call.get("result"))
     answer = response.get("output", response.get("error"))

@@ -98,9 +98,10 @@ class Imported(Report):
         earlier: How many were before `since`.
         guessed: How many events have a time that no line states plainly, by the way it
             was guessed (see `TimedCapture`).
-        projects: By name, how many sessions, prompts, tools and messages.
-        lines: How many lines the transcripts have; an object of JSON or a part of a
-            Markdown file counts as one.
+        projects: By name, how many sessions, prompts, tools and messages, and notes
+            where there are any.
+        lines: How many lines the transcripts have; an object of JSON, a part of a
+            Markdown file, or a piece of a message counts as one (see `pieces`).
         with_captures: How many lines told something that the hook captures.
         left_out: How many lines told nothing of the kind, by what they are.
         unread: How many lines could not be read, wholly or from some place on.

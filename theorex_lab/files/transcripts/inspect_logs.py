@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from theorex_lab.files.transcripts.message_pieces import MessageOrigin, message_pieces
 from theorex_lab.files.transcripts.messages import Row, object_of
-from theorex_lab.files.transcripts.pieces import LEFT_OUT, UNREAD, Piece
+from theorex_lab.files.transcripts.pieces import Piece
 
 
 class InspectLog:
@@ -32,7 +32,11 @@ class InspectLog:
         head = object_of(row.get("eval"))
         return "task" in head and ("samples" in row or "status" in row)
 
-    def pieces(self, row: Row, number: int | str) -> Iterator[Piece]:
+    def pieces(
+        self,
+        row: Row,
+        number: int | str,
+    ) -> Iterator[Piece]:
         """See `PieceForm`."""
         head = object_of(row.get("eval"))
         task = head.get("task") or self._stem
@@ -40,7 +44,7 @@ class InspectLog:
         samples = row.get("samples")
         if not isinstance(samples, list) or not samples:
             origin = MessageOrigin(self._stem, number)
-            yield origin.piece(LEFT_OUT, "log without samples")
+            yield origin.left_out("log without samples")
             return
         for index, value in enumerate(samples):
             sample = object_of(value)
@@ -48,20 +52,30 @@ class InspectLog:
             epoch = sample.get("epoch", 1)
             session = f"{task} {name} {epoch} {run}"
             at = sample.get("started_at") or head.get("created")
-            yield from _sample(sample, MessageOrigin(session, "", at))
+            yield from _sample(
+                sample,
+                MessageOrigin(
+                    session,
+                    "",
+                    at,
+                ),
+            )
 
 
-def _sample(sample: Row, origin: MessageOrigin) -> Iterator[Piece]:
+def _sample(
+    sample: Row,
+    origin: MessageOrigin,
+) -> Iterator[Piece]:
     """Yield the pieces of a sample, at least one."""
     messages = sample.get("messages")
     if not isinstance(messages, list):
-        yield origin.piece(UNREAD, "a sample without a list of messages")
+        yield origin.unread("a sample without a list of messages")
         return
     pieces = list[Piece]()
     for index, message in enumerate(messages):
         own_id = object_of(message).get("id") or index
         pieces += message_pieces(message, origin._replace(own=own_id))
     if not pieces:
-        pieces = [origin.piece(LEFT_OUT, "sample in which nothing was said")]
+        pieces = [origin.left_out("sample in which nothing was said")]
     yield from pieces[:-1]
     yield pieces[-1]._replace(ends=True)

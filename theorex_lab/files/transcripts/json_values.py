@@ -18,7 +18,6 @@ _DECODER = json.JSONDecoder()
 _STEP_BYTES = 1 << 20
 # An error so near the end of what was read may be there since more follows.
 _NEAR_THE_END = 16
-_BROKEN = "not JSON from here on, or nested too deeply"
 _ENDS_INSIDE = "the file ends inside the document"
 
 
@@ -34,6 +33,13 @@ class JsonElement(NamedTuple):
     value: object
     text: str
     problem: str = ""
+
+
+_BROKEN_ELEMENT = JsonElement(
+    None,
+    "",
+    "not JSON from here on, or nested too deeply",
+)
 
 
 def is_document(start: bytes) -> bool:
@@ -111,24 +117,29 @@ class _Buffer:
     def value(self) -> JsonElement:
         """Return the next value, and pass over it."""
         while True:
-            try:
-                value, end = _DECODER.raw_decode(self._text, self._offset)
-            except json.JSONDecodeError as error:
-                if not _is_cut(error, self._text):
-                    return JsonElement(None, "", _BROKEN)
-            except (ValueError, RecursionError):
-                return JsonElement(None, "", _BROKEN)
-            else:
-                if end < len(self._text) or self._at_end:
-                    text = self._text[self._offset : end]
-                    self._offset = end
-                    return JsonElement(value, text)
+            element = self._element()
+            if element is not None:
+                return element
             if self._at_end:
                 return JsonElement(None, "", _ENDS_INSIDE)
             if len(self._text) - self._offset > self._longest:
                 most = self._longest >> 20
                 return JsonElement(None, "", f"longer than {most} MiB")
             self._more()
+
+    def _element(self) -> JsonElement | None:
+        """Return the next value, None where more must be read for it."""
+        try:
+            value, end = _DECODER.raw_decode(self._text, self._offset)
+        except json.JSONDecodeError as error:
+            return None if _is_cut(error, self._text) else _BROKEN_ELEMENT
+        except (ValueError, RecursionError):
+            return _BROKEN_ELEMENT
+        if end == len(self._text) and not self._at_end:
+            return None  # a number may go on
+        text = self._text[self._offset : end]
+        self._offset = end
+        return JsonElement(value, text)
 
     def _more(self) -> None:
         """Read on, as much as is held, so that long elements are not tried often."""

@@ -17,9 +17,7 @@ from theorex_lab.files.transcripts.message_pieces import (
 from theorex_lab.files.transcripts.messages import Row, kind_name, object_of, time_of
 from theorex_lab.files.transcripts.model_calls import ModelCall
 from theorex_lab.files.transcripts.pieces import (
-    LEFT_OUT,
     TOOL,
-    UNREAD,
     Piece,
     Requests,
 )
@@ -75,7 +73,7 @@ class Langfuse:
         for element in elements:
             if not isinstance(element, dict):
                 origin = MessageOrigin(session, number)
-                yield origin.piece(UNREAD, "a trace is no object of JSON")
+                yield origin.unread("a trace is no object of JSON")
             elif _is_trace(element):
                 yield from self._trace(element, session)
             else:
@@ -93,7 +91,7 @@ class Langfuse:
                 has_model_call |= value.get("type") == _MODEL_CALL
             else:
                 origin = MessageOrigin(session, "")
-                yield origin.piece(LEFT_OUT, "observation that is named alone")
+                yield origin.left_out("observation that is named alone")
         if not has_model_call:
             start = trace.get("timestamp")
             yield from _model_call(trace, session, start).pieces(self._requests)
@@ -114,7 +112,7 @@ class Langfuse:
             pieces = [_tool_piece(row, session)]
         if not pieces:
             origin = MessageOrigin(session, "", row.get("startTime"))
-            pieces = [origin.piece(LEFT_OUT, f"observation: {kind_name(kind)}")]
+            pieces = [origin.left_out(f"observation: {kind_name(kind)}")]
         yield from pieces
 
 

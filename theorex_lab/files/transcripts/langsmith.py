@@ -17,9 +17,7 @@ from theorex_lab.files.transcripts.message_pieces import (
 from theorex_lab.files.transcripts.messages import Row, kind_name, object_of
 from theorex_lab.files.transcripts.model_calls import ModelCall
 from theorex_lab.files.transcripts.pieces import (
-    LEFT_OUT,
     TOOL,
-    UNREAD,
     Piece,
     Requests,
 )
@@ -51,14 +49,18 @@ class LangSmith:
                 return _is_run(object_of(elements[0]))
         return _is_run(row)
 
-    def pieces(self, row: Row, number: int | str) -> Iterator[Piece]:
+    def pieces(
+        self,
+        row: Row,
+        number: int | str,
+    ) -> Iterator[Piece]:
         """See `PieceForm`."""
         for run in _runs_in(row):
             if isinstance(run, dict):
                 yield from self._run(run)
             else:
                 origin = MessageOrigin(self._stem, number)
-                yield origin.piece(UNREAD, "a run is no object of JSON")
+                yield origin.unread("a run is no object of JSON")
 
     def _run(self, run: Row) -> Iterator[Piece]:
         """Yield the pieces of a run, at least one."""
@@ -80,8 +82,12 @@ class LangSmith:
         elif kind == "tool":
             pieces = [_tool_piece(run, session)]
         if not pieces:
-            origin = MessageOrigin(session, "", run.get("start_time"))
-            pieces = [origin.piece(LEFT_OUT, f"run: {kind_name(kind)}")]
+            origin = MessageOrigin(
+                session,
+                "",
+                run.get("start_time"),
+            )
+            pieces = [origin.left_out(f"run: {kind_name(kind)}")]
         yield from pieces
 
 
@@ -104,7 +110,10 @@ def _runs_in(row: Row) -> Iterator[object]:
             waiting += children[::-1]
 
 
-def _tool_piece(run: Row, session: str) -> Piece:
+def _tool_piece(
+    run: Row,
+    session: str,
+) -> Piece:
     """Return the call of a tool that a run is."""
     arguments = parsed(object_of(run.get("inputs")).get("input", run.get("inputs")))
     outputs = run.get("outputs")
@@ -115,7 +124,11 @@ def _tool_piece(run: Row, session: str) -> Piece:
     if run.get("error") and answer is None:
         answer = run["error"]
     at = run.get("end_time") or run.get("start_time")
-    origin = MessageOrigin(session, str(run.get("id")), at)
+    origin = MessageOrigin(
+        session,
+        str(run.get("id")),
+        at,
+    )
     return origin.piece(TOOL)._replace(
         call=members.get("tool_call_id"),
         tool=run.get("name"),

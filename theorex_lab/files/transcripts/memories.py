@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from theorex_lab.files.transcripts.message_pieces import MessageOrigin
 from theorex_lab.files.transcripts.messages import NOTE_CHARACTERS, Row, object_of
-from theorex_lab.files.transcripts.pieces import NOTE, UNREAD, Piece
+from theorex_lab.files.transcripts.pieces import NOTE, Piece
 from theorex_lab.text.redact.masking import mask
 from theorex_lab.text.visible import visible
 
@@ -42,7 +42,11 @@ class McpMemory:
         is_relation = row.get("type") == "relation" and "relationType" in row
         return is_entity or is_relation
 
-    def pieces(self, row: Row, number: int | str) -> Iterator[Piece]:  # noqa: ARG002
+    def pieces(
+        self,
+        row: Row,
+        number: int | str,  # noqa: ARG002
+    ) -> Iterator[Piece]:
         """See `PieceForm`."""
         kind = row.get("type")
         if kind == "entity":
@@ -52,18 +56,18 @@ class McpMemory:
                 row.get("from"), row.get("relationType"), row.get("to"), self._origin
             )
         else:
-            yield self._origin.piece(UNREAD, "no entity and no relation")
+            yield self._origin.unread("no entity and no relation")
 
     def _entity(self, row: Row) -> Iterator[Piece]:
         name = row.get("name")
         entity_type = row.get("entityType")
         observations = row.get("observations")
         if not isinstance(name, str):
-            yield self._origin.piece(UNREAD, "an entity without a name")
+            yield self._origin.unread("an entity without a name")
             return
         title = f"{name} ({entity_type})" if isinstance(entity_type, str) else name
         if not isinstance(observations, list):
-            yield self._origin.piece(UNREAD, "an entity without a list of observations")
+            yield self._origin.unread("an entity without a list of observations")
             return
         if not observations:
             yield from note_pieces(title, self._origin)
@@ -74,7 +78,7 @@ class McpMemory:
             if isinstance(text, str):
                 yield from note_pieces(f"{title}: {text}", self._origin)
             else:
-                yield self._origin.piece(UNREAD, "an observation is no text")
+                yield self._origin.unread("an observation is no text")
 
 
 class Mem0:
@@ -94,7 +98,11 @@ class Mem0:
         """Return whether an object is of this form."""
         return _is_memory(row) or any(_holds_memories(row, name) for name in _LISTS)
 
-    def pieces(self, row: Row, number: int | str) -> Iterator[Piece]:  # noqa: ARG002
+    def pieces(
+        self,
+        row: Row,
+        number: int | str,  # noqa: ARG002
+    ) -> Iterator[Piece]:
         """See `PieceForm`."""
         lists = [row[name] for name in _LISTS if isinstance(row.get(name), list)]
         if not lists:
@@ -112,17 +120,26 @@ class Mem0:
         at = memory.get("created_at") or memory.get("updated_at")
         if not isinstance(session, str):
             session = self._stem
-        origin = MessageOrigin(session, "", at)
+        origin = MessageOrigin(
+            session,
+            "",
+            at,
+        )
         text = memory.get("memory")
         if not isinstance(text, str):
-            return [origin.piece(UNREAD, "a memory without words")]
+            return [origin.unread("a memory without words")]
         return note_pieces(text, origin)
 
     def _relation(self, relation: Row) -> list[Piece]:
         target = relation.get("target") or relation.get("destination")
         verb = relation.get("relationship") or relation.get("relation")
         origin = MessageOrigin(self._stem, "")
-        return _relation_pieces(relation.get("source"), verb, target, origin)
+        return _relation_pieces(
+            relation.get("source"),
+            verb,
+            target,
+            origin,
+        )
 
 
 def _relation_pieces(
@@ -131,11 +148,14 @@ def _relation_pieces(
     """Return the note that a relation is."""
     words = [word for word in (source, verb, target) if isinstance(word, str)]
     if len(words) < _RELATION_PARTS:
-        return [origin.piece(UNREAD, "a relation without two ends and a type")]
+        return [origin.unread("a relation without two ends and a type")]
     return note_pieces(" ".join(words), origin)
 
 
-def note_pieces(text: str, origin: MessageOrigin) -> list[Piece]:
+def note_pieces(
+    text: str,
+    origin: MessageOrigin,
+) -> list[Piece]:
     """Return a note, in parts where it is long, at least one piece.
 
     >>> [piece.text for piece in note_pieces("The port is 8080", MessageOrigin("s", ""))]
@@ -144,13 +164,17 @@ def note_pieces(text: str, origin: MessageOrigin) -> list[Piece]:
     # Masked as a whole: of a secret that is cut in two no half would be recognized.
     clean = mask(text.replace("\0", "").encode("utf-8", "replace").decode())
     pieces = list[Piece]()
-    for start in range(0, len(clean), NOTE_CHARACTERS):
+    for start in range(
+        0,
+        len(clean),
+        NOTE_CHARACTERS,
+    ):
         part = clean[start : start + NOTE_CHARACTERS]
         if visible(part).strip():
             digest = hashlib.sha256(part.encode()).hexdigest()
             own_id = digest[:_DIGEST_DIGITS]
             pieces.append(origin._replace(own=own_id).piece(NOTE, part))
-    return pieces or [origin.piece(UNREAD, "a note without words")]
+    return pieces or [origin.unread("a note without words")]
 
 
 def _is_memory(row: Row) -> bool:
@@ -159,7 +183,10 @@ def _is_memory(row: Row) -> bool:
     return has_id and isinstance(row.get("memory"), str)
 
 
-def _holds_memories(row: Row, name: str) -> bool:
+def _holds_memories(
+    row: Row,
+    name: str,
+) -> bool:
     """Return whether a list of this name holds memories."""
     values = row.get(name)
     if not isinstance(values, list) or not values:

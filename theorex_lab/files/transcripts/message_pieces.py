@@ -28,7 +28,8 @@ AGENTS = frozenset({"assistant", "ai", "model"})
 TOOLS = frozenset({"tool", "function"})
 PROGRAMS = frozenset({"system", "developer"})
 ROLES = PERSONS | AGENTS | TOOLS | PROGRAMS
-_TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+# A tuple, since a broken block may have anything at the place of a name.
+_TEXT_BLOCKS = ("text", "input_text", "output_text")
 _SESSIONS = ("session_id", "sessionId", "conversation_id", "thread_id", "session")
 _TIMES = ("timestamp", "created_at", "createdAt", "created", "create_time", "at")
 _IDS = ("id", "uuid", "message_id")
@@ -53,8 +54,19 @@ class MessageOrigin(NamedTuple):
         """Return a piece of the message."""
         return Piece(kind, *self, texts=texts)
 
+    def left_out(self, what: str) -> Piece:
+        """Return a piece that tells nothing, by what it is."""
+        return self.piece(LEFT_OUT, what)
 
-def first_of(row: Row, names: tuple[str, ...]) -> object:
+    def unread(self, why: str) -> Piece:
+        """Return a piece that cannot be read, by the reason."""
+        return self.piece(UNREAD, why)
+
+
+def first_of(
+    row: Row,
+    names: tuple[str, ...],
+) -> object:
     """Return the first member of these names that is a text or a number."""
     for name in names:
         value = row.get(name)
@@ -77,7 +89,12 @@ def stated_place(
     stated_session = first_of(row, _SESSIONS) or session
     own_id = first_of(row, _IDS) or own
     stated_at = first_of(row, _TIMES) or at
-    return MessageOrigin(str(stated_session), own_id, stated_at, row.get("cwd"))
+    return MessageOrigin(
+        str(stated_session),
+        own_id,
+        stated_at,
+        row.get("cwd"),
+    )
 
 
 def role_of(message: Row) -> str:
@@ -98,74 +115,118 @@ def is_message(row: Row) -> bool:
     return role_of(row) in ROLES and has_words
 
 
-def message_pieces(message: object, origin: MessageOrigin) -> list[Piece]:
+def message_pieces(
+    message: object,
+    origin: MessageOrigin,
+) -> list[Piece]:
     """Return the pieces of a message, at least one.
 
-    >>> place = MessageOrigin("talk", 1)
-    >>> [(piece.kind, piece.text) for piece in message_pieces(
-    ...     {"role": "user", "content": "Which port?"}, place
-    ... )]
+    >>> origin = MessageOrigin("talk", 1)
+    >>> message = {"role": "user", "content": "Which port?"}
+    >>> [(piece.kind, piece.text) for piece in message_pieces(message, origin)]
     [('prompt', 'Which port?')]
     """
     if not isinstance(message, dict):
-        return [origin.piece(UNREAD, "no message: no object of JSON")]
+        return [origin.unread("no message: no object of JSON")]
     role = role_of(message)
+    if role in AGENTS:
+        return _agent_pieces(message, origin)
+    if role in PERSONS:
+        return _person_pieces(message, origin)
+    if role in TOOLS:
+        return _tool_pieces(message, origin)
     if role in PROGRAMS:
-        return [origin.piece(LEFT_OUT, kind_name(role))]
-    if role not in ROLES:
-        name = kind_name(message.get("role"))
-        return [origin.piece(UNREAD, f"no message: its role is {name}")]
-    pieces = [*_content_pieces(message, role, origin)]
-    if role in AGENTS:
-        # Some programs state a call in the content and beside it.
-        ids = {str(piece.call) for piece in pieces if piece.call is not None}
-        for call in _listed_calls(message, origin):
-            if call.call is None or str(call.call) not in ids:
-                pieces.append(call)
-    if not pieces:
-        silent = "no text and no call" if role in AGENTS else "no text"
-        speaker = "assistant" if role in AGENTS else "user"
-        pieces = [origin.piece(LEFT_OUT, f"{speaker}: {silent}")]
-    return pieces
+        return [origin.left_out(kind_name(role))]
+    name = kind_name(message.get("role"))
+    return [origin.unread(f"no message: its role is {name}")]
 
 
-def _content_pieces(message: Row, role: str, origin: MessageOrigin) -> Iterator[Piece]:
-    """Yield the pieces of a message's content, its words last or first as they count.
+def _agent_pieces(
+    message: Row,
+    origin: MessageOrigin,
+) -> list[Piece]:
+    """Return the words of an agent, and behind them the tools that it calls."""
+    texts, pieces = _content_of(message, origin)
+    # Some programs state a call in the content and beside it.
+    ids = {piece.call for piece in pieces if isinstance(piece.call, str)}
+    for call in _listed_calls(message, origin):
+        is_stated = isinstance(call.call, str) and call.call in ids
+        if not is_stated:
+            pieces.append(call)
+    if any(texts):
+        return [origin.piece(MESSAGE, *texts), *pieces]
+    return pieces or [origin.left_out("assistant: no text and no call")]
 
-    A call stands behind the words, an answer before them.
-    """
-    texts = list[str]()
-    others = list[Piece]()
+
+def _person_pieces(
+    message: Row,
+    origin: MessageOrigin,
+) -> list[Piece]:
+    """Return the answers of tools in a person's message, and behind them its words."""
+    texts, pieces = _content_of(message, origin)
+    if any(texts):
+        return [*pieces, origin.piece(PROMPT, *texts)]
+    return pieces or [origin.left_out("user: no text")]
+
+
+def _tool_pieces(
+    message: Row,
+    origin: MessageOrigin,
+) -> list[Piece]:
+    """Return the answers that a tool's message holds, or the one that it is."""
     content = message.get("content")
-    for block in _blocks(content):
-        text = block.get("text") if isinstance(block, dict) else block
-        kind = block.get("type", "text") if isinstance(block, dict) else "text"
-        if kind in _TEXT_BLOCKS and isinstance(text, str):
+    if isinstance(content, dict):
+        return [
+            _tool_message(
+                message,
+                content,
+                origin,
+            )
+        ]
+    texts, pieces = _content_of(message, origin)
+    if any(piece.kind == ANSWER for piece in pieces):
+        return pieces
+    answer = "\n".join(texts)
+    return [
+        *pieces,
+        _tool_message(
+            message,
+            answer,
+            origin,
+        ),
+    ]
+
+
+def _content_of(
+    message: Row,
+    origin: MessageOrigin,
+) -> tuple[list[str], list[Piece]]:
+    """Return the words of a message's content, and the pieces that are none."""
+    content = message.get("content")
+    texts = list[str]()
+    pieces = list[Piece]()
+    if content is None:
+        return texts, pieces
+    for block in content if isinstance(content, list) else [content]:
+        if isinstance(block, str):
+            texts.append(block)
+            continue
+        if not isinstance(block, dict):
+            pieces.append(origin.unread("a part of a message is no text"))
+            continue
+        text = block.get("text")
+        is_text = block.get("type", "text") in _TEXT_BLOCKS
+        if is_text and isinstance(text, str):
             texts.append(text)
-        elif isinstance(block, dict):
-            others.append(_block_piece(block, origin))
         else:
-            others.append(origin.piece(UNREAD, "a part of a message is no text"))
-    has_answer = any(piece.kind == ANSWER for piece in others)
-    words = list[Piece]()
-    if role in TOOLS and not has_answer:
-        words = [_tool_message(message, texts, origin)]
-    elif any(texts):
-        kind = MESSAGE if role in AGENTS else PROMPT
-        words = [origin.piece(kind, *texts)]
-    if role in AGENTS:
-        yield from [*words, *others]
-    else:
-        yield from [*others, *words]
+            pieces.append(_block_piece(block, origin))
+    return texts, pieces
 
 
-def _blocks(content: object) -> list[object]:
-    if isinstance(content, list):
-        return content
-    return [] if content is None else [content]
-
-
-def _block_piece(block: Row, origin: MessageOrigin) -> Piece:
+def _block_piece(
+    block: Row,
+    origin: MessageOrigin,
+) -> Piece:
     """Return the piece of a block that is no text."""
     kind = block.get("type")
     if kind == "tool_use":
@@ -177,20 +238,27 @@ def _block_piece(block: Row, origin: MessageOrigin) -> Piece:
             answer=answer_of(block.get("content")),
             failed=block.get("is_error") is True,
         )
-    return origin.piece(LEFT_OUT, f"part: {kind_name(kind)}")
+    return origin.left_out(f"part: {kind_name(kind)}")
 
 
-def _tool_message(message: Row, texts: list[str], origin: MessageOrigin) -> Piece:
+def _tool_message(
+    message: Row,
+    answer: object,
+    origin: MessageOrigin,
+) -> Piece:
     """Return the answer that a message of a tool is."""
     return origin.piece(ANSWER)._replace(
         call=message.get("tool_call_id"),
         tool=message.get("name"),
-        answer="\n".join(texts),
+        answer=answer,
         failed=bool(message.get("is_error") or message.get("error")),
     )
 
 
-def _listed_calls(message: Row, origin: MessageOrigin) -> Iterator[Piece]:
+def _listed_calls(
+    message: Row,
+    origin: MessageOrigin,
+) -> Iterator[Piece]:
     """Yield the calls that stand beside a message's content."""
     listed = message.get("tool_calls")
     if isinstance(listed, list):
@@ -198,13 +266,16 @@ def _listed_calls(message: Row, origin: MessageOrigin) -> Iterator[Piece]:
             if isinstance(value, dict):
                 yield call_piece(value, origin)
             else:
-                yield origin.piece(UNREAD, "a call of a tool is no object of JSON")
+                yield origin.unread("a call of a tool is no object of JSON")
     former = object_of(message.get("function_call"))
     if former:
         yield call_piece(former, origin)
 
 
-def call_piece(call: Row, origin: MessageOrigin) -> Piece:
+def call_piece(
+    call: Row,
+    origin: MessageOrigin,
+) -> Piece:
     """Return a call of a tool, in any of the forms that it is stated in."""
     function = call.get("function")
     members = {**call, **object_of(function)}

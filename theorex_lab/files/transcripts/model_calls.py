@@ -127,17 +127,8 @@ def _messages_of_object(value: Row, role: str, depth: int) -> Iterator[object]:
 
 def _as_message(value: Row, role: str) -> Row | None:
     """Return the message that an object is, None where it is none."""
-    members = value
-    kind = value.get("type")
-    class_path = value.get("id")
-    for name in ("kwargs", "data"):
-        if isinstance(value.get(name), dict):
-            members = value[name]
-    if members is not value and isinstance(class_path, list) and class_path:
-        kind = class_path[-1]
-    stated_role = members.get("role")
-    if stated_role is None and isinstance(kind, str):
-        stated_role = _ROLES.get(kind)
+    members = _members_of(value)
+    stated_role = members.get("role") or _langchain_role(value, members)
     has_words = "content" in members or "tool_calls" in members
     if stated_role is None and not has_words:
         return None
@@ -152,3 +143,20 @@ def _as_message(value: Row, role: str) -> Row | None:
         "tool_calls": calls,
         "is_error": members.get("is_error") or failed,
     }
+
+
+def _members_of(value: Row) -> Row:
+    """Return the members of a message, which LangChain wraps in one of two ways."""
+    for name in ("kwargs", "data"):
+        if isinstance(value.get(name), dict):
+            return object_of(value[name])
+    return value
+
+
+def _langchain_role(value: Row, members: Row) -> str | None:
+    """Return who speaks by the type of a message, None for another type."""
+    kind = value.get("type")
+    class_path = value.get("id")
+    if members is not value and isinstance(class_path, list) and class_path:
+        kind = class_path[-1]
+    return _ROLES.get(kind) if isinstance(kind, str) else None

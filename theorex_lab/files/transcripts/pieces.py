@@ -97,7 +97,11 @@ class PieceForm(Protocol):
 
     name: str
 
-    def pieces(self, row: Row, number: int | str) -> Iterator[Piece]:
+    def pieces(
+        self,
+        row: Row,
+        number: int | str,
+    ) -> Iterator[Piece]:
         """Yield the pieces in an object.
 
         Args:
@@ -123,13 +127,22 @@ class PieceReader:
         self._ids = _UsedIds()
         self._is_repeated = False
 
-    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
+    def feed(
+        self,
+        row: Row,
+        number: int | str,
+        size: int,
+    ) -> Iterator[Utterance]:
         """See `Reader`."""
         piece = Piece(**row)
         turns = self._turns[piece.session]
         self._is_repeated = False
         if piece.kind == PROMPT:
-            yield from self._prompt(piece, number, turns)
+            yield from self._prompt(
+                piece,
+                number,
+                turns,
+            )
         elif piece.kind == MESSAGE:
             source = self._source(piece, number)
             if source is not None:
@@ -141,9 +154,17 @@ class PieceReader:
                 yield source.says(event, NOTE)
         elif piece.kind == CALL:
             turns.goes_on()
-            self._calls.begin(piece, number, size)
+            self._calls.begin(
+                piece,
+                number,
+                size,
+            )
         elif piece.kind in (ANSWER, TOOL):
-            yield from self._answered(piece, number, size)
+            yield from self._answered(
+                piece,
+                number,
+                size,
+            )
         if piece.ends:
             yield from turns.all_ended()
         if piece.kind == UNREAD:
@@ -184,7 +205,11 @@ class PieceReader:
                 self._is_repeated = True
                 return
             self._turns[piece.session].goes_on()
-            self._calls.begin(piece, number, size)
+            self._calls.begin(
+                piece,
+                number,
+                size,
+            )
         elif self._calls.was_answered(piece) and not self._calls.is_open(piece):
             self._is_repeated = True
             return
@@ -196,19 +221,39 @@ class PieceReader:
             rows=(number,),
         )
         utterance = self._calls.answered(piece, source)
-        if self._ids.has(piece.session, utterance.own, utterance.hook):
+        if self._ids.has(
+            piece.session,
+            utterance.own,
+            utterance.hook,
+        ):
             self._is_repeated = True
             return
-        own_id = self._ids.unused(piece.session, utterance.own, utterance.hook)
+        own_id = self._ids.unused(
+            piece.session,
+            utterance.own,
+            utterance.hook,
+        )
         yield utterance._replace(own=own_id)
 
-    def _source(self, piece: Piece, number: int | str) -> MessageSource | None:
+    def _source(
+        self,
+        piece: Piece,
+        number: int | str,
+    ) -> MessageSource | None:
         """Return where a piece stands; None where the same was told there before."""
         key = f"{piece.kind} {piece.own}"
-        if self._ids.has(piece.session, key, piece.texts):
+        if self._ids.has(
+            piece.session,
+            key,
+            piece.texts,
+        ):
             self._is_repeated = True
             return None
-        name = self._ids.unused(piece.session, key, piece.texts)
+        name = self._ids.unused(
+            piece.session,
+            key,
+            piece.texts,
+        )
         own_id = str(piece.own) + name.removeprefix(key)
         return MessageSource(
             piece.session,
@@ -225,11 +270,21 @@ class _UsedIds:
     def __init__(self) -> None:
         self._digests: dict[tuple[str, str], set[int]] = defaultdict(set)
 
-    def has(self, session: str, own_id: str, content: object) -> bool:
+    def has(
+        self,
+        session: str,
+        own_id: str,
+        content: object,
+    ) -> bool:
         """Return whether an id was given to these words."""
         return _fingerprint(content) in self._digests.get((session, own_id), ())
 
-    def unused(self, session: str, own_id: str, content: object) -> str:
+    def unused(
+        self,
+        session: str,
+        own_id: str,
+        content: object,
+    ) -> str:
         """Return the id, with a number where other words have it."""
         digests = self._digests[session, own_id]
         digests.add(_fingerprint(content))
@@ -257,7 +312,12 @@ class _SessionCalls:
         self._answered = set[tuple[str, str]]()
         self._nameless: dict[str, list[tuple[str, str]]] = defaultdict(list)
 
-    def begin(self, piece: Piece, number: int | str, size: int) -> None:
+    def begin(
+        self,
+        piece: Piece,
+        number: int | str,
+        size: int,
+    ) -> None:
         call = self._id_of(piece, number)
         if piece.call is None and piece.kind == CALL:
             self._nameless[piece.session].append((str(piece.tool), call))
@@ -276,7 +336,11 @@ class _SessionCalls:
     def was_answered(self, piece: Piece) -> bool:
         return (piece.session, str(piece.call)) in self._answered
 
-    def answered(self, piece: Piece, source: MessageSource) -> Utterance:
+    def answered(
+        self,
+        piece: Piece,
+        source: MessageSource,
+    ) -> Utterance:
         """Return a call with its answer, and the id that it has in its session.
 
         Raises:
@@ -287,13 +351,21 @@ class _SessionCalls:
             call = self._oldest_nameless(piece)
         member = "error" if piece.failed else "tool_response"
         answer = {member: piece.answer}
-        utterance = self._calls.answered(source, f"{piece.session}\0{call}", answer)
+        utterance = self._calls.answered(
+            source,
+            f"{piece.session}\0{call}",
+            answer,
+        )
         self._open.discard((piece.session, call))
         if piece.call is not None:
             self._answered.add((piece.session, call))
         return utterance._replace(own=f"{TOOL} {call}")
 
-    def _id_of(self, piece: Piece, number: int | str) -> str:
+    def _id_of(
+        self,
+        piece: Piece,
+        number: int | str,
+    ) -> str:
         if piece.call is not None:
             return str(piece.call)
         return f"of {piece.own}" if piece.kind == TOOL else f"at {number}"
@@ -322,7 +394,11 @@ class Requests:
         # How often the request that is read holds each, so far.
         self._counts: dict[tuple[str, int], int] = defaultdict(int)
 
-    def request(self, pieces: list[Piece], request_id: str) -> Iterator[Piece]:
+    def request(
+        self,
+        pieces: list[Piece],
+        request_id: str,
+    ) -> Iterator[Piece]:
         """Yield the pieces of a request; what was told before is left out.
 
         Args:
@@ -353,4 +429,9 @@ class Requests:
 
 def _repetition(piece: Piece) -> Piece:
     texts = ("repeated by a request, or by a span around it",)
-    return Piece(LEFT_OUT, piece.session, timestamp=piece.timestamp, texts=texts)
+    return Piece(
+        LEFT_OUT,
+        piece.session,
+        timestamp=piece.timestamp,
+        texts=texts,
+    )

@@ -27,9 +27,7 @@ from theorex_lab.files.transcripts.message_pieces import (
 )
 from theorex_lab.files.transcripts.messages import Row, kind_name, object_of, time_of
 from theorex_lab.files.transcripts.pieces import (
-    LEFT_OUT,
     TOOL,
-    UNREAD,
     Piece,
     Requests,
 )
@@ -45,7 +43,19 @@ _NUMBERED = re.compile(
 _AROUND = ("invoke_agent", "create_agent", "invoke_workflow")
 _FAILED = (2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR")
 _PROMPTS = ("gen_ai.input.messages", "gen_ai.prompt")
+_WRAPPERS = (
+    ("resourceSpans", "scopeSpans", "spans"),
+    ("resourceLogs", "scopeLogs", "logRecords"),
+)
 _REPLIES = ("gen_ai.output.messages", "gen_ai.completion")
+
+
+class _Event(NamedTuple):
+    """An event: its name, its time as stated, and what it states."""
+
+    name: object
+    at: object
+    members: Row
 
 
 class _Span(NamedTuple):
@@ -66,7 +76,7 @@ class _Span(NamedTuple):
     start: object
     end: object
     attributes: Row
-    events: list[tuple[object, object, Row]]
+    events: list[_Event]
     failed: bool = False
 
 
@@ -93,15 +103,25 @@ class Spans:
         is_span = {"traceId", "spanId"} <= row.keys()
         return is_record or is_span or "trace_id" in object_of(row.get("context"))
 
-    def pieces(self, row: Row, number: int | str) -> Iterator[Piece]:
+    def pieces(
+        self,
+        row: Row,
+        number: int | str,
+    ) -> Iterator[Piece]:
         """See `PieceForm`."""
         spans = []
         for span_row in _span_rows(row):
             if isinstance(span_row, dict):
-                spans.append(_span_of(span_row, self._stem, number))
+                spans.append(
+                    _span_of(
+                        span_row,
+                        self._stem,
+                        number,
+                    )
+                )
             else:
                 origin = MessageOrigin(self._stem, number)
-                yield origin.piece(UNREAD, "a span is no object of JSON")
+                yield origin.unread("a span is no object of JSON")
         # A span within another ends before it.
         spans.sort(key=lambda span: time_of(span.end) or time_of(span.start) or 0)
         for span in spans:
@@ -116,42 +136,80 @@ class Spans:
             return
         requests = _attribute_messages(attributes, _PROMPTS)
         replies = _attribute_messages(attributes, _REPLIES)
-        for name, at, members in span.events:
-            requests += _event_messages(name, members, at, is_reply=False)
-            replies += _event_messages(name, members, at, is_reply=True)
+        for event in span.events:
+            requests += _event_messages(event, is_reply=False)
+            replies += _event_messages(event, is_reply=True)
         if not requests and not replies:
-            what = "span without messages" if operation is None else "span"
-            kind = what if operation is None else f"{what}: {kind_name(operation)}"
-            yield MessageOrigin(span.session, span.id, span.start).piece(LEFT_OUT, kind)
+            origin = MessageOrigin(
+                span.session,
+                span.id,
+                span.start,
+            )
+            yield origin.left_out(f"span without messages: {kind_name(operation)}")
             return
-        request = _pieces_of(requests, span, "in", span.start)
+        request = _pieces_of(
+            requests,
+            span,
+            "in",
+            span.start,
+        )
         yield from self._requests.request(request, f"{span.session} {span.id}")
-        reply = _pieces_of(replies, span, "out", span.end or span.start)
+        reply = _pieces_of(
+            replies,
+            span,
+            "out",
+            span.end or span.start,
+        )
         if operation in _AROUND:
             yield from self._requests.request(reply, f"{span.id} out")
         else:
             yield from self._requests.reply(reply)
 
 
-def _span_rows(row: Row) -> Iterator[object]:
-    """Yield the spans and records in an object, which may be one itself."""
+def _span_rows(row: Row) -> list[object]:
+    """Return the spans and records in an object, which may be one itself."""
+    rows = list[object]()
     is_wrapped = False
-    for outer, middle, inner in (
-        ("resourceSpans", "scopeSpans", "spans"),
-        ("resourceLogs", "scopeLogs", "logRecords"),
-    ):
-        if outer not in row:
-            continue
-        is_wrapped = True
-        for resource in _list_of(row[outer]):
-            if not isinstance(resource, dict):
-                yield resource
-            for scope in _list_of(object_of(resource).get(middle)):
-                if not isinstance(scope, dict):
-                    yield scope
-                yield from _list_of(object_of(scope).get(inner))
-    if not is_wrapped:
-        yield row
+    for outer, middle, inner in _WRAPPERS:
+        if outer in row:
+            is_wrapped = True
+            scopes = _members_in(
+                [row],
+                outer,
+                rows,
+            )
+            scopes = _members_in(
+                scopes,
+                middle,
+                rows,
+            )
+            rows += _members_in(
+                scopes,
+                inner,
+                rows,
+            )
+    return rows if is_wrapped else [row]
+
+
+def _members_in(
+    objects: list[object],
+    name: str,
+    others: list[object],
+) -> list[object]:
+    """Return the elements of a list that objects have.
+
+    Args:
+        objects: The objects.
+        name: The name of the list.
+        others: Is added to: what is no object.
+    """
+    elements = list[object]()
+    for value in objects:
+        if isinstance(value, dict):
+            elements += _list_of(value.get(name))
+        else:
+            others.append(value)
+    return elements
 
 
 def _list_of(value: object) -> list[object]:
@@ -161,28 +219,83 @@ def _list_of(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def _span_of(row: Row, stem: str, number: int | str) -> _Span:
+def _span_of(
+    row: Row,
+    stem: str,
+    number: int | str,
+) -> _Span:
     """Return a span of either form, or a record of a log."""
     context = {**row, **object_of(row.get("context"))}
     trace = context.get("traceId") or context.get("trace_id") or stem
     span_id = context.get("spanId") or context.get("span_id") or number
     attributes = _attributes_of(row.get("attributes"))
-    start = _first(row, "startTimeUnixNano", "start_time", "timeUnixNano", "timestamp")
-    end = _first(row, "endTimeUnixNano", "end_time")
-    events = []
-    for event in _list_of(row.get("events")):
-        members = object_of(event)
-        at = _first(members, "timeUnixNano", "timestamp")
-        events.append((members.get("name"), at, _event_members(members)))
-    if "body" in row:
-        members = _event_members(row)
-        name = _first(row, "eventName", "event_name") or members.get("event.name")
-        events.append((name, start, members))
+    start = _first(
+        row,
+        "startTimeUnixNano",
+        "start_time",
+        "timeUnixNano",
+        "timestamp",
+    )
+    end = _first(
+        row,
+        "endTimeUnixNano",
+        "end_time",
+    )
     session = _first(attributes, *_SESSIONS) or trace
     status = object_of(row.get("status"))
-    code = _first(status, "code", "status_code")
+    code = _first(
+        status,
+        "code",
+        "status_code",
+    )
     failed = code in _FAILED or "error.type" in attributes
-    return _Span(str(span_id), str(session), start, end, attributes, events, failed)
+    events = _events_of(row, start)
+    return _Span(
+        str(span_id),
+        str(session),
+        start,
+        end,
+        attributes,
+        events,
+        failed,
+    )
+
+
+def _events_of(
+    row: Row,
+    start: object,
+) -> list[_Event]:
+    """Return the events of a span; a record of a log is one itself."""
+    events = list[_Event]()
+    for value in _list_of(row.get("events")):
+        event = object_of(value)
+        at = _first(
+            event,
+            "timeUnixNano",
+            "timestamp",
+        )
+        events.append(
+            _Event(
+                event.get("name"),
+                at,
+                _event_members(event),
+            )
+        )
+    if "body" in row:
+        members = _event_members(row)
+        name = _first(
+            row,
+            "eventName",
+            "event_name",
+        )
+        events.append(
+            _Event(
+                name or members.get("event.name"),
+                start,
+                members,
+            )
+        )
+    return events
 
 
 def _first(row: Row, *names: str) -> Any:
@@ -228,7 +341,10 @@ def _event_members(event: Row) -> Row:
     return {**members, **object_of(content), **object_of(body), **words}
 
 
-def _attribute_messages(attributes: Row, names: tuple[str, ...]) -> list[object]:
+def _attribute_messages(
+    attributes: Row,
+    names: tuple[str, ...],
+) -> list[object]:
     """Return the messages in attributes, in either of their forms."""
     messages = list[object]()
     for name in names:
@@ -237,7 +353,10 @@ def _attribute_messages(attributes: Row, names: tuple[str, ...]) -> list[object]
     return messages + _numbered_messages(attributes, names[1].removeprefix("gen_ai."))
 
 
-def _numbered_messages(attributes: Row, group: str) -> list[object]:
+def _numbered_messages(
+    attributes: Row,
+    group: str,
+) -> list[object]:
     """Return the messages whose parts stand in attributes with numbers."""
     messages: dict[int, Row] = {}
     calls: dict[tuple[int, int], Row] = {}
@@ -260,22 +379,27 @@ def _numbered_messages(attributes: Row, group: str) -> list[object]:
 
 
 def _event_messages(
-    name: object, members: Row, at: object, *, is_reply: bool
+    event: _Event,
+    *,
+    is_reply: bool,
 ) -> list[object]:
     """Return the messages that an event tells, of the request or of the reply."""
+    name = event.name
+    members = event.members
     if not isinstance(name, str):
         return []
     messages = _attribute_messages(members, _REPLIES if is_reply else _PROMPTS)
     match = _MESSAGE_EVENT.fullmatch(name)
     if match is not None and not is_reply:
         call = members.get("tool_call_id") or members.get("id")
-        messages.append({"role": match[1], "tool_call_id": call, **members, "at": at})
+        stated = {"role": match[1], "tool_call_id": call, "at": event.at}
+        messages.append({**stated, **members})
     if name == _CHOICE and is_reply:
-        message = members.get("message")
-        inner = parsed(message)
-        words = {} if isinstance(inner, dict) else {"content": inner}
-        choice = {**members, **object_of(inner), **words}
-        messages.append({"role": "assistant", **choice, "at": at})
+        message = parsed(members.get("message"))
+        if not isinstance(message, dict):
+            message = {"content": message}
+        stated = {"role": "assistant", "at": event.at}
+        messages.append({**stated, **members, **message})
     return messages
 
 
@@ -287,12 +411,19 @@ def _pieces_of(
     for index, message in enumerate(messages):
         own_id = f"{span.id}.{side}.{index}"
         stated_at = object_of(message).get("at") or at
-        origin = MessageOrigin(span.session, own_id, stated_at)
+        origin = MessageOrigin(
+            span.session,
+            own_id,
+            stated_at,
+        )
         pieces += message_pieces(_as_message(message, side), origin)
     return pieces
 
 
-def _as_message(message: object, side: str) -> object:
+def _as_message(
+    message: object,
+    side: str,
+) -> object:
     """Return a message with blocks in place of the parts of the conventions."""
     if isinstance(message, str):
         return {"role": "assistant" if side == "out" else "user", "content": message}
@@ -311,7 +442,12 @@ def _block_of(part: object) -> object:
     if kind == "tool_call":
         return {**members, "type": "tool_use"}
     if kind == "tool_call_response":
-        content = _first(members, "response", "result", "content")
+        content = _first(
+            members,
+            "response",
+            "result",
+            "content",
+        )
         call = members.get("id")
         return {"type": "tool_result", "tool_use_id": call, "content": content}
     return part
@@ -323,10 +459,18 @@ def _tool_piece(span: _Span) -> Piece:
     arguments = _first(
         attributes, "gen_ai.tool.call.arguments", "gen_ai.tool.arguments"
     )
-    answer = _first(attributes, "gen_ai.tool.call.result", "gen_ai.tool.result")
+    answer = _first(
+        attributes,
+        "gen_ai.tool.call.result",
+        "gen_ai.tool.result",
+    )
     if span.failed and answer is None:
         answer = attributes.get("error.type", "the tool failed")
-    origin = MessageOrigin(span.session, span.id, span.end or span.start)
+    origin = MessageOrigin(
+        span.session,
+        span.id,
+        span.end or span.start,
+    )
     return origin.piece(TOOL)._replace(
         call=attributes.get("gen_ai.tool.call.id"),
         tool=attributes.get("gen_ai.tool.name"),
