@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -190,6 +191,21 @@ def test_an_id_that_others_have_too_loses_nothing(lab: Lab, tmp_path: Path) -> N
     assert told(lab) == expected(TURNS[:3])
     report = lab.import_transcripts(tmp_path / "log.json")
     assert report.left_out["prompt with the id and the words of an earlier one"] == 1
+
+
+def test_a_chat_that_cursor_exported_comes_in(lab: Lab, tmp_path: Path) -> None:
+    talk = "# Tills\n_Exported on 1/7/2026 at 00:17:50 EST from Cursor (2.3.23)_\n"
+    for turn in TURNS:
+        talk += f"\n---\n\n**User**\n\n{turn.prompt}\n"
+        talk += f"\n---\n\n**Cursor**\n\nI look.\n\n---\n\n{turn.reply}\n"
+    file = write(tmp_path / "t" / "talk.md", talk)
+    os.utime(file, (made.DAY, made.DAY))
+    report = lab.import_transcripts(file.parent)
+    replies = [f"I look.\n\n---\n\n{turn.reply}" for turn in TURNS]
+    ends = [reply for kind, reply in told(lab) if kind == "turn_ended"]
+    assert ends == replies
+    assert (report.lines, report.events, report.problems) == (8, 8, [])
+    assert is_accounted(report)
 
 
 BROKEN = {

@@ -26,6 +26,11 @@ from theorex_lab.files.transcripts.chatgpt import ChatGpt
 from theorex_lab.files.transcripts.chats import Chats
 from theorex_lab.files.transcripts.claude import Claude
 from theorex_lab.files.transcripts.codex import Codex
+from theorex_lab.files.transcripts.cursor_chats import (
+    CURSOR,
+    cursor_pieces,
+    looks_like_cursor,
+)
 from theorex_lab.files.transcripts.gemini import Gemini
 from theorex_lab.files.transcripts.inspect_logs import InspectLog
 from theorex_lab.files.transcripts.json_values import elements_of, is_document
@@ -204,7 +209,7 @@ def _may_be_transcript(
     """Return whether a file is a transcript by its ending, or also by its beginning."""
     name = file.name.lower()
     if name.endswith(_MARKDOWN_SUFFIXES):
-        return is_history or _begins(begins_as_specstory, file, problems, process)
+        return is_history or _begins(begins_as_markdown, file, problems, process)
     if name.endswith(_JSON_SUFFIXES):
         return _begins(begins_as_json, file, problems, process)
     return name.endswith(_SUFFIXES)
@@ -238,15 +243,16 @@ def _begins(
 
 
 @reads_apart()
-def begins_as_specstory(path: str) -> bool:
-    """Return whether a Markdown file begins as a transcript of SpecStory.
+def begins_as_markdown(path: str) -> bool:
+    """Return whether a Markdown file begins as one of SpecStory or of Cursor.
 
     It is called in a process apart.
     """
     file = Path(path)
     with suppress(*BROKEN, InvalidInput), opened(file) as (content, _):
         start = content.read(_MARKDOWN_START_BYTES)
-        return looks_like_specstory(start.decode("utf-8-sig", "replace"))
+        text = start.decode("utf-8-sig", "replace")
+        return looks_like_specstory(text) or looks_like_cursor(text)
     return False
 
 
@@ -529,18 +535,28 @@ def _pieces_of(form: PieceForm, line: SourceLine) -> Iterator[Piece]:
 
 def _markdown_transcript(file: Path, content: BinaryIO) -> Transcript | None:
     """Return a Markdown file with its reader; None where it is no transcript."""
-    reader = SpecStory(file_stem(file))
     data = content.read(LONGEST_LINE_BYTES + 1)
     text = data.decode("utf-8-sig", "replace")
-    if not looks_like_specstory(text[:_MARKDOWN_START_BYTES]):
+    start = text[:_MARKDOWN_START_BYTES]
+    is_cursor = looks_like_cursor(start)
+    if not is_cursor and not looks_like_specstory(start):
         return None
+    stem = file_stem(file)
+    reader: Reader = PieceReader(CURSOR) if is_cursor else SpecStory(stem)
     if len(data) > LONGEST_LINE_BYTES:
         problem = f"the file is longer than {LONGEST_LINE_BYTES >> 20} MiB"
         return Transcript(reader, iter([SourceLine(1, b"", True, None, problem)]))
     n_damaged = 0
     if "\ufffd" in text:
         n_damaged = sum(map(_is_undecodable, data.split(b"\n")))
-    return Transcript(reader, _lines_of_parts(text, file), n_damaged)
+    lines = _cursor_lines(text, stem) if is_cursor else _lines_of_parts(text, file)
+    return Transcript(reader, lines, n_damaged)
+
+
+def _cursor_lines(text: str, stem: str) -> Iterator[SourceLine]:
+    """Yield the pieces of a chat that Cursor exported."""
+    for number, piece in cursor_pieces(text, stem):
+        yield SourceLine(number, b"", True, piece._asdict())
 
 
 def _is_undecodable(line: bytes) -> bool:
