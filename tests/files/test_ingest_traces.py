@@ -31,7 +31,7 @@ from theorex_lab.files.transcripts.inspect_logs import InspectLog
 from theorex_lab.files.transcripts.langfuse import Langfuse
 from theorex_lab.files.transcripts.langsmith import LangSmith
 from theorex_lab.files.transcripts.line_counts import LineCounts
-from theorex_lab.files.transcripts.memories import McpMemory, Mem0
+from theorex_lab.files.transcripts.memories import McpMemoryFile, Mem0Export
 from theorex_lab.files.transcripts.pieces import PieceReader
 from theorex_lab.files.transcripts.spans import Spans
 
@@ -44,8 +44,8 @@ FORMS = {
         Gemini,
         LangSmith,
         Langfuse,
-        McpMemory,
-        Mem0,
+        McpMemoryFile,
+        Mem0Export,
         Chats,
     )
 }

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from theorex_lab.files.transcripts.message_pieces import (
     MessageOrigin,
     message_pieces,
-    parsed,
-    role_of,
+    parsed_json,
+    speaker_of,
 )
 from theorex_lab.files.transcripts.messages import Row, kind_name, object_of
 from theorex_lab.files.transcripts.pieces import (
@@ -155,7 +155,7 @@ def _pieces_of(
     metadata = object_of(message.get("metadata"))
     if metadata.get("is_visually_hidden_from_conversation") is True:
         return [origin.left_out("hidden message")]
-    role = role_of(author)
+    role = speaker_of(author)
     recipient = message.get("recipient")
     if role == "assistant" and isinstance(recipient, str) and recipient != "all":
         open_calls[recipient] = str(own_id)
@@ -225,7 +225,7 @@ def _call(
 ) -> Piece:
     """Return the call of a tool that a message is."""
     words = _words(message)
-    arguments = parsed(words)
+    arguments = parsed_json(words)
     if not isinstance(arguments, dict):
         arguments = {"input": words}
     call = origin.piece(CALL)

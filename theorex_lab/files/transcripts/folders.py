@@ -36,7 +36,7 @@ from theorex_lab.files.transcripts.inspect_logs import InspectLog
 from theorex_lab.files.transcripts.json_values import elements_of, is_document
 from theorex_lab.files.transcripts.langfuse import Langfuse
 from theorex_lab.files.transcripts.langsmith import LangSmith
-from theorex_lab.files.transcripts.memories import McpMemory, Mem0
+from theorex_lab.files.transcripts.memories import McpMemoryFile, Mem0Export
 from theorex_lab.files.transcripts.messages import (
     HookForm,
     Reader,
@@ -98,8 +98,8 @@ _PIECE_FORMS = (
     Gemini,
     LangSmith,
     Langfuse,
-    McpMemory,
-    Mem0,
+    McpMemoryFile,
+    Mem0Export,
 )
 
 

@@ -50,9 +50,10 @@ from theorex_lab.memory.contract import Home
 OWN_FOLDERS = ("~/.claude", "~/.codex")
 FORMS = (
     "Claude Code's .jsonl, Codex's rollout-*.jsonl, SpecStory's or Cursor's .md,"
-    " messages of OpenAI's or Anthropic's form, spans of OpenTelemetry, exports of ChatGPT, Gemini CLI,"
-    " Langfuse, LangSmith and mem0, logs of inspect_ai and memory.jsonl of the MCP memory"
-    " server in .json or .jsonl, or lines in a hook's form, plain or .gz"
+    " messages of OpenAI's or Anthropic's form, spans of OpenTelemetry, exports of"
+    " ChatGPT, Gemini CLI, Langfuse, LangSmith and mem0, logs of inspect_ai and"
+    " memory.jsonl of the MCP memory server in .json or .jsonl, or lines in a hook's"
+    " form, plain or .gz"
 )
 _AT_ONCE = 500
 _BYTES_AT_ONCE = 64 << 20

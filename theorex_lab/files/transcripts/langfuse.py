@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from theorex_lab.files.transcripts.message_pieces import (
     MessageOrigin,
     answer_of,
-    parsed,
+    parsed_json,
 )
 from theorex_lab.files.transcripts.messages import Row, kind_name, object_of, time_of
 from theorex_lab.files.transcripts.model_calls import ModelCall
@@ -141,7 +141,7 @@ def _model_call(row: Row, session: str, start: object) -> ModelCall:
 def _tool_piece(row: Row, session: str) -> Piece:
     """Return the call of a tool that an observation is."""
     failed = row.get("level") == "ERROR"
-    answer = parsed(row.get("output"))
+    answer = parsed_json(row.get("output"))
     call = object_of(answer).get("tool_call_id")
     if failed and answer is None:
         answer = row.get("statusMessage")
@@ -150,7 +150,7 @@ def _tool_piece(row: Row, session: str) -> Piece:
     return origin.piece(TOOL)._replace(
         call=call,
         tool=row.get("name"),
-        arguments=parsed(row.get("input")),
+        arguments=parsed_json(row.get("input")),
         answer=answer_of(object_of(answer).get("content", answer)),
         failed=failed,
     )

@@ -12,7 +12,7 @@ from theorex_lab.files.transcripts.message_pieces import (
     MessageOrigin,
     answer_of,
     first_of,
-    parsed,
+    parsed_json,
 )
 from theorex_lab.files.transcripts.messages import Row, kind_name, object_of
 from theorex_lab.files.transcripts.model_calls import ModelCall
@@ -115,7 +115,9 @@ def _tool_piece(
     session: str,
 ) -> Piece:
     """Return the call of a tool that a run is."""
-    arguments = parsed(object_of(run.get("inputs")).get("input", run.get("inputs")))
+    arguments = parsed_json(
+        object_of(run.get("inputs")).get("input", run.get("inputs"))
+    )
     outputs = run.get("outputs")
     answer = object_of(outputs).get("output", outputs)
     members = object_of(answer)

@@ -23,7 +23,7 @@ _LISTS = ("results", "memories")
 _RELATION_PARTS = 3
 
 
-class McpMemory:
+class McpMemoryFile:
     """Finds the notes in the file of the reference MCP memory server.
 
     Args:
@@ -81,7 +81,7 @@ class McpMemory:
                 yield self._origin.unread("an observation is no text")
 
 
-class Mem0:
+class Mem0Export:
     """Finds the notes in an export of mem0.
 
     Args:

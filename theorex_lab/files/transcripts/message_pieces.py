@@ -97,7 +97,7 @@ def stated_place(
     )
 
 
-def role_of(message: Row) -> str:
+def speaker_of(message: Row) -> str:
     """Return who speaks; '' where that is no text."""
     role = message.get("role")
     return role if isinstance(role, str) else ""
@@ -112,7 +112,7 @@ def is_message(row: Row) -> bool:
     False
     """
     has_words = "content" in row or "tool_calls" in row or "function_call" in row
-    return role_of(row) in ROLES and has_words
+    return speaker_of(row) in ROLES and has_words
 
 
 def message_pieces(
@@ -128,7 +128,7 @@ def message_pieces(
     """
     if not isinstance(message, dict):
         return [origin.unread("no message: no object of JSON")]
-    role = role_of(message)
+    role = speaker_of(message)
     if role in AGENTS:
         return _agent_pieces(message, origin)
     if role in PERSONS:
@@ -288,11 +288,11 @@ def call_piece(
     return origin.piece(CALL)._replace(
         call=call.get("id"),
         tool=name,
-        arguments=parsed(arguments),
+        arguments=parsed_json(arguments),
     )
 
 
-def parsed(value: object) -> object:
+def parsed_json(value: object) -> object:
     """Return what a text holds as JSON; other texts and values as they are."""
     if not isinstance(value, str):
         return value

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from theorex_lab.files.transcripts.message_pieces import (
     MessageOrigin,
     message_pieces,
-    parsed,
+    parsed_json,
 )
 from theorex_lab.files.transcripts.messages import Row, object_of
 from theorex_lab.files.transcripts.pieces import Piece, Requests
@@ -95,7 +95,7 @@ def _messages_in(value: object, role: str, depth: int = 0) -> Iterator[object]:
         role: Who speaks where that is not stated.
         depth: In how many others it lies.
     """
-    value = parsed(value)
+    value = parsed_json(value)
     if value is None:
         return
     if isinstance(value, str):

@@ -300,7 +300,7 @@ def _fingerprint(content: object) -> int:
 
 
 class _SessionCalls:
-    """The calls of each session, of which some have no id.
+    """The calls of each session; some have no id.
 
     An answer without an id is that of the oldest call without one, of its tool where it
     names one.

@@ -23,7 +23,7 @@ from theorex_lab.files.transcripts.message_pieces import (
     MessageOrigin,
     answer_of,
     message_pieces,
-    parsed,
+    parsed_json,
 )
 from theorex_lab.files.transcripts.messages import Row, kind_name, object_of, time_of
 from theorex_lab.files.transcripts.pieces import (
@@ -335,7 +335,7 @@ def _plain(value: object) -> object:
 def _event_members(event: Row) -> Row:
     """Return what an event states, in its body or its attributes."""
     members = _attributes_of(event.get("attributes"))
-    content = parsed(members.get("gen_ai.event.content"))
+    content = parsed_json(members.get("gen_ai.event.content"))
     body = _plain(event.get("body"))
     words = {} if body is None or isinstance(body, dict) else {"content": body}
     return {**members, **object_of(content), **object_of(body), **words}
@@ -349,7 +349,7 @@ def _attribute_messages(
     messages = list[object]()
     for name in names:
         if name in attributes:
-            messages += _list_of(parsed(attributes[name]))
+            messages += _list_of(parsed_json(attributes[name]))
     return messages + _numbered_messages(attributes, names[1].removeprefix("gen_ai."))
 
 
@@ -395,7 +395,7 @@ def _event_messages(
         stated = {"role": match[1], "tool_call_id": call, "at": event.at}
         messages.append({**stated, **members})
     if name == _CHOICE and is_reply:
-        message = parsed(members.get("message"))
+        message = parsed_json(members.get("message"))
         if not isinstance(message, dict):
             message = {"content": message}
         stated = {"role": "assistant", "at": event.at}
@@ -474,7 +474,7 @@ def _tool_piece(span: _Span) -> Piece:
     return origin.piece(TOOL)._replace(
         call=attributes.get("gen_ai.tool.call.id"),
         tool=attributes.get("gen_ai.tool.name"),
-        arguments=parsed(arguments),
-        answer=answer_of(parsed(answer)),
+        arguments=parsed_json(arguments),
+        answer=answer_of(parsed_json(answer)),
         failed=span.failed,
     )
