@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from transcripts import CLOCK, Row, answer, at, call, told, write
 
-from theorex_lab import InvalidInput, Lab
-from theorex_lab.files.transcripts.chats import Chats
+from theorex_lab import Lab
 
 
 @pytest.fixture
@@ -133,47 +129,3 @@ def test_a_failed_tool_and_arguments_that_are_no_json_are_kept(
     lab.import_transcripts(write(tmp_path / "chat.jsonl", rows))
     kinds = [event.kind for event in lab.journal.tail(0)]
     assert kinds.count("tool_used") + kinds.count("tool_failed") == 2
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    "role",
-                    "content",
-                    "messages",
-                    "tool_calls",
-                    "function",
-                    "id",
-                    "type",
-                    "text",
-                    "name",
-                    "arguments",
-                    "function_call",
-                ]
-            ),
-            inner | st.sampled_from(["user", "assistant", "tool", "text", "tool_use"]),
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-@given(
-    rows=st.lists(
-        st.dictionaries(st.sampled_from(["role", "content", "messages"]), JSON),
-        max_size=5,
-    )
-)
-def test_no_line_breaks_the_reader(rows: list[Row]) -> None:
-    reader = Chats("stem")
-    for number, row in enumerate(rows, start=1):
-        Chats.reads(row)
-        with suppress(InvalidInput):  # any other error breaks the reading
-            list(reader.feed(row, number, 10))
-        reader.kind_of(row)
-    list(reader.end())

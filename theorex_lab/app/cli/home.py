@@ -335,7 +335,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     "--transcripts",
     metavar="PATH",
     type=_PATH,
-    help="Import recorded sessions of coding agents: a file or a folder.",
+    help="Import recorded conversations: a file or a folder.",
 )
 @click.option(
     "--project",
@@ -386,10 +386,11 @@ def import_(
     Without --trusted, lines of MEMORY.md and SOUL.md, channels, archived entities,
     outcomes of skills, personalities and trusted fixes do not come in.
 
-    --transcripts PATH reads recorded sessions of Claude Code and Codex instead, the
-    Markdown files of SpecStory (also of a repository that holds .specstory/history), or
-    lines in the form that a hook gets. Secrets in them are always masked. With
-    --trusted the prompts count as your own word; without it they are untrusted.
+    --transcripts PATH reads sessions of Claude Code, Codex, Gemini CLI and SpecStory,
+    exports of ChatGPT, Langfuse, LangSmith and mem0, OpenTelemetry spans, inspect_ai
+    logs, MCP's memory.jsonl, messages of OpenAI's or Anthropic's form, or lines in a
+    hook's form. Secrets in them are always masked. With --trusted the prompts count as
+    your own word; without it they are untrusted, as notes of other memories always are.
 
     With --replay maintenance then runs for each day, as `theorex maintain --replay` does
     it. The memory is then as if it had been there from the first day.

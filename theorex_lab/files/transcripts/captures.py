@@ -9,16 +9,19 @@ import ntpath
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from theorex_lab.core.clock import LATEST
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id, session_of
 from theorex_lab.core.project import Repository
+from theorex_lab.core.settings import Settings
 from theorex_lab.files.transcripts.folders import SourceLine, Transcript, rows_of
 from theorex_lab.files.transcripts.line_counts import EMPTY, LineCounts
 from theorex_lab.files.transcripts.messages import (
+    NOTE_CHARACTERS,
+    NOTE_EVENT,
     Row,
     Utterance,
     read_time,
@@ -32,10 +35,16 @@ from theorex_lab.text.redact.masking import mask
 
 REST_MICROSECONDS = 3_600_000_000  # a session that has been silent for so long is over
 # Takes the number of a line, and why it cannot be read.
-Problem = Callable[[int, str], None]
+Problem = Callable[[int | str, str], None]
 _MOST_UNTIMED = 100  # before the first time of a transcript
 # How far lines that are written at once may be out of order.
 _UNSTEADY_MICROSECONDS = 60_000_000
+
+
+def is_captured(utterance: Utterance) -> bool:
+    """Return whether an event is kept of what is told."""
+    name = utterance.hook["hook_event_name"]
+    return name in BODIES or name == NOTE_EVENT
 
 
 class TimedCapture(NamedTuple):
@@ -70,6 +79,7 @@ class Captures:
         trusted: Whether these are the user's own transcripts.
         keep_messages: As the setting keepMessages.
         named: Gives the project of a repository, by default that of its path alone.
+        settings: The settings of the home.
     """
 
     latest: int
@@ -78,6 +88,7 @@ class Captures:
     trusted: bool = False
     keep_messages: bool = True
     named: Callable[[Repository], str] | None = None
+    settings: Settings = field(default_factory=Settings)
     _places: dict[tuple[str, str], WorkingFolder] = field(default_factory=dict)
     # By session, the folder that it began in.
     _first: dict[str, str] = field(default_factory=dict)
@@ -94,10 +105,12 @@ class Captures:
         """
         utterance = capture.said
         name = utterance.hook["hook_event_name"]
+        session = session_of(utterance.session)
+        if name == NOTE_EVENT:
+            return self._note(form, capture, event_id)
         if name not in BODIES:
             return None
         kind, body_of = BODIES[name]
-        session = session_of(utterance.session)
         body = body_of(utterance.hook, self._folder_of(session, utterance.cwd))
         body.pop("trace_id", None)  # of the process that runs now
         if "source" in body and not self.trusted:
@@ -117,6 +130,24 @@ class Captures:
             at=min(capture.at, self.latest),
             event_id=event_id or self.id_of(form, capture),
         )
+
+    def _note(self, form: str, capture: TimedCapture, event_id: str) -> Event:
+        """Return a note of another memory, which is nobody's own word here."""
+        # Readers of files do without what finds concepts in texts.
+        from theorex_lab.memory.observation import ObservationEntry, new_observation
+
+        entry = ObservationEntry(
+            capture.said.hook["text"],
+            self.agent,
+            at=min(capture.at, self.latest),
+            source="import",
+            session=session_of(capture.said.session),
+            project=self.project_of(capture),
+        )
+        # Its reader has cut it to this length, which a home need not allow its writers.
+        settings = replace(self.settings, max_text_bytes=4 * NOTE_CHARACTERS)
+        event, _ = new_observation(entry, settings, capture.at)
+        return event._replace(id=event_id or self.id_of(form, capture))
 
     def id_of(self, form: str, capture: TimedCapture) -> str:
         """Return the id of its capture.
@@ -313,13 +344,13 @@ class _Lines:
         Returns:
             Whether it stands for the current line as well.
         """
-        if utterance.hook["hook_event_name"] not in BODIES:
+        if not is_captured(utterance):
             return False
         for row in utterance.rows:
             self.counts.told_later(row)
         return current in utterance.rows
 
-    def _unread(self, number: int, error: InvalidInput) -> None:
+    def _unread(self, number: int | str, error: InvalidInput) -> None:
         self.counts.unread += 1
         self._problem(number, str(error))
 

@@ -11,7 +11,7 @@ import re
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -22,9 +22,21 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.isolated.limits import FileNotRead, is_packed, unpacked
 from theorex_lab.files.isolated.process import ReaderProcess
 from theorex_lab.files.isolated.readers import reads_apart
+from theorex_lab.files.transcripts.chatgpt import ChatGpt
 from theorex_lab.files.transcripts.chats import Chats
 from theorex_lab.files.transcripts.claude import Claude
 from theorex_lab.files.transcripts.codex import Codex
+from theorex_lab.files.transcripts.cursor_chats import (
+    CURSOR,
+    cursor_pieces,
+    looks_like_cursor,
+)
+from theorex_lab.files.transcripts.gemini import Gemini
+from theorex_lab.files.transcripts.inspect_logs import InspectLog
+from theorex_lab.files.transcripts.json_values import elements_of, is_document
+from theorex_lab.files.transcripts.langfuse import Langfuse
+from theorex_lab.files.transcripts.langsmith import LangSmith
+from theorex_lab.files.transcripts.memories import McpMemoryFile, Mem0Export
 from theorex_lab.files.transcripts.messages import (
     HookForm,
     Reader,
@@ -32,6 +44,13 @@ from theorex_lab.files.transcripts.messages import (
     stated_in,
     time_of,
 )
+from theorex_lab.files.transcripts.pieces import (
+    LEFT_OUT,
+    Piece,
+    PieceForm,
+    PieceReader,
+)
+from theorex_lab.files.transcripts.spans import Spans
 from theorex_lab.files.transcripts.specstory import (
     FOLDER,
     HISTORY,
@@ -48,6 +67,15 @@ _LOOKED_AT_BYTES = 8 << 20
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _MARKDOWN_SUFFIXES = (".md", ".md.gz")
 _MARKDOWN_START_BYTES = 4_096
+_JSON_SUFFIXES = (".json", ".json.gz")
+_JSON_START_BYTES = 1 << 16
+# One of these members stands near the beginning of each document that is read.
+_JSON_MEMBERS = re.compile(
+    rb'"(?:resource(?:Spans|Logs)|trace_?id|mapping|eval|sessionId|projectHash|run_type'
+    rb"|runs|observations|traces|data|memory|memories|results|entityType|role|messages"
+    rb'|hook_event_name|payload|uuid|record_type|instructions)"\s*:',
+    re.IGNORECASE,
+)
 _NAME_CHARACTERS = 64
 _SIZE_BYTES = 4  # at the end of a packed file
 _PACKED = b"\x1f\x8b"  # how a packed file begins
@@ -61,21 +89,34 @@ BROKEN = (
     EOFError,
     zlib.error,
 )
-_FORMS = (HookForm, Codex, Claude, Chats)
+_READERS = (HookForm, Codex, Claude)
+# The first that knows an object reads its file.
+_PIECE_FORMS = (
+    Spans,
+    ChatGpt,
+    InspectLog,
+    Gemini,
+    LangSmith,
+    Langfuse,
+    McpMemoryFile,
+    Mem0Export,
+)
 
 
 class SourceLine(NamedTuple):
     """A line of a file.
 
     Attributes:
-        number: From 1.
+        number: From 1. The second piece of a conversation in a line has the line's
+            number with its own behind a dot, and so on.
         content: Its bytes, None where it is too long.
         whole: Whether its end is there.
-        row: What it tells, where it is a part of a Markdown file.
+        row: What it tells, where it is a part of a Markdown file, an element of a
+            document of JSON, or a piece of a conversation.
         problem: Why that part cannot be read to its end, "" where it can.
     """
 
-    number: int
+    number: int | str
     content: bytes | None
     whole: bool
     row: Row | None = None
@@ -153,13 +194,25 @@ def _named_as_transcripts(
         is_history = Path(subfolder).absolute().parts[-2:] == (FOLDER, HISTORY)
         for name in names:
             file = Path(subfolder) / name
-            if name.lower().endswith(_SUFFIXES) or (
-                name.lower().endswith(_MARKDOWN_SUFFIXES)
-                and (is_history or _is_specstory(file, problems, process))
-            ):
+            if _may_be_transcript(file, is_history, problems, process):
                 yield file
             else:
                 others[_ending_of(name)] += 1
+
+
+def _may_be_transcript(
+    file: Path,
+    is_history: bool,
+    problems: list[str],
+    process: ReaderProcess,
+) -> bool:
+    """Return whether a file is a transcript by its ending, or also by its beginning."""
+    name = file.name.lower()
+    if name.endswith(_MARKDOWN_SUFFIXES):
+        return is_history or _begins(begins_as_markdown, file, problems, process)
+    if name.endswith(_JSON_SUFFIXES):
+        return _begins(begins_as_json, file, problems, process)
+    return name.endswith(_SUFFIXES)
 
 
 def _ending_of(name: str) -> str:
@@ -175,25 +228,48 @@ _NO_FILE = "a link, or no regular file"
 _PLAIN_ENDING = re.compile(r"\.[a-z0-9]{1,10}")
 
 
-def _is_specstory(file: Path, problems: list[str], process: ReaderProcess) -> bool:
-    """Return whether a Markdown file begins as a transcript of SpecStory."""
+def _begins(
+    as_transcript: Callable[[str], bool],
+    file: Path,
+    problems: list[str],
+    process: ReaderProcess,
+) -> bool:
+    """Return whether a file begins as a transcript, by a function that reads apart."""
     try:
-        return bool(process.call(begins_as_specstory, file))
+        return bool(process.call(as_transcript, file))
     except FileNotRead as error:
         problems.append(f"{file.name}: {error}")
         return False
 
 
 @reads_apart()
-def begins_as_specstory(path: str) -> bool:
-    """Return whether a Markdown file begins as a transcript of SpecStory.
+def begins_as_markdown(path: str) -> bool:
+    """Return whether a Markdown file begins as one of SpecStory or of Cursor.
 
     It is called in a process apart.
     """
     file = Path(path)
     with suppress(*BROKEN, InvalidInput), opened(file) as (content, _):
         start = content.read(_MARKDOWN_START_BYTES)
-        return looks_like_specstory(start.decode("utf-8-sig", "replace"))
+        text = start.decode("utf-8-sig", "replace")
+        return looks_like_specstory(text) or looks_like_cursor(text)
+    return False
+
+
+@reads_apart()
+def begins_as_json(path: str) -> bool:
+    """Return whether a file of JSON begins as a transcript.
+
+    It is called in a process apart. Most files of JSON are none: they are not parsed.
+    """
+    file = Path(path)
+    with suppress(*BROKEN, InvalidInput):
+        with opened(file) as (content, _):
+            start = content.read(_JSON_START_BYTES)
+        if not _JSON_MEMBERS.search(start):
+            return False
+        with opened(file) as (content, _):
+            return transcript(file, content) is not None
     return False
 
 
@@ -375,13 +451,16 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     """
     if file.name.lower().endswith(_MARKDOWN_SUFFIXES):
         return _markdown_transcript(file, content)
-    lines = lines_of(content)
+    lines = _lines_or_elements(content)
     looked_at = list[SourceLine]()
     size = 0
     for line in islice(lines, _LOOKED_AT_LINES):
         looked_at.append(line)
         size += len(line.content or b"")
         reader = _reader_of(line, file)
+        if isinstance(reader, PieceForm):
+            pieces = piece_lines(reader, chain(looked_at, lines))
+            return Transcript(PieceReader(reader.name), pieces)
         if reader is not None:
             return Transcript(reader, chain(looked_at, lines))
         if size > _LOOKED_AT_BYTES:
@@ -389,20 +468,95 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     return None
 
 
+def _lines_or_elements(content: BinaryIO) -> Iterator[SourceLine]:
+    """Yield the lines of a file, or the elements of the document of JSON that it is."""
+    is_whole = isinstance(content, io.BufferedReader) and is_document(content.peek())
+    if not is_whole:
+        yield from lines_of(content)
+        return
+    elements = elements_of(content, LONGEST_LINE_BYTES)
+    for number, element in enumerate(elements, start=1):
+        encoded = element.text.encode()
+        problem = element.problem
+        row = element.value if isinstance(element.value, dict) else None
+        if row is None and not problem:
+            problem = "no object of JSON"
+        yield SourceLine(number, encoded, True, row, problem)
+
+
+def piece_lines(form: PieceForm, lines: Iterator[SourceLine]) -> Iterator[SourceLine]:
+    """Yield the pieces of conversations in lines, each as a line of its own.
+
+    Args:
+        form: Finds the pieces.
+        lines: The lines of one file.
+    """
+    for line in lines:
+        yield from _pieces_as_lines(form, line)
+
+
+def _pieces_as_lines(form: PieceForm, line: SourceLine) -> Iterator[SourceLine]:
+    """Yield the pieces in one line, and why it cannot be read to its end."""
+    n_pieces = 0
+    try:
+        for n_pieces, piece in enumerate(_pieces_of(form, line), start=1):
+            row = piece._asdict()
+            if n_pieces == 1:
+                yield SourceLine(line.number, line.content, True, row)
+            else:  # what the line holds is measured once
+                yield SourceLine(f"{line.number}.{n_pieces}", b"", True, row)
+    except InvalidInput as error:
+        is_measured = n_pieces > 0 or line.content is None
+        content = b"" if is_measured else line.content
+        yield SourceLine(line.number, content, True, None, str(error))
+        return
+    if n_pieces == 0:
+        yield line._replace(row=None, content=b"")
+
+
+def _pieces_of(form: PieceForm, line: SourceLine) -> Iterator[Piece]:
+    """Yield the pieces in a line, at least one of each object.
+
+    Raises:
+        InvalidInput: It cannot be read to its end.
+    """
+    for position, row in enumerate(rows_of(line), start=1):
+        number = line.number if position == 1 else f"{line.number}.{position}"
+        is_empty = True
+        try:
+            for piece in form.pieces(row, number):
+                is_empty = False
+                yield piece
+        except RecursionError as error:
+            raise InvalidInput("nested too deeply") from error
+        if is_empty:
+            yield Piece(LEFT_OUT, "", texts=("object without messages",))
+
+
 def _markdown_transcript(file: Path, content: BinaryIO) -> Transcript | None:
     """Return a Markdown file with its reader; None where it is no transcript."""
-    reader = SpecStory(file_stem(file))
     data = content.read(LONGEST_LINE_BYTES + 1)
     text = data.decode("utf-8-sig", "replace")
-    if not looks_like_specstory(text[:_MARKDOWN_START_BYTES]):
+    start = text[:_MARKDOWN_START_BYTES]
+    is_cursor = looks_like_cursor(start)
+    if not is_cursor and not looks_like_specstory(start):
         return None
+    stem = file_stem(file)
+    reader: Reader = PieceReader(CURSOR) if is_cursor else SpecStory(stem)
     if len(data) > LONGEST_LINE_BYTES:
         problem = f"the file is longer than {LONGEST_LINE_BYTES >> 20} MiB"
         return Transcript(reader, iter([SourceLine(1, b"", True, None, problem)]))
     n_damaged = 0
     if "\ufffd" in text:
         n_damaged = sum(map(_is_undecodable, data.split(b"\n")))
-    return Transcript(reader, _lines_of_parts(text, file), n_damaged)
+    lines = _cursor_lines(text, stem) if is_cursor else _lines_of_parts(text, file)
+    return Transcript(reader, lines, n_damaged)
+
+
+def _cursor_lines(text: str, stem: str) -> Iterator[SourceLine]:
+    """Yield the pieces of a chat that Cursor exported."""
+    for number, piece in cursor_pieces(text, stem):
+        yield SourceLine(number, b"", True, piece._asdict())
 
 
 def _is_undecodable(line: bytes) -> bool:
@@ -484,17 +638,21 @@ def _filled_from(text: str, offset: int) -> int:
     return blank.end() if blank else offset
 
 
-def _reader_of(line: SourceLine, file: Path) -> Reader | None:
+def _reader_of(line: SourceLine, file: Path) -> Reader | PieceForm | None:
     try:
         row = next(rows_of(line), None)
     except InvalidInput:
         return None
     if row is None:
         return None
-    for form in _FORMS:
+    stem = file_stem(file)
+    for piece_form in _PIECE_FORMS:
+        if piece_form.reads(row):
+            return piece_form(stem)
+    for form in _READERS:
         if form.reads(row):
-            return form(file_stem(file))
-    return None
+            return form(stem)
+    return Chats(stem) if Chats.reads(row) else None
 
 
 def lines_of(content: BinaryIO) -> Iterator[SourceLine]:

@@ -28,6 +28,7 @@ from theorex_lab.files.transcripts.captures import (
     REST_MICROSECONDS,
     Captures,
     TimedCapture,
+    is_captured,
 )
 from theorex_lab.files.transcripts.folders import (
     files_in,
@@ -45,12 +46,14 @@ from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS, Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import project_in
 from theorex_lab.memory.contract import Home
-from theorex_lab.memory.hook_payloads import BODIES
 
 OWN_FOLDERS = ("~/.claude", "~/.codex")
 FORMS = (
-    "Claude Code's .jsonl, Codex's rollout-*.jsonl, SpecStory's .md, messages of OpenAI's"
-    " or Anthropic's form in .jsonl, or lines in a hook's form, plain or .gz"
+    "Claude Code's .jsonl, Codex's rollout-*.jsonl, SpecStory's or Cursor's .md,"
+    " messages of OpenAI's or Anthropic's form, spans of OpenTelemetry, exports of"
+    " ChatGPT, Gemini CLI, Langfuse, LangSmith and mem0, logs of inspect_ai and"
+    " memory.jsonl of the MCP memory server in .json or .jsonl, or lines in a hook's"
+    " form, plain or .gz"
 )
 _AT_ONCE = 500
 _BYTES_AT_ONCE = 64 << 20
@@ -69,7 +72,9 @@ _COUNTED = {
     "prompt": "prompts",
     "tool_used": "tools",
     "turn_ended": "messages",
+    "observation": "notes",
 }
+_ALWAYS_COUNTED = ("sessions", "prompts", "tools", "messages")
 
 
 @dataclass(repr=False)
@@ -94,9 +99,10 @@ class Imported(Report):
         earlier: How many were before `since`.
         guessed: How many events have a time that no line states plainly, by the way it
             was guessed (see `TimedCapture`).
-        projects: By name, how many sessions, prompts, tools and messages.
-        lines: How many lines the transcripts have; an object of JSON or a part of a
-            Markdown file counts as one.
+        projects: By name, how many sessions, prompts, tools and messages, and notes
+            where there are any.
+        lines: How many lines the transcripts have; an object of JSON, a part of a
+            Markdown file, or a piece of a message counts as one (see `pieces`).
         with_captures: How many lines told something that the hook captures.
         left_out: How many lines told nothing of the kind, by what they are.
         unread: How many lines could not be read, wholly or from some place on.
@@ -186,7 +192,11 @@ def import_transcripts(
         process.prepare(transcript_records)
         project_id = _project_id(home, project, bind=not dry_run)
         captures = partial(
-            Captures, agent=check_agent(agent), trusted=trusted, named=named
+            Captures,
+            agent=check_agent(agent),
+            trusted=trusted,
+            named=named,
+            settings=home.settings,
         )
         run = _ImportRun(
             home,
@@ -462,7 +472,7 @@ class _ImportRun:
         self._retold.begin_file()
         problem = partial(self._problem, file)
         for capture in reading.captures(problem, progress_bar.update):
-            if capture.said.hook["hook_event_name"] not in BODIES:
+            if not is_captured(capture.said):
                 continue
             is_retold = self._retold.holds(form, capture, captures)
             if self._since is not None and capture.at < self._since:
@@ -476,7 +486,7 @@ class _ImportRun:
     def _count(self, event: Event) -> None:
         self._report.events += 1
         project = event.body.get("project", "")
-        no_counts = dict.fromkeys(("sessions", *_COUNTED.values()), 0)
+        no_counts = dict.fromkeys(_ALWAYS_COUNTED, 0)
         counts = self._report.projects.setdefault(project, no_counts)
         sessions = self._sessions[project]
         if event.session not in sessions:
@@ -485,12 +495,12 @@ class _ImportRun:
             self._report.sessions += 1
         count_name = _COUNTED.get(event.kind)
         if count_name is not None:
-            counts[count_name] += 1
+            counts[count_name] = counts.get(count_name, 0) + 1
 
     def _problem(
         self,
         file: Path,
-        number: int,
+        number: int | str,
         why: str,
     ) -> None:
         if len(self._report.problems) < _MOST_PROBLEMS:

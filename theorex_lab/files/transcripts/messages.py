@@ -20,6 +20,9 @@ from theorex_lab.text.line import one_line
 
 Row = dict[str, Any]
 _PENDING_BYTES = 128 << 20  # of the inputs of calls whose answers have not come yet
+# What a note of another memory is called here; no hook sends such an event.
+NOTE_EVENT = "ImportedNote"
+NOTE_CHARACTERS = 16_000  # a longer one comes in parts
 
 
 class Utterance(NamedTuple):

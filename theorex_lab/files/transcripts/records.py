@@ -118,7 +118,7 @@ class _Problems:
     def __init__(self) -> None:
         self._records = list[list[object]]()
 
-    def add(self, number: int, why: str) -> None:
+    def add(self, number: int | str, why: str) -> None:
         if len(self._records) < _MOST_PROBLEMS:
             self._records.append([_PROBLEM, number, why])
 

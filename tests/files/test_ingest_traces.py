@@ -1,0 +1,338 @@
+"""Traces and exports of other programs: what comes in, and what is reported."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import traces as made
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from traces import TURNS, expected
+from transcripts import CLOCK, Row, lines, told, write
+
+from theorex_lab import InvalidInput, Lab
+from theorex_lab.files.transcripts.captures import timed_captures
+from theorex_lab.files.transcripts.chatgpt import ChatGpt
+from theorex_lab.files.transcripts.chats import Chats
+from theorex_lab.files.transcripts.folders import (
+    SourceLine,
+    Transcript,
+    piece_lines,
+)
+from theorex_lab.files.transcripts.gemini import Gemini
+from theorex_lab.files.transcripts.importing import Imported
+from theorex_lab.files.transcripts.inspect_logs import InspectLog
+from theorex_lab.files.transcripts.langfuse import Langfuse
+from theorex_lab.files.transcripts.langsmith import LangSmith
+from theorex_lab.files.transcripts.line_counts import LineCounts
+from theorex_lab.files.transcripts.memories import McpMemoryFile, Mem0Export
+from theorex_lab.files.transcripts.pieces import PieceReader
+from theorex_lab.files.transcripts.spans import Spans
+
+FORMS = {
+    form.name: form
+    for form in (
+        Spans,
+        ChatGpt,
+        InspectLog,
+        Gemini,
+        LangSmith,
+        Langfuse,
+        McpMemoryFile,
+        Mem0Export,
+        Chats,
+    )
+}
+# By the name of a file, what stands in it.
+FILES = {
+    "spans.jsonl": lines(made.otel_spans()),
+    "structured.jsonl": lines(made.otel_spans(inside=True)),
+    "otlp.json": json.dumps(made.otlp(made.otel_spans(inside=True)), indent=1),
+    "otlp.jsonl": lines([made.otlp(made.otel_spans())]),
+    "events.jsonl": lines(made.otel_events()),
+    "numbered.jsonl": lines(made.otel_numbered()),
+    "conversations.json": json.dumps([made.chatgpt()]),
+    "trace-t.json": json.dumps(made.langfuse(), indent=2),
+    "runs.jsonl": lines(made.langsmith()),
+    "runs.json": json.dumps(made.langsmith()[::-1]),
+    "session-x.json": json.dumps(made.gemini(), indent=2),
+    "log.json": json.dumps(made.inspect_log(), indent=2),
+    "messages.json": json.dumps(
+        [
+            {**made.openai_message(step), "timestamp": made.DAY + second}
+            for second, step in enumerate(made.steps())
+        ],
+        indent=2,
+    ),
+}
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    with Lab(tmp_path / "home", clock=CLOCK) as lab:
+        yield lab
+
+
+def is_accounted(report: Imported) -> bool:
+    """Whether each piece came in, was left out by its kind, or is a problem."""
+    n_left_out = sum(report.left_out.values())
+    return report.lines == report.with_captures + n_left_out + report.unread
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_turn_and_call_comes_in_once(lab: Lab, tmp_path: Path, name: str) -> None:
+    file = write(tmp_path / "t" / name, FILES[name])
+    report = lab.import_transcripts(file.parent, trusted=True)
+    assert told(lab) == expected()
+    assert report.problems == []
+    assert is_accounted(report)
+    assert len({event.session for event in lab.journal.tail(0)}) == 1
+    uses = lab.journal.tail(0, kinds=["tool_used"])
+    answers = [json.dumps(event.body["response"]) for event in uses]
+    for used, answer in zip(
+        [used for turn in TURNS for used in turn.used], answers, strict=True
+    ):
+        assert used.answer in answer
+    again = lab.import_transcripts(file, trusted=True)
+    assert (again.events, again.already) == (0, len(expected()))
+
+
+@pytest.mark.parametrize(
+    "name", ["spans.jsonl", "conversations.json", "session-x.json", "log.json"]
+)
+def test_a_tool_that_failed_is_one_that_failed(
+    lab: Lab, tmp_path: Path, name: str
+) -> None:
+    lab.import_transcripts(write(tmp_path / name, FILES[name]), trusted=True)
+    uses = lab.journal.tail(0, kinds=["tool_used"])
+    assert [event.body["ok"] for event in uses] == [True, False, True]
+
+
+def test_branches_that_were_left_are_counted(lab: Lab, tmp_path: Path) -> None:
+    file = write(tmp_path / "conversations.json", json.dumps([made.chatgpt()]))
+    report = lab.import_transcripts(file)
+    assert report.left_out == {
+        "message of a branch that was left": 2,
+        "node without a message": 1,
+        "hidden message": 1,
+    }
+
+
+def test_conversations_of_an_export_are_sessions_of_their_own(
+    lab: Lab, tmp_path: Path
+) -> None:
+    talks = [made.chatgpt(session=f"talk-{number}") for number in range(3)]
+    lab.import_transcripts(write(tmp_path / "conversations.json", json.dumps(talks)))
+    assert len({event.session for event in lab.journal.tail(0)}) == 3
+    assert told(lab) == 3 * expected()
+
+
+def test_a_circle_of_messages_is_read_once(lab: Lab, tmp_path: Path) -> None:
+    talk = made.chatgpt(TURNS[:1])
+    talk["mapping"]["n0"]["parent"] = talk["current_node"]
+    report = lab.import_transcripts(write(tmp_path / "c.json", json.dumps([talk])))
+    assert told(lab) == expected(TURNS[:1])
+    assert report.left_out["node without a message"] == 1
+    assert is_accounted(report)
+
+
+def test_a_tree_without_a_current_message_ends_with_its_last(
+    lab: Lab, tmp_path: Path
+) -> None:
+    talk = made.chatgpt()
+    talk["current_node"] = "gone"
+    lab.import_transcripts(write(tmp_path / "c.json", json.dumps([talk])))
+    assert told(lab) == expected()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "n_notes"),
+    [("memory.jsonl", lines(made.MCP_MEMORY), 4), ("m.json", json.dumps(made.MEM0), 3)],
+)
+def test_notes_of_other_memories_come_in_as_untrusted(
+    lab: Lab, tmp_path: Path, name: str, content: str, n_notes: int
+) -> None:
+    file = write(tmp_path / name, content)
+    report = lab.import_transcripts(file, trusted=True)
+    assert (report.events, report.with_captures) == (n_notes, n_notes)
+    notes = lab.journal.tail(0, kinds=["observation"])
+    assert {event.body["source"] for event in notes} == {"import"}
+    assert "8080" in " ".join(hit.text for hit in lab.search("till listens"))
+    again = lab.import_transcripts(file)
+    assert (again.events, again.already) == (0, n_notes)
+
+
+def test_a_long_note_comes_in_parts_and_a_secret_in_it_is_masked(
+    lab: Lab, tmp_path: Path
+) -> None:
+    from transcripts import SECRET
+
+    words = " ".join(f"lamp{number}" for number in range(6_000)) + f" TOKEN={SECRET}"
+    file = write(tmp_path / "m.json", json.dumps([{"id": "1", "memory": words}]))
+    report = lab.import_transcripts(file)
+    texts = [event.body["text"] for event in lab.journal.tail(0)]
+    assert report.events == len(texts) == 4
+    assert sum(text.count("lamp") for text in texts) >= 5_990
+    assert SECRET not in "".join(texts)
+
+
+def test_an_id_that_others_have_too_loses_nothing(lab: Lab, tmp_path: Path) -> None:
+    log = made.inspect_log()
+    for message in log["samples"][0]["messages"]:
+        message["id"] = "same"
+    lab.import_transcripts(write(tmp_path / "log.json", json.dumps(log)))
+    # The prompt and the reply that stand there twice have the same words.
+    assert told(lab) == expected(TURNS[:3])
+    report = lab.import_transcripts(tmp_path / "log.json")
+    assert report.left_out["prompt with the id and the words of an earlier one"] == 1
+
+
+def test_a_chat_that_cursor_exported_comes_in(lab: Lab, tmp_path: Path) -> None:
+    talk = "# Tills\n_Exported on 1/7/2026 at 00:17:50 EST from Cursor (2.3.23)_\n"
+    for turn in TURNS:
+        talk += f"\n---\n\n**User**\n\n{turn.prompt}\n"
+        talk += f"\n---\n\n**Cursor**\n\nI look.\n\n---\n\n{turn.reply}\n"
+    file = write(tmp_path / "t" / "talk.md", talk)
+    os.utime(file, (made.DAY, made.DAY))
+    report = lab.import_transcripts(file.parent)
+    replies = [f"I look.\n\n---\n\n{turn.reply}" for turn in TURNS]
+    ends = [reply for kind, reply in told(lab) if kind == "turn_ended"]
+    assert ends == replies
+    assert (report.lines, report.events, report.problems) == (8, 8, [])
+    assert is_accounted(report)
+
+
+BROKEN = {
+    "wrong types": [1, None, "x", [made.chatgpt()], {"mapping": 7, "current_node": 1}],
+    "no number": {"mapping": {"a": {"message": {"create_time": float("nan")}}}},
+    "wrong roles": {"messages": [{"role": 7, "content": 1}, 8, {"role": "user"}]},
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_what_is_broken_is_reported_beside_what_is_not(
+    lab: Lab, tmp_path: Path, broken: object
+) -> None:
+    file = write(tmp_path / "c.json", json.dumps([made.chatgpt(), broken]))
+    report = lab.import_transcripts(file)
+    assert told(lab)[: len(expected())] == expected()
+    assert is_accounted(report)
+    assert report.unread + sum(report.left_out.values()) > 4
+
+
+def test_a_file_that_ends_inside_brings_what_stands_before(
+    lab: Lab, tmp_path: Path
+) -> None:
+    content = json.dumps([made.chatgpt(), made.chatgpt(session="b")])
+    report = lab.import_transcripts(write(tmp_path / "c.json", content[:-300]))
+    assert told(lab) == expected()
+    assert report.problems == ["c.json:2: the file ends inside the document"]
+    assert is_accounted(report)
+
+
+@pytest.mark.parametrize("depth", [100, 100_000])
+def test_deep_nesting_and_huge_texts_are_read_or_reported(
+    lab: Lab, tmp_path: Path, depth: int
+) -> None:
+    nested = "[" * depth + "]" * depth
+    huge = "x" * 3_000_000
+    talk = json.dumps(made.chatgpt()).replace("Done.", huge)
+    odd = '{"mapping": {"a": ' + nested + '}, "current_node": "a"}'
+    report = lab.import_transcripts(write(tmp_path / "c.json", f"[{talk},{odd}]"))
+    assert len(told(lab)) == len(expected())
+    assert len(report.problems) == (depth > 1_000)
+    assert is_accounted(report)
+
+
+ODD = (
+    None,
+    True,
+    -1,
+    float("nan"),
+    10**400,
+    "",
+    "user",
+    "\ud800",
+    [],
+    [None],
+    {},
+    {"role": 7, "content": 1},
+    {"type": "text", "text": []},
+    {"id": {}, "parts": "x"},
+)
+
+
+def changed(value: Any, chance: random.Random) -> Any:
+    """A copy in which some members were lost, doubled or replaced by anything."""
+    odds = chance.randrange(40)
+    if odds == 0:
+        return chance.choice(ODD)
+    if isinstance(value, list):
+        copies = [changed(element, chance) for element in value]
+        return copies + copies[:1] if odds == 1 else copies
+    if isinstance(value, dict):
+        return {
+            key: changed(member, chance)
+            for key, member in value.items()
+            if odds != 2 or chance.random() < 0.5
+        }
+    return value
+
+
+SHORT = TURNS[:2]
+ROWS: dict[str, list[Row]] = {
+    "otel": [made.otlp(made.otel_spans(SHORT)), *made.otel_events(SHORT)],
+    "chatgpt": [made.chatgpt(SHORT)],
+    "inspect": [made.inspect_log(SHORT)],
+    "gemini": [made.gemini(SHORT)],
+    "langsmith": made.langsmith(SHORT),
+    "langfuse": [made.langfuse(SHORT)],
+    "mcp-memory": made.MCP_MEMORY,
+    "mem0": [made.MEM0],
+    "chat": [{"messages": [made.openai_message(step) for step in made.steps(SHORT)]}],
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+@settings(max_examples=60)
+@given(seed=st.integers(0, 1 << 32))
+def test_each_piece_is_kept_or_reported_whatever_is_broken(
+    name: str, seed: int
+) -> None:
+    chance = random.Random(seed)
+    changed_rows = [changed(row, chance) for row in ROWS[name]]
+    rows = [row for row in changed_rows if isinstance(row, dict)]
+    for row in rows:
+        for form in FORMS.values():
+            form.reads(row)
+    source = [SourceLine(n, b"x", True, row) for n, row in enumerate(rows, start=1)]
+    n_pieces = len([*piece_lines(FORMS[name]("stem"), iter(source))])
+    assert n_pieces >= len(rows)
+    counts = LineCounts()
+    problems = list[object]()
+    transcript = Transcript(
+        PieceReader(name), piece_lines(FORMS[name]("stem"), iter(source))
+    )
+    captures = timed_captures(
+        transcript,
+        0,
+        is_over=lambda _: True,
+        problem=lambda number, why: problems.append((number, why)),
+        counts=counts,
+    )
+    utterances = [capture.said for capture in captures]
+    assert counts.total == n_pieces
+    assert counts.unread == len(problems)
+    own_ids = [(utterance.session, utterance.own) for utterance in utterances]
+    assert len(set(own_ids)) == len(own_ids), "no event takes the id of another"
+
+
+def test_a_form_that_is_not_known_is_refused(lab: Lab, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="OpenTelemetry"):
+        lab.import_transcripts(write(tmp_path / "x.json", '[{"a": 1}]'))

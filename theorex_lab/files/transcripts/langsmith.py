@@ -1,0 +1,140 @@
+"""Exports of LangSmith: runs, an object each, which may hold runs of their own.
+
+A run of the type `llm` is a call of a model, one of the type `tool` a call of a tool.
+Chains and what else surrounds them repeat what these say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from theorex_lab.files.transcripts.message_pieces import (
+    MessageOrigin,
+    answer_of,
+    first_of,
+    parsed_json,
+)
+from theorex_lab.files.transcripts.messages import Row, kind_name, object_of
+from theorex_lab.files.transcripts.model_calls import ModelCall
+from theorex_lab.files.transcripts.pieces import (
+    TOOL,
+    Piece,
+    Requests,
+)
+
+_SESSIONS = ("session_id", "thread_id", "conversation_id")
+_LISTS = ("runs", "data")
+_TIMES_AROUND = ("inputs", "outputs", "trace_id", "start_time")
+
+
+class LangSmith:
+    """Finds the pieces in runs.
+
+    Args:
+        stem: The session of runs without a trace.
+    """
+
+    name = "langsmith"
+
+    def __init__(self, stem: str) -> None:
+        self._stem = stem
+        self._requests = Requests()
+
+    @staticmethod
+    def reads(row: Row) -> bool:
+        """Return whether an object is of this form."""
+        for name in _LISTS:
+            elements = row.get(name)
+            if isinstance(elements, list) and elements:
+                return _is_run(object_of(elements[0]))
+        return _is_run(row)
+
+    def pieces(
+        self,
+        row: Row,
+        number: int | str,
+    ) -> Iterator[Piece]:
+        """See `PieceForm`."""
+        for run in _runs_in(row):
+            if isinstance(run, dict):
+                yield from self._run(run)
+            else:
+                origin = MessageOrigin(self._stem, number)
+                yield origin.unread("a run is no object of JSON")
+
+    def _run(self, run: Row) -> Iterator[Piece]:
+        """Yield the pieces of a run, at least one."""
+        kind = run.get("run_type")
+        metadata = object_of(object_of(run.get("extra")).get("metadata"))
+        named_session = first_of(metadata, _SESSIONS) or run.get("trace_id")
+        session = str(named_session or run.get("id") or self._stem)
+        pieces = list[Piece]()
+        if kind == "llm":
+            call = ModelCall(
+                id=str(run.get("id")),
+                session=session,
+                start=run.get("start_time"),
+                end=run.get("end_time"),
+                request=run.get("inputs"),
+                reply=run.get("outputs"),
+            )
+            pieces = [*call.pieces(self._requests)]
+        elif kind == "tool":
+            pieces = [_tool_piece(run, session)]
+        if not pieces:
+            origin = MessageOrigin(
+                session,
+                "",
+                run.get("start_time"),
+            )
+            pieces = [origin.left_out(f"run: {kind_name(kind)}")]
+        yield from pieces
+
+
+def _is_run(row: Row) -> bool:
+    is_typed = isinstance(row.get("run_type"), str)
+    return is_typed and any(name in row for name in _TIMES_AROUND)
+
+
+def _runs_in(row: Row) -> Iterator[object]:
+    """Yield the runs in an object: itself or a list, and those within each."""
+    waiting: list[object] = [row]
+    for name in _LISTS:
+        if isinstance(row.get(name), list):
+            waiting = row[name][::-1]
+    while waiting:
+        run = waiting.pop()
+        yield run
+        children = object_of(run).get("child_runs")
+        if isinstance(children, list):
+            waiting += children[::-1]
+
+
+def _tool_piece(
+    run: Row,
+    session: str,
+) -> Piece:
+    """Return the call of a tool that a run is."""
+    arguments = parsed_json(
+        object_of(run.get("inputs")).get("input", run.get("inputs"))
+    )
+    outputs = run.get("outputs")
+    answer = object_of(outputs).get("output", outputs)
+    members = object_of(answer)
+    members = object_of(members.get("kwargs")) or members
+    failed = bool(run.get("error")) or members.get("status") == "error"
+    if run.get("error") and answer is None:
+        answer = run["error"]
+    at = run.get("end_time") or run.get("start_time")
+    origin = MessageOrigin(
+        session,
+        str(run.get("id")),
+        at,
+    )
+    return origin.piece(TOOL)._replace(
+        call=members.get("tool_call_id"),
+        tool=run.get("name"),
+        arguments=arguments,
+        answer=answer_of(members.get("content", answer)),
+        failed=failed,
+    )
