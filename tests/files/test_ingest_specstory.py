@@ -506,7 +506,7 @@ def test_a_loose_file_belongs_to_its_folder(tmp_path: Path) -> None:
 
 def test_other_markdown_is_refused_by_name(lab: Lab, tmp_path: Path) -> None:
     file = written(tmp_path, "# Notes\n\nSome words.\n", "notes.md")
-    with pytest.raises(InvalidInput, match=r"SpecStory's \.md.*notes\.md"):
+    with pytest.raises(InvalidInput, match=r"SpecStory's or Cursor's \.md.*notes\.md"):
         imported(lab, file)
 
 
