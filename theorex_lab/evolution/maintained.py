@@ -204,6 +204,7 @@ class CaptureTimes(View):
     name = "capture_times"
     code = 1
     in_status = True
+    reads_outlines = True
     kinds = (*RAW_KINDS, "observation")
 
     def __init__(self) -> None:

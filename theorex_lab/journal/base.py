@@ -115,6 +115,33 @@ class Journal(ABC):
             CorruptJournal: An event in between is lost, or is not as it was written.
         """
 
+    def outlines(
+        self,
+        after: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        upto: int | None = None,
+        erased: bool = False,
+    ) -> Iterator[Event]:
+        """Yield the events that `tail` yields, tool calls without their long texts.
+
+        What is left out says `journal.outlines.LEFT_OUT`. Several events may have one
+        body, which nobody may change.
+
+        Args:
+            after: The seq behind which they begin.
+            kinds: The kinds of the events, None for all.
+            upto: The last seq, None for the newest.
+            erased: Whether erased events come too.
+
+        Raises:
+            CorruptJournal: As `tail`.
+        """
+        from theorex_lab.journal.outlines import outline_of
+
+        for event in self.tail(after, kinds=kinds, upto=upto, erased=erased):
+            yield outline_of(event)
+
     @abstractmethod
     def last_seq(self) -> int:
         """Return the seq of the newest event, 0 in an empty journal."""

@@ -24,6 +24,7 @@ from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Array, Parts, Strings, Table
 from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
+from theorex_lab.journal.outlines import OUTLINED_KIND
 from theorex_lab.journal.snapshot import (
     Erasures,
     Snapshot,
@@ -80,6 +81,8 @@ class View(Parts, ABC):
     takes_unreadable: ClassVar[bool] = False
     # Whether `Lab.status` reads it, which opens such views together.
     in_status: ClassVar[bool] = False
+    # Whether the outlines of tool calls are enough for the fold, see `Journal.outlines`.
+    reads_outlines: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.seq = 0
@@ -409,40 +412,68 @@ def _fold_stretch(
         Those whose fold raises.
     """
     wanted = set[str]()
-    is_any_taken = False
     for view in views:
         wanted.update(view.kinds)
-        is_any_taken = is_any_taken or view.takes_unreadable
-    events = journal.tail(
+    read = journal.outlines if _are_outlines_enough(views) else journal.tail
+    events = read(
         start,
         kinds=sorted(wanted),
         upto=end,
-        erased=is_any_taken,
+        erased=any(view.takes_unreadable for view in views),
     )
     sound = list(views)
     while batch := list(islice(events, _BATCH_EVENTS)):
-        sound = [view for view in sound if _takes_in(view, batch)]
+        parts = _Parts(batch)
+        sound = [view for view in sound if _takes_in(view, parts)]
     for view in sound:
         view.seq = end
     return [view for view in views if view not in sound]
 
 
-def _takes_in(view: View, batch: Sequence[Event]) -> bool:
+def _are_outlines_enough(views: Sequence[View]) -> bool:
+    """Return whether none of the views reads the long texts of tool calls."""
+    return all(
+        view.reads_outlines or OUTLINED_KIND not in view.kinds for view in views
+    )
+
+
+class _Parts:
+    """A batch of events, and the parts of it that views take in.
+
+    Views that read the same of its kinds are given the same part.
+    """
+
+    def __init__(self, batch: Sequence[Event]) -> None:
+        self.last_seq = batch[-1].seq
+        self._batch = batch
+        self._kinds = frozenset([event.kind for event in batch])
+        self._readable = [event for event in batch if "erased" not in event.body]
+        self._parts: dict[tuple[frozenset[str], bool], Sequence[Event]] = {}
+
+    def of(self, view: View) -> Sequence[Event]:
+        """Return the events of a view's kinds, those that it takes in."""
+        kinds = self._kinds.intersection(view.kinds)
+        key = (kinds, view.takes_unreadable)
+        part = self._parts.get(key)
+        if part is None:
+            part = self._batch if view.takes_unreadable else self._readable
+            if kinds != self._kinds:
+                part = [event for event in part if event.kind in kinds]
+            self._parts[key] = part
+        return part
+
+
+def _takes_in(view: View, parts: _Parts) -> bool:
     """Let a view take in its part of a batch; return whether it could."""
-    kinds = frozenset(view.kinds)
-    part = [
-        event
-        for event in batch
-        if event.kind in kinds
-        and event.seq > view.seq
-        and event.seq not in view.passed_over
-        and (view.takes_unreadable or not event.erased)
-    ]
+    part = parts.of(view)
+    if view.passed_over:
+        part = [event for event in part if event.seq not in view.passed_over]
     try:
-        view.apply(part)
+        if part:
+            view.apply(part)
     except BAD_BODY_ERRORS:
         return False
-    view.seq = max(view.seq, batch[-1].seq)
+    view.seq = parts.last_seq
     return True
 
 
@@ -577,6 +608,7 @@ class SetAsideEvents(View):
     code = 1
     takes_unreadable = True
     in_status = True
+    reads_outlines = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -588,7 +620,7 @@ class SetAsideEvents(View):
     def apply(self, events: Sequence[Event]) -> None:
         """Take in those that were set aside."""
         for event in events:
-            if reason := event.set_aside:
+            if "erased" in event.body and (reason := event.set_aside):
                 self.rows.add(seq=event.seq)
                 self.ids.append(event.id)
                 self.events.append(event.kind)

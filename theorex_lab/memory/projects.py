@@ -51,6 +51,7 @@ class Projects(View):
     name = "projects"
     code = 2
     in_status = True
+    reads_outlines = True
     kinds = (
         *"observation document outcome trace_started task_submitted tool_used prompt"
         " turn_ended session_ended".split(),

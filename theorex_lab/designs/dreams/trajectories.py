@@ -159,6 +159,7 @@ class Trajectories(View):
     name = "trajectories"
     code = 4
     in_status = True
+    reads_outlines = True
     kinds = (
         "trajectory_started",
         "acted",

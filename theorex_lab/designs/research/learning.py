@@ -721,6 +721,7 @@ class SessionProgress(View):
     name = "research_runs"
     code = 1
     in_status = True
+    reads_outlines = True
     kinds = (*_READ_KINDS, "post_run")
 
     def __init__(self) -> None:

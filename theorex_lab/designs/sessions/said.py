@@ -64,6 +64,7 @@ class SessionEnds(View):
     name = "session_ends"
     code = 1
     in_status = True
+    reads_outlines = True
     kinds = (*TEXT_OF, "tool_used", "digest")
 
     def __init__(self) -> None:
@@ -157,7 +158,8 @@ class SessionWords(SessionEnds):
 
     name = "session_words"
     code = 1
-    in_status = False  # it reads every text
+    in_status = False
+    reads_outlines = False  # it reads every text
 
     def __init__(self) -> None:
         super().__init__()

@@ -49,6 +49,7 @@ class Flash(View):
     name = "flash"
     code = 2
     in_status = True
+    reads_outlines = True
     kinds = ("tool_used", "prompt", "flushed")
 
     def __init__(self) -> None:
