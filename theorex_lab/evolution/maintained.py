@@ -220,17 +220,16 @@ class CaptureTimes(View):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in when events were captured."""
-        number = self.names.number
-        rows: list[tuple[int, ...]] = []
-        for event in events:
-            row = (
-                event.seq,
-                event.at,
-                number(event.agent),
-                number(event.body.get("project", "")),
-                number(event.kind),
-            )
-            rows.append(row)
+        owners = [
+            (event.agent, event.body.get("project", ""), event.kind) for event in events
+        ]
+        numbers: dict[tuple[str, ...], list[int]] = {}
+        for names in dict.fromkeys(owners):
+            numbers[names] = [self.names.number(name) for name in names]
+        rows = [
+            (event.seq, event.at, *numbers[names])
+            for event, names in zip(events, owners, strict=True)
+        ]
         self.rows.extend(_CAPTURE_COLUMNS, rows)
 
     def capture_mask(

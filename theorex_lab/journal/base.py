@@ -13,7 +13,7 @@ from theorex_lab.core.errors import AlreadyThere, InvalidInput
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from theorex_lab.core.clock import Clock
@@ -222,7 +222,7 @@ def append_once(journal: Journal, events: Sequence[Event]) -> bool:
 
 def is_wanted(
     event: Event,
-    kinds: Sequence[str] | None,
+    kinds: Collection[str] | None,
     projects: Sequence[str] | None,
     *,
     erased: bool,

@@ -431,10 +431,9 @@ def _fold_stretch(
 
 
 def _are_outlines_enough(views: Sequence[View]) -> bool:
-    """Return whether none of the views reads the long texts of tool calls."""
-    return all(
-        view.reads_outlines or OUTLINED_KIND not in view.kinds for view in views
-    )
+    """Return whether views read tool calls, and none of them their long texts."""
+    readers = [view for view in views if OUTLINED_KIND in view.kinds]
+    return bool(readers) and all(view.reads_outlines for view in readers)
 
 
 class _Parts:

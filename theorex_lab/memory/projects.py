@@ -65,11 +65,11 @@ class Projects(View):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Count the events, and note the last."""
-        numbers = []
-        for event in events:
-            project = event.body.get("project", "")
-            numbers.append(self.names.number(project))
-        rows = np.array(numbers, np.int64)
+        projects = [event.body.get("project", "") for event in events]
+        numbers: dict[str, int] = {}
+        for project in dict.fromkeys(projects):
+            numbers[project] = self.names.number(project)
+        rows = np.array([numbers[project] for project in projects], np.int64)
         times = np.array([event.at for event in events], np.int64)
         event_seqs = np.array([event.seq for event in events], np.int64)
         n_new = len(self.names) - len(self.rows)

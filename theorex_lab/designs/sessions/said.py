@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +54,16 @@ KEY = ("project", "path", "session", "day")  # of a row
 _USED = ("session", "project", "word")  # columns of a use of a word
 
 
+def _group_of(event: Event) -> tuple[bool, str, str | int, str]:
+    """Return what events have alike that the fold of `SessionEnds` takes in together.
+
+    It is whether they are digests, and their agent, session and project.
+    """
+    session = event.session or event.at // MICROSECONDS_PER_DAY
+    project = event.body.get("project", "")
+    return event.kind == "digest", event.agent, session, project
+
+
 class SessionEnds(View):
     """When each session began and ended.
 
@@ -81,12 +92,20 @@ class SessionEnds(View):
         )
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in when something was said or done."""
-        for event in events:
-            if event.kind == "digest":
-                self._note_digest(event)
-            else:
-                self._session(event)
+        """Take in when something was said or done.
+
+        Events that follow each other in a session are taken in together.
+        """
+        for (is_digest, *_), group in groupby(events, _group_of):
+            together = list(group)
+            if is_digest:
+                for event in together:
+                    self._note_digest(event)
+                continue
+            row = self._session(together[0])
+            last_at = self.ends["last_at"]
+            last_at[row] = max(int(last_at[row]), *[event.at for event in together])
+            self.ends["last_seq"][row] = together[-1].seq
 
     def _note_digest(
         self,

@@ -20,7 +20,7 @@ from theorex_lab.journal.outlines import LEFT_OUT, OUTLINED_KIND
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from theorex_lab.core.light_sqlite import sqlite3
@@ -73,8 +73,33 @@ OUTLINE_COLUMNS = (
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Let a connection compute checksums, which `OUTLINE_COLUMNS` asks for."""
+    """Let a connection compute checksums, which the columns and conditions ask for."""
     connection.create_function("theorex_crc32", 1, zlib.crc32, deterministic=True)
+
+
+def project_condition(projects: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the condition of rows that may be of some projects, in SQL.
+
+    Only a sound row that says in the current version of its kind that it is of another
+    project does not meet it. One that knows no project does, and so does a damaged one:
+    whoever reads it says what is wrong with it.
+
+    Returns:
+        The condition, and its parameters.
+    """
+    current = [f"{kind} {version}" for kind, version in VERSIONS.items()]
+    current_marks = ",".join("?" * len(current))
+    project_marks = ",".join("?" * len(projects))
+    is_of_another = (
+        f"kind || ' ' || json_extract(body, '$.v') IN ({current_marks})"
+        " AND json_type(body, '$.project') = 'text'"
+        f" AND json_extract(body, '$.project') NOT IN ({project_marks})"
+    )
+    condition = (
+        f" AND (CASE WHEN json_valid(body) THEN CASE WHEN {is_of_another}"
+        f" THEN {_IS_SOUND} END END) IS NOT 1"
+    )
+    return condition, [*current, *projects]
 
 
 class OutlineReader:

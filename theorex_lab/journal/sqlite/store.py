@@ -242,9 +242,26 @@ class SqliteJournal(Journal):
         if projects is not None:
             places = self.places()
             projects = [places.current(project) for project in projects]
+            of_projects, names = self._project_condition(projects)
+            condition += of_projects
+            parameters += names
         for event in self._paged(after, last, condition, parameters):
             if is_wanted(event, kinds, projects, erased=erased):
                 yield event
+
+    def _project_condition(self, projects: Sequence[str]) -> tuple[str, list[str]]:
+        """Return the condition of rows that may be of projects, with its parameters.
+
+        Events of a project that was merged into one of them are its own.
+        """
+        from theorex_lab.journal.sqlite import outline_reading
+
+        places = self.places()
+        names: list[str] = []
+        for project in projects:
+            names += places.names_of(project)
+        outline_reading.prepare(self.connection())
+        return outline_reading.project_condition(names)
 
     def outlines(
         self,
@@ -265,8 +282,9 @@ class SqliteJournal(Journal):
         def select(where: str, parameters: Sequence[object]) -> list[Event]:
             return self._select_outlines(reader, where, parameters)
 
+        wanted = None if kinds is None else frozenset(kinds)
         for event in self._paged(after, last, condition, parameters, select=select):
-            if is_wanted(event, kinds, None, erased=erased):
+            if is_wanted(event, wanted, None, erased=erased):
                 yield event
 
     def _paged(
