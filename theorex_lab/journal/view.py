@@ -348,15 +348,29 @@ class Views:
                 fresh = self._from_snapshot(type(view))
                 _replace_with(view, fresh)
                 last = self.journal.last_seq()  # that snapshot may be of a later state
-        return fold_into(view, self.journal, last)
+        return fold_into(
+            view,
+            self.journal,
+            last,
+            in_outline=_are_outlines_enough([view]),
+        )
 
 
-def fold_into(view: View, journal: Journal, upto: int) -> int:
+def fold_into(
+    view: View, journal: Journal, upto: int, *, in_outline: bool = False
+) -> int:
     """Fold the events after the view's seq up to `upto`.
 
     An event of a kind that declares no fields may hold anything. Where the fold raises
     on it, the view is folded again from nothing without it, so that no half of it stays
     in the columns; `View.passed_over` has why. Else what the fold raises is raised on.
+
+    Args:
+        view: The view.
+        journal: The journal.
+        upto: The seq up to which it is folded.
+        in_outline: Whether the outlines of events are read, which a view must allow.
+            `verify` reads whole events, and compares.
 
     Returns:
         How many seqs that were.
@@ -364,7 +378,7 @@ def fold_into(view: View, journal: Journal, upto: int) -> int:
     start = view.seq
     with _collector_paused():
         try:
-            _fold_on(view, journal, upto)
+            _fold_on(view, journal, upto, in_outline=in_outline)
         except BAD_BODY_ERRORS:
             if _declare_fields(view.kinds):
                 raise
@@ -476,18 +490,19 @@ def _takes_in(view: View, parts: _Parts) -> bool:
     return True
 
 
-def _fold_on(view: View, journal: Journal, upto: int) -> None:
+def _fold_on(view: View, journal: Journal, upto: int, *, in_outline: bool) -> None:
     """Fold in batches, without what is passed over."""
-    events = _events_of(view, journal, upto)
+    events = _events_of(view, journal, upto, in_outline=in_outline)
     while batch := list(islice(events, _BATCH_EVENTS)):
         view.apply(batch)
         view.seq = batch[-1].seq
 
 
-def _events_of(view: View, journal: Journal, upto: int) -> Iterator[Event]:
-    events = journal.tail(
-        view.seq, kinds=view.kinds, upto=upto, erased=view.takes_unreadable
-    )
+def _events_of(
+    view: View, journal: Journal, upto: int, *, in_outline: bool = False
+) -> Iterator[Event]:
+    read = journal.outlines if in_outline else journal.tail
+    events = read(view.seq, kinds=view.kinds, upto=upto, erased=view.takes_unreadable)
     if not view.passed_over:
         return iter(events)
     return (event for event in events if event.seq not in view.passed_over)

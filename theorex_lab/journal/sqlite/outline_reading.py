@@ -90,16 +90,20 @@ def project_condition(projects: Sequence[str]) -> tuple[str, list[str]]:
     current = [f"{kind} {version}" for kind, version in VERSIONS.items()]
     current_marks = ",".join("?" * len(current))
     project_marks = ",".join("?" * len(projects))
+    # As `encode` writes a member; SQLite reads the first of two of one name, Python the
+    # last.
+    members = [f'"project":"{name}"' for name in projects]
+    lacks_members = " AND instr(body, ?) = 0" * len(members)
     is_of_another = (
         f"kind || ' ' || json_extract(body, '$.v') IN ({current_marks})"
         " AND json_type(body, '$.project') = 'text'"
         f" AND json_extract(body, '$.project') NOT IN ({project_marks})"
     )
     condition = (
-        f" AND (CASE WHEN json_valid(body) THEN CASE WHEN {is_of_another}"
-        f" THEN {_IS_SOUND} END END) IS NOT 1"
+        f" AND (CASE WHEN json_valid(body){lacks_members}"
+        f" THEN CASE WHEN {is_of_another} THEN {_IS_SOUND} END END) IS NOT 1"
     )
-    return condition, [*current, *projects]
+    return condition, [*members, *current, *projects]
 
 
 class OutlineReader:
