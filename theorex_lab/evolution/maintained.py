@@ -220,9 +220,10 @@ class CaptureTimes(View):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in when events were captured."""
-        owners = [
-            (event.agent, event.body.get("project", ""), event.kind) for event in events
-        ]
+        owners: list[tuple[str, ...]] = []
+        for event in events:
+            project = event.body.get("project", "")
+            owners.append((event.agent, project, event.kind))
         numbers: dict[tuple[str, ...], list[int]] = {}
         for names in dict.fromkeys(owners):
             numbers[names] = [self.names.number(name) for name in names]

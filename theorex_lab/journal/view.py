@@ -6,7 +6,7 @@ They are kept current, and checked against a fold from nothing.
 import gc
 import threading
 from abc import ABC
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -426,14 +426,18 @@ def _fold_stretch(
         Those whose fold raises.
     """
     wanted = set[str]()
+    is_any_taken = False
     for view in views:
         wanted.update(view.kinds)
-    read = journal.outlines if _are_outlines_enough(views) else journal.tail
+        is_any_taken = is_any_taken or view.takes_unreadable
+    read: Callable[..., Iterator[Event]] = journal.tail
+    if _are_outlines_enough(views):
+        read = journal.outlines
     events = read(
         start,
         kinds=sorted(wanted),
         upto=end,
-        erased=any(view.takes_unreadable for view in views),
+        erased=is_any_taken,
     )
     sound = list(views)
     while batch := list(islice(events, _BATCH_EVENTS)):
@@ -457,9 +461,11 @@ class _Parts:
     """
 
     def __init__(self, batch: Sequence[Event]) -> None:
-        self.last_seq = batch[-1].seq
+        kinds = [event.kind for event in batch]
+        last_event = batch[-1]
+        self.last_seq = last_event.seq
         self._batch = batch
-        self._kinds = frozenset([event.kind for event in batch])
+        self._kinds = frozenset(kinds)
         self._readable = [event for event in batch if "erased" not in event.body]
         self._parts: dict[tuple[frozenset[str], bool], Sequence[Event]] = {}
 
@@ -478,9 +484,10 @@ class _Parts:
 
 def _takes_in(view: View, parts: _Parts) -> bool:
     """Let a view take in its part of a batch; return whether it could."""
+    passed_over = view.passed_over
     part = parts.of(view)
-    if view.passed_over:
-        part = [event for event in part if event.seq not in view.passed_over]
+    if passed_over:
+        part = [event for event in part if event.seq not in passed_over]
     try:
         if part:
             view.apply(part)
@@ -501,8 +508,15 @@ def _fold_on(view: View, journal: Journal, upto: int, *, in_outline: bool) -> No
 def _events_of(
     view: View, journal: Journal, upto: int, *, in_outline: bool = False
 ) -> Iterator[Event]:
-    read = journal.outlines if in_outline else journal.tail
-    events = read(view.seq, kinds=view.kinds, upto=upto, erased=view.takes_unreadable)
+    read: Callable[..., Iterator[Event]] = journal.tail
+    if in_outline:
+        read = journal.outlines
+    events = read(
+        view.seq,
+        kinds=view.kinds,
+        upto=upto,
+        erased=view.takes_unreadable,
+    )
     if not view.passed_over:
         return iter(events)
     return (event for event in events if event.seq not in view.passed_over)

@@ -69,7 +69,8 @@ class Projects(View):
         numbers: dict[str, int] = {}
         for project in dict.fromkeys(projects):
             numbers[project] = self.names.number(project)
-        rows = np.array([numbers[project] for project in projects], np.int64)
+        row_numbers = [numbers[project] for project in projects]
+        rows = np.array(row_numbers, np.int64)
         times = np.array([event.at for event in events], np.int64)
         event_seqs = np.array([event.seq for event in events], np.int64)
         n_new = len(self.names) - len(self.rows)

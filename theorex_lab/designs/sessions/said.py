@@ -54,14 +54,22 @@ KEY = ("project", "path", "session", "day")  # of a row
 _USED = ("session", "project", "word")  # columns of a use of a word
 
 
-def _group_of(event: Event) -> tuple[bool, str, str | int, str]:
+def _group_of(
+    event: Event,
+) -> tuple[bool, str, str | int, str]:
     """Return what events have alike that the fold of `SessionEnds` takes in together.
 
     It is whether they are digests, and their agent, session and project.
     """
+    is_digest = event.kind == "digest"
     session = event.session or event.at // MICROSECONDS_PER_DAY
     project = event.body.get("project", "")
-    return event.kind == "digest", event.agent, session, project
+    return (
+        is_digest,
+        event.agent,
+        session,
+        project,
+    )
 
 
 class SessionEnds(View):
@@ -97,15 +105,24 @@ class SessionEnds(View):
         Events that follow each other in a session are taken in together.
         """
         for (is_digest, *_), group in groupby(events, _group_of):
-            together = list(group)
             if is_digest:
-                for event in together:
+                for event in group:
                     self._note_digest(event)
-                continue
-            row = self._session(together[0])
-            last_at = self.ends["last_at"]
-            last_at[row] = max(int(last_at[row]), *[event.at for event in together])
-            self.ends["last_seq"][row] = together[-1].seq
+            else:
+                self._take_together(list(group))
+
+    def _take_together(
+        self,
+        events: Sequence[Event],
+    ) -> None:
+        """Take in what was said or done in a session, in one project."""
+        row = self._session(events[0])
+        newest_at = max(event.at for event in events)
+        last_at = self.ends["last_at"]
+        before = int(last_at[row])
+        last_at[row] = max(before, newest_at)
+        last_event = events[-1]
+        self.ends["last_seq"][row] = last_event.seq
 
     def _note_digest(
         self,

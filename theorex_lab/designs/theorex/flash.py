@@ -44,8 +44,14 @@ def _group_of(event: Event) -> tuple[bool, str, str, str]:
 
     It is whether they are flushes, and their agent, session and project.
     """
+    is_flush = event.kind == "flushed"
     project = event.body.get("project", "")
-    return event.kind == "flushed", event.agent, event.session, project
+    return (
+        is_flush,
+        event.agent,
+        event.session,
+        project,
+    )
 
 
 class Flash(View):

@@ -50,14 +50,15 @@ def _outline_column() -> str:
         f"instr(body, '{_ESCAPED_HALF}') = 0",
         "json_valid(body)",
     ]
-    places = []
+    json_paths = []
     for name in LEFT_OUT:
-        place = f"'$.{name}'"
-        places.append(place)
-        conditions.append(f"coalesce(json_type(body, {place}), 'text') = 'text'")
+        json_path = f"'$.{name}'"
+        json_paths.append(json_path)
+        is_text = f"coalesce(json_type(body, {json_path}), 'text') = 'text'"
+        conditions.append(is_text)
     return (
         f"CASE WHEN {' AND '.join(conditions)}"
-        f" THEN json_remove(body, {', '.join(places)}) ELSE body END"
+        f" THEN json_remove(body, {', '.join(json_paths)}) ELSE body END"
     )
 
 
