@@ -227,10 +227,14 @@ class CaptureTimes(View):
         numbers: dict[tuple[str, ...], list[int]] = {}
         for names in dict.fromkeys(owners):
             numbers[names] = [self.names.number(name) for name in names]
-        rows = [
-            (event.seq, event.at, *numbers[names])
-            for event, names in zip(events, owners, strict=True)
-        ]
+        rows: list[tuple[int, ...]] = []
+        for event, names in zip(events, owners, strict=True):
+            row = (
+                event.seq,
+                event.at,
+                *numbers[names],
+            )
+            rows.append(row)
         self.rows.extend(_CAPTURE_COLUMNS, rows)
 
     def capture_mask(

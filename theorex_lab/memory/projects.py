@@ -65,7 +65,10 @@ class Projects(View):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Count the events, and note the last."""
-        projects = [event.body.get("project", "") for event in events]
+        projects: list[str] = []
+        for event in events:
+            project = event.body.get("project", "")
+            projects.append(project)
         numbers: dict[str, int] = {}
         for project in dict.fromkeys(projects):
             numbers[project] = self.names.number(project)
