@@ -223,10 +223,12 @@ class CaptureTimes(View):
         owners: list[tuple[str, ...]] = []
         for event in events:
             project = event.body.get("project", "")
-            owners.append((event.agent, project, event.kind))
+            owner = (event.agent, project, event.kind)
+            owners.append(owner)
         numbers: dict[tuple[str, ...], list[int]] = {}
         for names in dict.fromkeys(owners):
-            numbers[names] = [self.names.number(name) for name in names]
+            numbers_of_names = [self.names.number(name) for name in names]
+            numbers[names] = numbers_of_names
         rows: list[tuple[int, ...]] = []
         for event, names in zip(events, owners, strict=True):
             row = (

@@ -71,7 +71,8 @@ class Projects(View):
             projects.append(project)
         numbers: dict[str, int] = {}
         for project in dict.fromkeys(projects):
-            numbers[project] = self.names.number(project)
+            number = self.names.number(project)
+            numbers[project] = number
         row_numbers = [numbers[project] for project in projects]
         rows = np.array(row_numbers, np.int64)
         times = np.array([event.at for event in events], np.int64)
