@@ -23,13 +23,13 @@ SECOND = 1_000_000
 def decoded(monkeypatch):
     """Count the events that are decoded, by kind."""
     counts = Counter()
-    as_written = SqliteJournal._as_written
+    of_row = SqliteJournal._decoded
 
     def counted(journal, row):
         counts[row[5]] += 1
-        return as_written(journal, row)
+        return of_row(journal, row)
 
-    monkeypatch.setattr(SqliteJournal, "_as_written", counted)
+    monkeypatch.setattr(SqliteJournal, "_decoded", counted)
     return counts
 
 
@@ -81,14 +81,20 @@ def test_a_status_reads_nothing_of_the_journal_before_its_snapshots(
         lab.views.snapshot(lab.views.get(set_aside_view()))
     starts = []
     tail = SqliteJournal.tail
+    outlines = SqliteJournal.outlines
 
     def noted(journal, after, **options):
         starts.append(after)
         return tail(journal, after, **options)
 
+    def noted_outlines(journal, after, **options):
+        starts.append(after)
+        return outlines(journal, after, **options)
+
     with Lab(tmp_path, clock=FixedClock(NOW)) as reopened:
         reopened.journal.places()
         monkeypatch.setattr(SqliteJournal, "tail", noted)
+        monkeypatch.setattr(SqliteJournal, "outlines", noted_outlines)
         reopened.status()
         assert waiting_for_maintenance(reopened.home).n == 5
     assert min(starts, default=last) >= last

@@ -204,6 +204,7 @@ class CaptureTimes(View):
     name = "capture_times"
     code = 1
     in_status = True
+    reads_outlines = True
     kinds = (*RAW_KINDS, "observation")
 
     def __init__(self) -> None:
@@ -219,15 +220,21 @@ class CaptureTimes(View):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in when events were captured."""
-        number = self.names.number
-        rows: list[tuple[int, ...]] = []
+        owners: list[tuple[str, ...]] = []
         for event in events:
+            project = event.body.get("project", "")
+            owner = (event.agent, project, event.kind)
+            owners.append(owner)
+        numbers: dict[tuple[str, ...], list[int]] = {}
+        for names in dict.fromkeys(owners):
+            numbers_of_names = [self.names.number(name) for name in names]
+            numbers[names] = numbers_of_names
+        rows: list[tuple[int, ...]] = []
+        for event, names in zip(events, owners, strict=True):
             row = (
                 event.seq,
                 event.at,
-                number(event.agent),
-                number(event.body.get("project", "")),
-                number(event.kind),
+                *numbers[names],
             )
             rows.append(row)
         self.rows.extend(_CAPTURE_COLUMNS, rows)

@@ -128,6 +128,18 @@ class AgentJournal(Journal):
         )
         return filter(self.shows, events)
 
+    def outlines(
+        self,
+        after: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        upto: int | None = None,
+        erased: bool = False,
+    ) -> Iterator[Event]:
+        """See `Journal`."""
+        events = self._whole.outlines(after, kinds=kinds, upto=upto, erased=erased)
+        return filter(self.shows, events)
+
     def last_seq(self) -> int:
         """See `Journal`."""
         return self._whole.last_seq()

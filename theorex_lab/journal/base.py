@@ -14,7 +14,7 @@ from theorex_lab.core.errors import AlreadyThere, InvalidInput
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from theorex_lab.core.clock import Clock
@@ -116,6 +116,33 @@ class Journal(ABC):
             CorruptJournal: An event in between is lost, or is not as it was written.
         """
 
+    def outlines(
+        self,
+        after: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        upto: int | None = None,
+        erased: bool = False,
+    ) -> Iterator[Event]:
+        """Yield the events that `tail` yields, tool calls without their long texts.
+
+        What is left out says `journal.outlines.LEFT_OUT`. Several events may have one
+        body, which nobody may change.
+
+        Args:
+            after: The seq behind which they begin.
+            kinds: The kinds of the events, None for all.
+            upto: The last seq, None for the newest.
+            erased: Whether erased events come too.
+
+        Raises:
+            CorruptJournal: As `tail`.
+        """
+        from theorex_lab.journal.outlines import outline_of
+
+        for event in self.tail(after, kinds=kinds, upto=upto, erased=erased):
+            yield outline_of(event)
+
     @abstractmethod
     def last_seq(self) -> int:
         """Return the seq of the newest event, 0 in an empty journal."""
@@ -206,7 +233,7 @@ def append_once(journal: Journal, events: Sequence[Event]) -> bool:
 
 def is_wanted(
     event: Event,
-    kinds: Sequence[str] | None,
+    kinds: Collection[str] | None,
     projects: Sequence[str] | None,
     *,
     erased: bool,

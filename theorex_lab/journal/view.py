@@ -5,7 +5,7 @@ They are kept current, and checked against a fold from nothing.
 
 import threading
 from abc import ABC
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,6 +24,7 @@ from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Array, Parts, Strings, Table
 from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
+from theorex_lab.journal.outlines import OUTLINED_KIND
 from theorex_lab.journal.snapshot import (
     Erasures,
     Snapshot,
@@ -80,6 +81,8 @@ class View(Parts, ABC):
     takes_unreadable: ClassVar[bool] = False
     # Whether `Lab.status` reads it, which opens such views together.
     in_status: ClassVar[bool] = False
+    # Whether the outlines of tool calls are enough for the fold, see `Journal.outlines`.
+    reads_outlines: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.seq = 0
@@ -345,15 +348,29 @@ class Views:
                 fresh = self._from_snapshot(type(view))
                 _replace_with(view, fresh)
                 last = self.journal.last_seq()  # that snapshot may be of a later state
-        return fold_into(view, self.journal, last)
+        return fold_into(
+            view,
+            self.journal,
+            last,
+            in_outline=_are_outlines_enough([view]),
+        )
 
 
-def fold_into(view: View, journal: Journal, upto: int) -> int:
+def fold_into(
+    view: View, journal: Journal, upto: int, *, in_outline: bool = False
+) -> int:
     """Fold the events after the view's seq up to `upto`.
 
     An event of a kind that declares no fields may hold anything. Where the fold raises
     on it, the view is folded again from nothing without it, so that no half of it stays
     in the columns; `View.passed_over` has why. Else what the fold raises is raised on.
+
+    Args:
+        view: The view.
+        journal: The journal.
+        upto: The seq up to which it is folded.
+        in_outline: Whether the outlines of events are read, which a view must allow.
+            `verify` reads whole events, and compares.
 
     Returns:
         How many seqs that were.
@@ -361,7 +378,7 @@ def fold_into(view: View, journal: Journal, upto: int) -> int:
     start = view.seq
     with collector_paused():
         try:
-            _fold_on(view, journal, upto)
+            _fold_on(view, journal, upto, in_outline=in_outline)
         except BAD_BODY_ERRORS:
             if _declare_fields(view.kinds):
                 raise
@@ -414,7 +431,10 @@ def _fold_stretch(
         wanted.update(view.kinds)
         if view.takes_unreadable:
             is_any_taken = True
-    events = journal.tail(
+    read: Callable[..., Iterator[Event]] = journal.tail
+    if _are_outlines_enough(views):
+        read = journal.outlines
+    events = read(
         start,
         kinds=sorted(wanted),
         upto=end,
@@ -422,42 +442,81 @@ def _fold_stretch(
     )
     sound = list(views)
     while batch := list(islice(events, _BATCH_EVENTS)):
-        sound = [view for view in sound if _takes_in(view, batch)]
+        parts = _Parts(batch)
+        sound = [view for view in sound if _takes_in(view, parts)]
     for view in sound:
         view.seq = end
     return [view for view in views if view not in sound]
 
 
-def _takes_in(view: View, batch: Sequence[Event]) -> bool:
+def _are_outlines_enough(views: Sequence[View]) -> bool:
+    """Return whether views read tool calls, and none of them their long texts."""
+    readers = [view for view in views if OUTLINED_KIND in view.kinds]
+    return bool(readers) and all(view.reads_outlines for view in readers)
+
+
+class _Parts:
+    """A batch of events, and the parts of it that views take in.
+
+    Views that read the same of its kinds are given the same part.
+    """
+
+    def __init__(self, batch: Sequence[Event]) -> None:
+        kinds = [event.kind for event in batch]
+        last_event = batch[-1]
+        self.last_seq = last_event.seq
+        self._batch = batch
+        self._kinds = frozenset(kinds)
+        self._readable = [event for event in batch if "erased" not in event.body]
+        self._parts: dict[tuple[frozenset[str], bool], Sequence[Event]] = {}
+
+    def of(self, view: View) -> Sequence[Event]:
+        """Return the events of a view's kinds, those that it takes in."""
+        kinds = self._kinds.intersection(view.kinds)
+        key = (kinds, view.takes_unreadable)
+        part = self._parts.get(key)
+        if part is None:
+            part = self._batch if view.takes_unreadable else self._readable
+            if kinds != self._kinds:
+                part = [event for event in part if event.kind in kinds]
+            self._parts[key] = part
+        return part
+
+
+def _takes_in(view: View, parts: _Parts) -> bool:
     """Let a view take in its part of a batch; return whether it could."""
-    kinds = frozenset(view.kinds)
-    part = [
-        event
-        for event in batch
-        if event.kind in kinds
-        and event.seq > view.seq
-        and event.seq not in view.passed_over
-        and (view.takes_unreadable or not event.erased)
-    ]
+    passed_over = view.passed_over
+    part = parts.of(view)
+    if passed_over:
+        part = [event for event in part if event.seq not in passed_over]
     try:
-        view.apply(part)
+        if part:
+            view.apply(part)
     except BAD_BODY_ERRORS:
         return False
-    view.seq = max(view.seq, batch[-1].seq)
+    view.seq = parts.last_seq
     return True
 
 
-def _fold_on(view: View, journal: Journal, upto: int) -> None:
+def _fold_on(view: View, journal: Journal, upto: int, *, in_outline: bool) -> None:
     """Fold in batches, without what is passed over."""
-    events = _events_of(view, journal, upto)
+    events = _events_of(view, journal, upto, in_outline=in_outline)
     while batch := list(islice(events, _BATCH_EVENTS)):
         view.apply(batch)
         view.seq = batch[-1].seq
 
 
-def _events_of(view: View, journal: Journal, upto: int) -> Iterator[Event]:
-    events = journal.tail(
-        view.seq, kinds=view.kinds, upto=upto, erased=view.takes_unreadable
+def _events_of(
+    view: View, journal: Journal, upto: int, *, in_outline: bool = False
+) -> Iterator[Event]:
+    read: Callable[..., Iterator[Event]] = journal.tail
+    if in_outline:
+        read = journal.outlines
+    events = read(
+        view.seq,
+        kinds=view.kinds,
+        upto=upto,
+        erased=view.takes_unreadable,
     )
     if not view.passed_over:
         return iter(events)
@@ -569,6 +628,7 @@ class SetAsideEvents(View):
     code = 1
     takes_unreadable = True
     in_status = True
+    reads_outlines = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -580,7 +640,7 @@ class SetAsideEvents(View):
     def apply(self, events: Sequence[Event]) -> None:
         """Take in those that were set aside."""
         for event in events:
-            if reason := event.set_aside:
+            if "erased" in event.body and (reason := event.set_aside):
                 self.rows.add(seq=event.seq)
                 self.ids.append(event.id)
                 self.events.append(event.kind)

@@ -51,6 +51,7 @@ class Projects(View):
     name = "projects"
     code = 2
     in_status = True
+    reads_outlines = True
     kinds = (
         *"observation document outcome trace_started task_submitted tool_used prompt"
         " turn_ended session_ended".split(),
@@ -64,11 +65,16 @@ class Projects(View):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Count the events, and note the last."""
-        numbers = []
+        projects: list[str] = []
         for event in events:
             project = event.body.get("project", "")
-            numbers.append(self.names.number(project))
-        rows = np.array(numbers, np.int64)
+            projects.append(project)
+        numbers: dict[str, int] = {}
+        for project in dict.fromkeys(projects):
+            number = self.names.number(project)
+            numbers[project] = number
+        row_numbers = [numbers[project] for project in projects]
+        rows = np.array(row_numbers, np.int64)
         times = np.array([event.at for event in events], np.int64)
         event_seqs = np.array([event.seq for event in events], np.int64)
         n_new = len(self.names) - len(self.rows)

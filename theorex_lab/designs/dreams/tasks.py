@@ -94,15 +94,33 @@ _LEAD_IN = re.compile(
     re.I | re.VERBOSE,
 )
 # References to what is there this once.
+_TRACKED_KINDS = (
+    "task",
+    "issue",
+    "ticket",
+    "pr",
+    "pull request",
+    "bug",
+    "story",
+    "phase",
+    "step",
+    "chunk",
+    "milestone",
+    "session",
+    "finding",
+    "item",
+    "comment",
+    "todo",
+)
 _TRACKED = re.compile(
-    r"""
-    \b(?P<a>the[ ]|a[ ]|an[ ])?(?P<kind>task|issue|ticket|pr|pull[ ]request|bug|story
-      |phase|step|chunk|milestone|session|finding|item|comment|todo)s?
-      [ ]?(?:\#|no\.?[ ]?)?(?:[A-Z]{1,6}-)?\d(?:[\w.\-]*\w)?
+    rf"""
+    \b(?P<a>the[ ]|a[ ]|an[ ])?(?P<kind>{"|".join(_TRACKED_KINDS).replace(" ", "[ ]")})s?
+      [ ]?(?:\#|no\.?[ ]?)?(?:[A-Z]{{1,6}}-)?\d(?:[\w.\-]*\w)?
     """,
     re.I | re.VERBOSE,
 )
 _NUMBERED = re.compile(r"(?<![\w&])#\d(?:[\w.\-]*\w)?|(?<!\w)\b[A-Z]{2,6}-\d+\b")
+_DIGIT = re.compile(r"\d")
 _MENTION = re.compile(r"(?<!\w)@[\w./\-]+(?:\s?\(\d+-\d+\))?")
 _ADDRESS = re.compile(r"https?://\S+|\b[0-9a-f]{7,40}\b(?<![a-z]{7})")
 _FAR_PATH = re.compile(r"(?<![\w.])(?:~|\.\.)?/(?:[\w.@-]+/)+[\w.@-]*")
@@ -110,10 +128,20 @@ _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”")
 _AMOUNT = re.compile(r"(?:\s+to)?\s+[vV]?\d[\d.,/+x-]*(?=\s|$)")
 _MAKE_SURE = re.compile(r"make sure\b(?: that\b)?", re.I)
 _THIS = re.compile(r"\b(?:this|that|these|those)\b(?= [\w`-])", re.I)
-_TIME_WORDS = re.compile(
-    r"\b(?:again|now|here|too|as well|please|first|for me|yourself|ourselves|everywhere)\b",
-    re.I,
+_TIME_WORD_LIST = (
+    "again",
+    "now",
+    "here",
+    "too",
+    "as well",
+    "please",
+    "first",
+    "for me",
+    "yourself",
+    "ourselves",
+    "everywhere",
 )
+_TIME_WORDS = re.compile(rf"\b(?:{'|'.join(_TIME_WORD_LIST)})\b", re.I)
 # A path of several folders that is long, or names a day.
 _LONG_PATH = re.compile(r"[\w.@-]+(?:/[\w.@-]+){2,}")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -265,18 +293,46 @@ def _without_lead_in(text: str) -> str:
 
 
 def _without_references(text: str) -> str:
-    """Return a text without what it names of this one time."""
+    """Return a text without what it names of this one time.
+
+    An expression is tried only where the signs or words are that it cannot match
+    without, which is seldom.
+    """
     text = _mentions_named(text)
-    text = _TRACKED.sub(_tracked_kind, text)
-    text = _ADDRESS.sub("", text)
-    text = _FAR_PATH.sub("", text)
-    text = _LONG_PATH.sub(_short_path, text)
-    text = _NUMBERED.sub("", text)
+    text = _numbers_named(text)
     text = _QUOTED.sub("", text)
-    text = _TIME_WORDS.sub("", text)
+    if _may_hold(text, _TIME_WORD_LIST):
+        text = _TIME_WORDS.sub("", text)
     text = _MAKE_SURE.sub("ensure", text)
-    text = _AMOUNT.sub("", text)
+    if _DIGIT.search(text):
+        text = _AMOUNT.sub("", text)
     return " ".join(text.split())
+
+
+def _numbers_named(text: str) -> str:
+    """Return a text without numbers of tasks, addresses and paths of this one time."""
+    has_digit = _DIGIT.search(text) is not None
+    if has_digit and _may_hold(text, _TRACKED_KINDS):
+        text = _TRACKED.sub(_tracked_kind, text)
+    if has_digit or "/" in text:
+        text = _ADDRESS.sub("", text)
+    if "/" in text:
+        text = _FAR_PATH.sub("", text)
+        text = _LONG_PATH.sub(_short_path, text)
+    if has_digit and ("#" in text or "-" in text):
+        text = _NUMBERED.sub("", text)
+    return text
+
+
+def _may_hold(text: str, words: tuple[str, ...]) -> bool:
+    """Return whether a text may hold one of the words, in any case.
+
+    Only of ASCII lower case is all that an expression knows of cases.
+    """
+    if not text.isascii():
+        return True
+    lowered = text.lower()
+    return any(word in lowered for word in words)
 
 
 def _short_path(path: re.Match[str]) -> str:
@@ -287,6 +343,8 @@ def _short_path(path: re.Match[str]) -> str:
 
 def _mentions_named(text: str) -> str:
     """Return a text whose mentions of files are names, or gone where words stay."""
+    if "@" not in text and text == " ".join(text.split()):
+        return text
     without = " ".join(_MENTION.sub(" ", text).split())
     words = [word for word in _WORD.findall(without) if word.lower() not in _PRONOUNS]
     if len(words) > 1 + _FEWEST_OBJECT_WORDS:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from itertools import groupby
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -142,6 +143,14 @@ class CuratedTrajectory(NamedTuple):
     tokens: int = 0
 
 
+def _group_of(event: Event) -> tuple[str, str, str, bool]:
+    """Return what events have alike that the fold of `Trajectories` takes together.
+
+    It is the kind, the agent, the session, and whether a call of a model led to them.
+    """
+    return event.kind, event.agent, event.session, bool(event.body.get("trace_id"))
+
+
 class Trajectories(View):
     """Hold a row a trajectory, in the order in which they began.
 
@@ -159,6 +168,7 @@ class Trajectories(View):
     name = "trajectories"
     code = 4
     in_status = True
+    reads_outlines = True
     kinds = (
         "trajectory_started",
         "acted",
@@ -206,6 +216,16 @@ class Trajectories(View):
         self.opened = Table(n="i8")
         self.tasks = Names()
         self._open: dict[str, int] = {}  # by key, the row that further events are of
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take in events; calls that follow each other in a session come together."""
+        for (kind, _agent, session, has_trace), group in groupby(events, _group_of):
+            if kind == "tool_used" and session and not has_trace:
+                self._tools_used(list(group))
+                continue
+            take = getattr(self, f"_{kind}")
+            for event in group:
+                take(event)
 
     def _after_load(self) -> None:
         self._open = {}
@@ -341,7 +361,17 @@ class Trajectories(View):
         number = int(self.rows["task"][row])
         return not is_asked_again(text, self.tasks[number])
 
-    def _tool_used(self, event: Event) -> None:
+    def _tools_used(self, calls: Sequence[Event]) -> None:
+        """Take in calls of an agent's session: the row of the first is that of all."""
+        row = self._tool_used(calls[0])
+        if row is None or len(calls) == 1:
+            return
+        self._touch(row, calls[-1])
+        rows = [(row, event.seq) for event in calls[1:]]
+        self.actions.extend(("row", "seq"), rows)
+
+    def _tool_used(self, event: Event) -> int | None:
+        """Take in a call; return its row, None where nothing began in its session."""
         row = self._row_of(event)
         trace_id = event.body.get("trace_id")
         if row is None and trace_id:
@@ -353,6 +383,7 @@ class Trajectories(View):
         if row is not None:
             self._touch(row, event)
             self.actions.add(row=row, seq=event.seq)
+        return row
 
     def _again(self, event: Event) -> int | None:
         """Begin a trajectory with the goal of the last one of the agent's session."""

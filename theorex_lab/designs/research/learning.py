@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -708,6 +709,15 @@ def _draft_of_answer(answer: Any, source: str, events: tuple[str, ...]) -> Insig
     )
 
 
+def _group_of(event: Event) -> tuple[str, str, str]:
+    """Return what events have alike that the fold of `SessionProgress` takes together.
+
+    It is the kind, '' for a capture, and the agent and the session.
+    """
+    is_capture = event.kind not in ("post_run", "recalled")
+    return "" if is_capture else event.kind, event.agent, event.session
+
+
 class SessionProgress(View):
     """Hold how far each session was learnt from, a row each.
 
@@ -721,6 +731,7 @@ class SessionProgress(View):
     name = "research_runs"
     code = 1
     in_status = True
+    reads_outlines = True
     kinds = (*_READ_KINDS, "post_run")
 
     def __init__(self) -> None:
@@ -729,32 +740,42 @@ class SessionProgress(View):
         self.rows = Table(first="i8", last="i8", at="i8", given="i8")
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in captures, and what was learnt from."""
-        for event in events:
-            if event.session:
-                self._take(event)
+        """Take in captures, and what was learnt from.
 
-    def _take(self, event: Event) -> None:
-        """Take in one event of a session."""
-        row = self.sessions.number(f"{event.agent}/{event.session}")
-        if row == len(self.rows):
-            self.rows.add()
-        if event.kind == "post_run":
-            upto = event.body["upto"]
-            is_done = self.rows["last"][row] <= upto
-            first = 0 if is_done else upto + 1
-            self.rows.put(row, first=first, given=0)
-        elif event.kind == "recalled":
+        Captures that follow each other in a session are taken in together.
+        """
+        for (kind, agent, session), group in groupby(events, _group_of):
+            if not session:
+                continue
+            row = self.sessions.number(f"{agent}/{session}")
+            if row == len(self.rows):
+                self.rows.add()
+            if kind:
+                for event in group:
+                    self._take(row, event)
+            else:
+                self._take_captures(row, list(group))
+
+    def _take(self, row: int, event: Event) -> None:
+        """Take in that a session was given something, or was learnt from."""
+        if event.kind == "recalled":
             first_recall = int(self.rows["given"][row])
             self.rows.put(row, given=first_recall or event.seq)
-        else:
-            first = int(self.rows["first"][row])
-            self.rows.put(
-                row,
-                first=first or event.seq,
-                last=event.seq,
-                at=event.at,
-            )
+            return
+        upto = event.body["upto"]
+        is_done = self.rows["last"][row] <= upto
+        first = 0 if is_done else upto + 1
+        self.rows.put(row, first=first, given=0)
+
+    def _take_captures(self, row: int, captures: Sequence[Event]) -> None:
+        """Take in captures of a session."""
+        first = int(self.rows["first"][row])
+        self.rows.put(
+            row,
+            first=first or captures[0].seq,
+            last=captures[-1].seq,
+            at=captures[-1].at,
+        )
 
 
 def post_run(

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +54,24 @@ KEY = ("project", "path", "session", "day")  # of a row
 _USED = ("session", "project", "word")  # columns of a use of a word
 
 
+def _group_of(
+    event: Event,
+) -> tuple[bool, str, str | int, str]:
+    """Return what events have alike that the fold of `SessionEnds` takes in together.
+
+    It is whether they are digests, and their agent, session and project.
+    """
+    is_digest = event.kind == "digest"
+    session = event.session or event.at // MICROSECONDS_PER_DAY
+    project = event.body.get("project", "")
+    return (
+        is_digest,
+        event.agent,
+        session,
+        project,
+    )
+
+
 class SessionEnds(View):
     """When each session began and ended.
 
@@ -64,6 +83,7 @@ class SessionEnds(View):
     name = "session_ends"
     code = 1
     in_status = True
+    reads_outlines = True
     kinds = (*TEXT_OF, "tool_used", "digest")
 
     def __init__(self) -> None:
@@ -80,12 +100,29 @@ class SessionEnds(View):
         )
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in when something was said or done."""
-        for event in events:
-            if event.kind == "digest":
-                self._note_digest(event)
+        """Take in when something was said or done.
+
+        Events that follow each other in a session are taken in together.
+        """
+        for (is_digest, *_), group in groupby(events, _group_of):
+            if is_digest:
+                for event in group:
+                    self._note_digest(event)
             else:
-                self._session(event)
+                self._take_together(list(group))
+
+    def _take_together(
+        self,
+        events: Sequence[Event],
+    ) -> None:
+        """Take in what was said or done in a session, in one project."""
+        row = self._session(events[0])
+        newest_at = max(event.at for event in events)
+        last_at = self.ends["last_at"]
+        before = int(last_at[row])
+        last_at[row] = max(before, newest_at)
+        last_event = events[-1]
+        self.ends["last_seq"][row] = last_event.seq
 
     def _note_digest(
         self,
@@ -157,7 +194,8 @@ class SessionWords(SessionEnds):
 
     name = "session_words"
     code = 1
-    in_status = False  # it reads every text
+    in_status = False
+    reads_outlines = False  # it reads every text
 
     def __init__(self) -> None:
         super().__init__()

@@ -39,6 +39,21 @@ _FORM = re.compile(r'"[^"\\\n]{1,64}"\s*:|\\(?:u[0-9a-fA-F]{4}|[nrtbf/\\"])|[{}\
 _BROKEN_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?…?$")
 
 
+def _group_of(event: Event) -> tuple[bool, str, str, str]:
+    """Return what events have alike that the fold of `Flash` takes in together.
+
+    It is whether they are flushes, and their agent, session and project.
+    """
+    is_flush = event.kind == "flushed"
+    project = event.body.get("project", "")
+    return (
+        is_flush,
+        event.agent,
+        event.session,
+        project,
+    )
+
+
 class Flash(View):
     """The events of each session that were not flushed yet.
 
@@ -49,6 +64,7 @@ class Flash(View):
     name = "flash"
     code = 2
     in_status = True
+    reads_outlines = True
     kinds = ("tool_used", "prompt", "flushed")
 
     def __init__(self) -> None:
@@ -71,20 +87,23 @@ class Flash(View):
         """
         table = self.events
         new = list[tuple[int, ...]]()
-        for event in events:
-            agent = self.agents.number(event.agent)
-            session = self.sessions.number(event.session)
-            if event.kind == "flushed":
+        for names, group in groupby(events, _group_of):
+            is_flush, agent_name, session_name, project_name = names
+            agent = self.agents.number(agent_name)
+            session = self.sessions.number(session_name)
+            if is_flush:
                 table.extend(_COLUMNS, new)
                 new.clear()
                 is_agents = table["agent"] == agent
                 is_sessions = table["session"] == session
-                is_before = table["seq"] <= event.body["upto"]
-                is_flushed = is_agents & is_sessions & is_before
+                upto = max(event.body["upto"] for event in group)
+                is_flushed = is_agents & is_sessions & (table["seq"] <= upto)
                 table.keep(~is_flushed)
             else:
-                project = self.projects.number(event.body.get("project", ""))
-                new.append((event.seq, event.at, agent, session, project))
+                project = self.projects.number(project_name)
+                new += [
+                    (event.seq, event.at, agent, session, project) for event in group
+                ]
         table.extend(_COLUMNS, new)
 
     def pending(self, agent: str, session: str) -> list[int]:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from theorex_lab.journal.segments import Segments
     from theorex_lab.journal.sqlite.decoded import DecodedEvents
     from theorex_lab.journal.sqlite.last_written import LastWritten
+    from theorex_lab.journal.sqlite.outline_reading import OutlineReader
 
 # These two and the table are made by `schema.sql`.
 # marks the file as ours, so that a foreign database is never taken for an empty memory
@@ -245,17 +246,80 @@ class SqliteJournal(Journal):
         if projects is not None:
             places = self.places()
             projects = [places.current(project) for project in projects]
+            of_projects, names = self._project_condition(projects)
+            condition += of_projects
+            parameters += names
+        for event in self._paged(after, last, condition, parameters):
+            if is_wanted(event, kinds, projects, erased=erased):
+                yield event
+
+    def _project_condition(self, projects: Sequence[str]) -> tuple[str, list[str]]:
+        """Return the condition of rows that may be of projects, with its parameters.
+
+        Events of a project that was merged into one of them are its own.
+        """
+        from theorex_lab.journal.sqlite import outline_reading
+
+        places = self.places()
+        names: list[str] = []
+        for project in projects:
+            names += places.names_of(project)
+        outline_reading.prepare(self.connection())
+        return outline_reading.project_condition(names)
+
+    def outlines(
+        self,
+        after: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        upto: int | None = None,
+        erased: bool = False,
+    ) -> Iterator[Event]:
+        """See `Journal`: read in pages as `tail` does."""
+        from theorex_lab.journal.sqlite import outline_reading
+
+        condition, parameters = _tail_condition(kinds, None)
+        last = self.last_seq() if upto is None else upto
+        outline_reading.prepare(self.connection())
+        reader = outline_reading.OutlineReader(self._decoded)
+
+        def select(where: str, parameters: Sequence[object]) -> list[Event]:
+            return self._select_outlines(reader, where, parameters)
+
+        wanted = None if kinds is None else frozenset(kinds)
+        for event in self._paged(after, last, condition, parameters, select=select):
+            if is_wanted(event, wanted, None, erased=erased):
+                yield event
+
+    def _paged(
+        self,
+        after: int,
+        last: int,
+        condition: str,
+        parameters: Sequence[str],
+        *,
+        select: Callable[[str, Sequence[object]], list[Event]] | None = None,
+    ) -> Iterator[Event]:
+        """Yield the events with `after` < seq ≤ `last` that meet a condition, in order.
+
+        Args:
+            after: The seq behind which they begin.
+            last: The last seq.
+            condition: What is asked of their rows, in SQL.
+            parameters: The parameters of the condition.
+            select: Reads the events of a page; None for whole ones.
+        """
+        select = select or self._select
         self._expect_all(after, last)
         where = (
             f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}"
         )
         while after < last:
-            page = self._select(where, [after, last, *parameters])
+            page = select(where, [after, last, *parameters])
             for event in page:
                 self._refuse_disorder(after, event.seq)
                 after = event.seq
-                if is_wanted(event, kinds, projects, erased=erased):
-                    yield event
+                yield event
             if len(page) < _PAGE_ROWS:
                 return
 
@@ -381,13 +445,15 @@ class SqliteJournal(Journal):
         with self.explained():
             return self.connection().execute(query, parameters).fetchone()
 
-    def _rows(self, where: str, parameters: Sequence[object]) -> list[Any]:
+    def _rows(
+        self,
+        where: str,
+        parameters: Sequence[object],
+        columns: str = f"{COLUMNS}, crc",
+    ) -> list[Any]:
+        query = f"SELECT {columns} FROM events {where}"
         with self.explained():
-            return (
-                self.connection()
-                .execute(f"SELECT {COLUMNS}, crc FROM events {where}", parameters)
-                .fetchall()
-            )
+            return self.connection().execute(query, parameters).fetchall()
 
     def _select(self, where: str, parameters: Sequence[object]) -> list[Event]:
         """Return the events of these rows.
@@ -466,12 +532,40 @@ class SqliteJournal(Journal):
             decoded.clear()
         decoded.checked_upto = last
 
+    def _select_outlines(
+        self, reader: OutlineReader, where: str, parameters: Sequence[object]
+    ) -> list[Event]:
+        """Return the outlines of the events of these rows."""
+        from theorex_lab.journal.outlines import outline_of
+        from theorex_lab.journal.sqlite.outline_reading import OUTLINE_COLUMNS
+
+        rows = self._rows(where, parameters, OUTLINE_COLUMNS)
+        merged = self.places().merged if rows else {}
+        events: list[Event] = []
+        whole_seqs: list[int] = []
+        for row in rows:
+            event = reader.event(row)
+            if event is None:
+                whole_seqs.append(row[0])
+            else:
+                events.append(event)
+        if merged:
+            events = [_of_project_now(event, merged) for event in events]
+        if whole_seqs:
+            whole = self.read(seqs=whole_seqs, erased=True)
+            events = sorted([*events, *map(outline_of, whole)])
+        return events
+
     def _as_written(
         self, row: tuple[int, str, int, str, str, str, str, str, int]
     ) -> Event:
-        seq, event_id, at, agent, session, kind, lineage, body, _ = row
         if not has_checksum(row):
-            raise damaged(self._file, f"event {seq} does not have its checksum")
+            raise damaged(self._file, f"event {row[0]} does not have its checksum")
+        return self._decoded(row)
+
+    def _decoded(self, row: tuple[Any, ...]) -> Event:
+        """Return the event of a row that has its checksum."""
+        seq, event_id, at, agent, session, kind, lineage, body, _ = row
         try:
             parents = () if lineage == "[]" else tuple(json.loads(lineage))
             content = _content(body)
