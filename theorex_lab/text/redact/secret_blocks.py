@@ -17,6 +17,7 @@ from theorex_lab.text.redact.secret_tables import named_pattern
 # Where the begins, or the ends, of keys lie in a text, in order.
 Matches = deque[re.Match[str]]
 _NEAR_CHARACTERS = 400
+_AWS_ID_STARTS = ("AKIA", "ASIA", "ABIA", "ACCA")  # as the pattern "aws id" has them
 _SHORTEST_DECODED_CHARACTERS = 8
 # The alphabet of base64 for addresses has two signs of its own.
 _PLAIN_ALPHABET = {
@@ -27,6 +28,11 @@ _PRINTABLE_SHARE = 0.97
 _SHORTEST_ENCODED_CHARACTERS = 16
 _LONGEST_REMEMBERED_CHARACTERS = 200
 _LARGEST_DECODED_CHARACTERS = 1 << 20
+_NO_DIGITS = re.compile(r"\s|^0x|\\x")
+_PAIRS_OF_DIGITS = re.compile("(?:[0-9a-fA-F]{2})+")
+_PRINTED = re.compile(r"[ -~\n\r\t\u00a0-\uffff]+")
+# The bytes of UTF-8 that are no character of _PRINTED, wherever they stand.
+_UNPRINTED = bytes({*range(32), 127}.difference(b"\n\r\t"))
 
 
 def mask_blocks(text: str) -> str:
@@ -112,6 +118,8 @@ def _end_of_key(text: str, begins: Matches, ends: Matches) -> int:
 
 def mask_near_ids(text: str) -> str:
     """Mask the 40 characters of an AWS secret key near the id of its key."""
+    if not any(start in text for start in _AWS_ID_STARTS):
+        return text
     ids = named_pattern("aws id").finditer(text)
     id_starts = [match.start() for match in ids]
     if not id_starts:
@@ -185,13 +193,18 @@ def decoded_text(encoded: str) -> str:
     import binascii
 
     beginning = encoded[:_LARGEST_DECODED_CHARACTERS]
-    digits = re.sub(r"\s|^0x|\\x", "", beginning)
+    digits = _NO_DIGITS.sub("", beginning)
     try:
-        if re.fullmatch("(?:[0-9a-fA-F]{2})+", digits):
+        if _PAIRS_OF_DIGITS.fullmatch(digits):
             content = bytes.fromhex(digits)
         else:
             content = _from_base64(digits)
     except (binascii.Error, ValueError):
+        return ""
+    # Nearly all words are none of a text; most of those show it without a look at each
+    # of their characters: every one of these bytes is a character that nobody prints.
+    n_unprinted = len(content) - len(content.translate(None, _UNPRINTED))
+    if n_unprinted > (1 - _PRINTABLE_SHARE) * len(content):
         return ""
     text = content.decode("utf-8", "ignore")
     if not _is_printable(text, len(content)):
@@ -223,6 +236,6 @@ def _is_printable(text: str, n_bytes: int) -> bool:
     # A character has two bytes or fewer in most scripts.
     if len(text) < _PRINTABLE_SHARE * n_bytes * 0.5:
         return False
-    runs = re.findall(r"[ -~\n\r\t\u00a0-\uffff]+", text)
+    runs = _PRINTED.findall(text)
     n_printable = sum(map(len, runs))
     return n_printable >= _PRINTABLE_SHARE * len(text)

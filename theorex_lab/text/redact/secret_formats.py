@@ -36,6 +36,8 @@ def mask_formats(text: str, hints: set[str]) -> str:
     """Mask what has the shape of a secret, cookies, and base64 of user and password."""
     if tables.KEYED in hints:
         text = _mask_keys(text)
+    if "://" in hints and named_pattern("user in url").search(text) is None:
+        hints = hints - {"://"}
     for format_hints, pattern_text in FORMATS:
         if not hints.isdisjoint(format_hints):
             text = compiled(pattern_text).sub(masked_after, text)

@@ -4,6 +4,7 @@ Those are assignments in code and settings, options, elements and JSON members.
 """
 
 import re
+from collections.abc import Iterator
 
 from theorex_lab.text.redact.secret_patterns import Entry
 from theorex_lab.text.redact.secret_shapes import is_drawn_value
@@ -93,15 +94,31 @@ def _name_starts(text: str, entries: list[Entry]) -> list[int]:
     """
     indices: set[int] = set()
     for hints, name in entries:
-        start_of_name = name.lstrip()
-        begins_with_hint = start_of_name.startswith(hints[0])
+        begins_with_hint = name.lstrip().startswith(hints[0])
         reach = 0 if begins_with_hint else _REACH
-        match_at = compiled(f"(?i){name}").match
-        candidates = starts(text, hints, reach)
-        for start in candidates:
-            if match_at(text, start):
-                indices.add(start)
+        for index in starts(text, hints, 0):
+            indices.update(_starts_near(text, name, index, reach))
     return sorted(indices)
+
+
+def _starts_near(text: str, name: str, index: int, reach: int) -> Iterator[int]:
+    """Yield where a name begins whose hint stands at an index.
+
+    Args:
+        text: The text.
+        name: The pattern of the name.
+        index: Where the hint stands.
+        reach: How far before its hint the name begins, at most.
+    """
+    match_near = compiled(rf"(?i)[\s\S]{{0,{reach}}}?(?P<found>{name})").match
+    start = max(0, index - reach)
+    while start <= index:
+        match = match_near(text, start)
+        if match is None or match.start("found") > index:
+            return
+        start = match.start("found")
+        yield start
+        start += 1
 
 
 def _mask_value(match: re.Match[str]) -> str:
