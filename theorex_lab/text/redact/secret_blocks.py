@@ -28,6 +28,8 @@ _PRINTABLE_SHARE = 0.97
 _SHORTEST_ENCODED_CHARACTERS = 16
 _LONGEST_REMEMBERED_CHARACTERS = 200
 _LARGEST_DECODED_CHARACTERS = 1 << 20
+# In whatever the patterns "dotted", "base64" and "hex" match.
+_ENCODED = re.compile("[A-Za-z0-9+/_-]{16}")
 _NO_DIGITS = re.compile(r"\s|^0x|\\x")
 _PAIRS_OF_DIGITS = re.compile("(?:[0-9a-fA-F]{2})+")
 _PRINTED = re.compile(r"[ -~\n\r\t\u00a0-\uffff]+")
@@ -162,6 +164,8 @@ def _may_hide(word: str, mask: Callable[[str], str]) -> bool:
         return False
     if len(word) > _LONGEST_REMEMBERED_CHARACTERS:
         return True
+    if _ENCODED.search(word) is None:
+        return False
     return _hides(word, mask)
 
 
