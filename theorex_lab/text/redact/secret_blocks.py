@@ -17,7 +17,8 @@ from theorex_lab.text.redact.secret_tables import named_pattern
 # Where the begins, or the ends, of keys lie in a text, in order.
 Matches = deque[re.Match[str]]
 _NEAR_CHARACTERS = 400
-_AWS_ID_STARTS = ("AKIA", "ASIA", "ABIA", "ACCA")  # as the pattern "aws id" has them
+# As the pattern "aws id" has it, but begun by a letter that is searched for quickly.
+_CLOUD_ID_START = re.compile("A(?:KI|SI|BI|CC)A")
 _SHORTEST_DECODED_CHARACTERS = 8
 # The alphabet of base64 for addresses has two signs of its own.
 _PLAIN_ALPHABET = {
@@ -120,7 +121,7 @@ def _end_of_key(text: str, begins: Matches, ends: Matches) -> int:
 
 def mask_near_ids(text: str) -> str:
     """Mask the 40 characters of an AWS secret key near the id of its key."""
-    if not any(start in text for start in _AWS_ID_STARTS):
+    if _CLOUD_ID_START.search(text) is None:
         return text
     ids = named_pattern("aws id").finditer(text)
     id_starts = [match.start() for match in ids]
@@ -205,15 +206,27 @@ def decoded_text(encoded: str) -> str:
             content = _from_base64(digits)
     except (binascii.Error, ValueError):
         return ""
-    # Nearly all words are none of a text; most of those show it without a look at each
-    # of their characters: every one of these bytes is a character that nobody prints.
-    n_unprinted = len(content) - len(content.translate(None, _UNPRINTED))
-    if n_unprinted > (1 - _PRINTABLE_SHARE) * len(content):
+    if _is_binary(content):
         return ""
     text = content.decode("utf-8", "ignore")
     if not _is_printable(text, len(content)):
         return ""
     return text
+
+
+def _is_binary(content: bytes) -> bool:
+    """Return whether bytes hold too many signs that no text has.
+
+    Nearly all words are the base64 of no text, and most of those show it here. What
+    stays is looked at character by character.
+
+    Args:
+        content: The bytes. Each that is in _UNPRINTED is a character of its own in
+            UTF-8, whatever stands around it.
+    """
+    printed = content.translate(None, _UNPRINTED)
+    most = len(content) * _PRINTABLE_SHARE
+    return len(printed) < most
 
 
 def _from_base64(digits: str) -> bytes:

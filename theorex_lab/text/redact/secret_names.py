@@ -94,10 +94,13 @@ def _name_starts(text: str, entries: list[Entry]) -> list[int]:
     """
     indices: set[int] = set()
     for hints, name in entries:
-        begins_with_hint = name.lstrip().startswith(hints[0])
+        start_of_name = name.lstrip()
+        begins_with_hint = start_of_name.startswith(hints[0])
         reach = 0 if begins_with_hint else _REACH
-        for index in starts(text, hints, 0):
-            indices.update(_starts_near(text, name, index, reach))
+        hint_indices = starts(text, hints, 0)
+        for index in hint_indices:
+            near = _starts_near(text, name, index, reach)
+            indices.update(near)
     return sorted(indices)
 
 
@@ -114,9 +117,11 @@ def _starts_near(text: str, name: str, index: int, reach: int) -> Iterator[int]:
     start = max(0, index - reach)
     while start <= index:
         match = match_near(text, start)
-        if match is None or match.start("found") > index:
+        if match is None:
             return
         start = match.start("found")
+        if start > index:
+            return
         yield start
         start += 1
 

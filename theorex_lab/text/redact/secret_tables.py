@@ -128,7 +128,9 @@ PROGRAMS = sorted(
 )
 _CALLED = frozenset(PROGRAMS)
 # How the name of a program ends, which is asked of each word before a pattern is.
-_CALL_ENDS = frozenset(program[-2:] for program in (*PROGRAMS, ".exe"))
+_CALL_ENDS = {"xe"}  # of .exe
+for _program in PROGRAMS:
+    _CALL_ENDS.add(_program[-2:])
 CALLED = "<called>"
 KEYED = "<keyed>"
 _ALL_PREFIXES = _flat(prefixes for prefixes, _ in PREFIXED)
