@@ -17,6 +17,8 @@ from theorex_lab.text.redact.secret_tables import named_pattern
 # Where the begins, or the ends, of keys lie in a text, in order.
 Matches = deque[re.Match[str]]
 _NEAR_CHARACTERS = 400
+# As the pattern "aws id" has it, but begun by a letter that is searched for quickly.
+_CLOUD_ID_START = re.compile("A(?:KI|SI|BI|CC)A")
 _SHORTEST_DECODED_CHARACTERS = 8
 # The alphabet of base64 for addresses has two signs of its own.
 _PLAIN_ALPHABET = {
@@ -27,6 +29,13 @@ _PRINTABLE_SHARE = 0.97
 _SHORTEST_ENCODED_CHARACTERS = 16
 _LONGEST_REMEMBERED_CHARACTERS = 200
 _LARGEST_DECODED_CHARACTERS = 1 << 20
+# In whatever the patterns "dotted", "base64" and "hex" match.
+_ENCODED = re.compile("[A-Za-z0-9+/_-]{16}")
+_NO_DIGITS = re.compile(r"\s|^0x|\\x")
+_PAIRS_OF_DIGITS = re.compile("(?:[0-9a-fA-F]{2})+")
+_PRINTED = re.compile(r"[ -~\n\r\t\u00a0-\uffff]+")
+# The bytes of UTF-8 that are no character of _PRINTED, wherever they stand.
+_UNPRINTED = bytes({*range(32), 127}.difference(b"\n\r\t"))
 
 
 def mask_blocks(text: str) -> str:
@@ -112,6 +121,8 @@ def _end_of_key(text: str, begins: Matches, ends: Matches) -> int:
 
 def mask_near_ids(text: str) -> str:
     """Mask the 40 characters of an AWS secret key near the id of its key."""
+    if _CLOUD_ID_START.search(text) is None:
+        return text
     ids = named_pattern("aws id").finditer(text)
     id_starts = [match.start() for match in ids]
     if not id_starts:
@@ -154,6 +165,8 @@ def _may_hide(word: str, mask: Callable[[str], str]) -> bool:
         return False
     if len(word) > _LONGEST_REMEMBERED_CHARACTERS:
         return True
+    if _ENCODED.search(word) is None:
+        return False
     return _hides(word, mask)
 
 
@@ -185,18 +198,35 @@ def decoded_text(encoded: str) -> str:
     import binascii
 
     beginning = encoded[:_LARGEST_DECODED_CHARACTERS]
-    digits = re.sub(r"\s|^0x|\\x", "", beginning)
+    digits = _NO_DIGITS.sub("", beginning)
     try:
-        if re.fullmatch("(?:[0-9a-fA-F]{2})+", digits):
+        if _PAIRS_OF_DIGITS.fullmatch(digits):
             content = bytes.fromhex(digits)
         else:
             content = _from_base64(digits)
     except (binascii.Error, ValueError):
         return ""
+    if _is_binary(content):
+        return ""
     text = content.decode("utf-8", "ignore")
     if not _is_printable(text, len(content)):
         return ""
     return text
+
+
+def _is_binary(content: bytes) -> bool:
+    """Return whether bytes hold too many signs that no text has.
+
+    Nearly all words are the base64 of no text, and most of those show it here. What
+    stays is looked at character by character.
+
+    Args:
+        content: The bytes. Each that is in _UNPRINTED is a character of its own in
+            UTF-8, whatever stands around it.
+    """
+    printed = content.translate(None, _UNPRINTED)
+    most = len(content) * _PRINTABLE_SHARE
+    return len(printed) < most
 
 
 def _from_base64(digits: str) -> bytes:
@@ -223,6 +253,6 @@ def _is_printable(text: str, n_bytes: int) -> bool:
     # A character has two bytes or fewer in most scripts.
     if len(text) < _PRINTABLE_SHARE * n_bytes * 0.5:
         return False
-    runs = re.findall(r"[ -~\n\r\t\u00a0-\uffff]+", text)
+    runs = _PRINTED.findall(text)
     n_printable = sum(map(len, runs))
     return n_printable >= _PRINTABLE_SHARE * len(text)

@@ -36,6 +36,8 @@ def mask_formats(text: str, hints: set[str]) -> str:
     """Mask what has the shape of a secret, cookies, and base64 of user and password."""
     if tables.KEYED in hints:
         text = _mask_keys(text)
+    if "://" in hints:
+        hints = _without_plain_addresses(text, hints)
     for format_hints, pattern_text in FORMATS:
         if not hints.isdisjoint(format_hints):
             text = compiled(pattern_text).sub(masked_after, text)
@@ -45,6 +47,22 @@ def mask_formats(text: str, hints: set[str]) -> str:
     if not hints.isdisjoint(("basic", "auth")):
         text = named_pattern("basic").sub(_mask_user, text)
     return text
+
+
+def _without_plain_addresses(text: str, hints: set[str]) -> set[str]:
+    """Return the hints, without that of addresses where none has a user in it.
+
+    Args:
+        text: The text.
+        hints: The hints that it has.
+
+    Returns:
+        The same set where an address may hold a secret, else a smaller copy.
+    """
+    user = named_pattern("user in url")
+    if user.search(text):
+        return hints
+    return hints - {"://"}
 
 
 def _mask_keys(text: str) -> str:

@@ -4,6 +4,7 @@ Those are assignments in code and settings, options, elements and JSON members.
 """
 
 import re
+from collections.abc import Iterator
 
 from theorex_lab.text.redact.secret_patterns import Entry
 from theorex_lab.text.redact.secret_shapes import is_drawn_value
@@ -96,12 +97,33 @@ def _name_starts(text: str, entries: list[Entry]) -> list[int]:
         start_of_name = name.lstrip()
         begins_with_hint = start_of_name.startswith(hints[0])
         reach = 0 if begins_with_hint else _REACH
-        match_at = compiled(f"(?i){name}").match
-        candidates = starts(text, hints, reach)
-        for start in candidates:
-            if match_at(text, start):
-                indices.add(start)
+        hint_indices = starts(text, hints, 0)
+        for index in hint_indices:
+            near = _starts_near(text, name, index, reach)
+            indices.update(near)
     return sorted(indices)
+
+
+def _starts_near(text: str, name: str, index: int, reach: int) -> Iterator[int]:
+    """Yield where a name begins whose hint stands at an index.
+
+    Args:
+        text: The text.
+        name: The pattern of the name.
+        index: Where the hint stands.
+        reach: How far before its hint the name begins, at most.
+    """
+    match_near = compiled(rf"(?i)[\s\S]{{0,{reach}}}?(?P<found>{name})").match
+    start = max(0, index - reach)
+    while start <= index:
+        match = match_near(text, start)
+        if match is None:
+            return
+        start = match.start("found")
+        if start > index:
+            return
+        yield start
+        start += 1
 
 
 def _mask_value(match: re.Match[str]) -> str:

@@ -21,6 +21,8 @@ PATTERNS = {
     # How the rest of a vendor's token may go on after a dot.
     "more": r"(?:\.[A-Za-z0-9_=-]{6,})*",
     "password in url": r"(?!\d{1,5}(?:[/?#]|$))(?!\$|%s|\{|<|\*{2}|\)?\[)",
+    # In every address with a user, a token or a password in it.
+    "user in url": r"://[^\s@]{0,700}@",
     "sql user": r"(?:role|user|login)[ \t]{1,4}[\w\"]{1,64}",
     "kind of key": (
         r"[A-Z0-9 ]{0,40}(?:PRIVATE[ ]KEY(?:[ ]BLOCK)?|OpenVPN[ ]Static[ ]key[ ]V1)["

@@ -127,6 +127,10 @@ PROGRAMS = sorted(
     reverse=True,
 )
 _CALLED = frozenset(PROGRAMS)
+# How the name of a program ends, which is asked of each word before a pattern is.
+_CALL_ENDS = {"xe"}  # of .exe
+for _program in PROGRAMS:
+    _CALL_ENDS.add(_program[-2:])
 CALLED = "<called>"
 KEYED = "<keyed>"
 _ALL_PREFIXES = _flat(prefixes for prefixes, _ in PREFIXED)
@@ -163,6 +167,8 @@ def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
 
 def _is_call(word: str) -> bool:
     """Return whether a word ends in the name of a program that takes secrets."""
+    if word[-2:] not in _CALL_ENDS:
+        return False
     end = word[-_LONGEST_CALL_CHARACTERS:]
     name = compiled(r"[\w.-]*\Z").search(end)
     if name is None:

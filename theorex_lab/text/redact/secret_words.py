@@ -84,7 +84,8 @@ OTHER_NAMES: tuple[Entry, ...] = (
     (("cookie",), r"(?<=session[_-])cookie"),
     (("_auth",), r"(?<=[/:\s])_auth"),
     (("dsn",), r"(?<=[_-])dsn(?=$)"),
-    (("sess",), r"(?:php|j|asp)sess(?:ion)?id"),
+    (("sessid",), r"(?:php|j|asp)sessid"),
+    (("sessionid",), r"(?:php|j|asp)sessionid"),
     (("apikey",), r"apikey"),
     (("connectionstring",), r"connectionstring"),
 )
