@@ -1,0 +1,109 @@
+"""Tell search the observations, relations and names of a graph, and passages of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from theorex_lab.designs.dropin.passages import (
+    file_number,
+    passage_ids,
+    passages_of,
+)
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.contract import ItemKind, ItemText
+
+OBSERVED = "graph_observation"
+RELATED = "graph_relation"
+PASSAGE = "memory_file"
+
+
+def in_words(name: str) -> str:
+    """Return a name as words.
+
+    >>> in_words("works_at"), in_words("John_Smith"), in_words("till.py")
+    ('works at', 'John Smith', 'till.py')
+    """
+    return " ".join(name.replace("_", " ").split())
+
+
+def observed_statement(entity: str, text: str) -> str:
+    """Return an observation as a reader understands it by itself.
+
+    The entity's name stands in front where the text does not say it.
+
+    >>> observed_statement("John_Smith", "Speaks fluent Spanish")
+    'John Smith: Speaks fluent Spanish'
+    >>> observed_statement("till", "The till rounds half up")
+    'The till rounds half up'
+    """
+    words = in_words(entity)
+    if words.lower() in text.lower() or entity.lower() in text.lower():
+        return text
+    return f"{words}: {text}"
+
+
+def related_statement(source: str, relation: str, target: str) -> str:
+    """Return a relation as a sentence.
+
+    >>> related_statement("John_Smith", "works_at", "Anthropic")
+    'John Smith works at Anthropic'
+    """
+    return " ".join(in_words(part) for part in (source, relation, target))
+
+
+def _entity(event: Event) -> Iterable[ItemText]:
+    body = event.body
+    yield ItemText(event.id, body["name"], subject=body["entity_type"])
+
+
+def _observation(event: Event) -> Iterable[ItemText]:
+    body = event.body
+    text = observed_statement(body["entity"], body["text"])
+    yield ItemText(event.id, text, subject=body["entity"])
+
+
+def _relation(event: Event) -> Iterable[ItemText]:
+    body = event.body
+    text = related_statement(body["from"], body["relation"], body["to"])
+    yield ItemText(event.id, text, subject=body["from"])
+
+
+def _removed(event: Event) -> Iterable[str]:
+    ids: list[str] = event.body["ids"]
+    return ids
+
+
+def _number_of(event: Event) -> str:
+    body = event.body
+    return file_number(event.agent, body.get("project", ""), body["path"])
+
+
+def _passages(event: Event) -> Iterable[ItemText]:
+    body = event.body
+    passages = passages_of(body["text"])
+    ids = passage_ids(_number_of(event), passages)
+    for place in body["added"]:
+        if place >= len(passages):
+            continue
+        passage = passages[place]
+        subject = body["path"]
+        if passage.heading:
+            subject = f"{subject} › {passage.heading}"
+        yield ItemText(ids[place], passage.text, subject=subject)
+
+
+def _gone(event: Event) -> Iterable[str]:
+    """Return the passages that a file holds no more; they are never another file's."""
+    prefix = f"{_number_of(event)}."
+    return [item_id for item_id in event.body["gone"] if item_id.startswith(prefix)]
+
+
+_HIDES = {"graph_removed": _removed}
+ENTITY = ItemKind("entity", {"graph_entity": _entity}, label=True, hides=_HIDES)
+GRAPH_OBSERVATION = ItemKind(OBSERVED, {OBSERVED: _observation}, hides=_HIDES)
+GRAPH_RELATION = ItemKind(RELATED, {RELATED: _relation}, hides=_HIDES)
+MEMORY_FILE = ItemKind(
+    PASSAGE,
+    {PASSAGE: _passages},
+    hides={PASSAGE: _gone, "memory_file_removed": _gone},
+)
