@@ -94,8 +94,9 @@ def mcp(agent: str | None, stdio: bool, tools: ToolSet, **where: Any) -> None:
 
     The tools are those of the toolkit (status, search, write, …) and of the designs.
     With --tools reference they are those of @modelcontextprotocol/server-memory
-    (create_entities, search_nodes, …), whose place this server can take. What an agent writes is recorded as the agent's word, never as the user's. What it
-    only passes on counts less still (source: model, tool or import).
+    (create_entities, search_nodes, …), whose place this server can take. What an agent
+    writes is recorded as the agent's word, never as the user's. What it only passes on
+    counts less still (source: model, tool or import).
 
     Over HTTP every request needs a token, which the first start writes into a file.
     Each agent has a token of its own. To change it, remove the file and start the

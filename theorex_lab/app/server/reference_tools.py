@@ -169,7 +169,7 @@ def add_reference_tools(
 
 
 def _add_creating_tools(
-    server: MCPServer, kept: Kept, agent: str, explained: Explained
+    server: MCPServer, writing: Kept, agent: str, explained: Explained
 ) -> None:
     @server.tool(
         description="Create entities; one whose name exists stays as it is.",
@@ -183,7 +183,7 @@ def _add_creating_tools(
             for entity in entities
         ]
         with explained():
-            made = kept().create_entities(new, agent)
+            made = writing().create_entities(new, agent)
         rows = [entity_document(entity) for entity in made]
         return _result(rows, {"entities": rows})
 
@@ -195,7 +195,7 @@ def _add_creating_tools(
         relations: list[RelationArgument],
     ) -> Annotated[CallToolResult, CreatedRelations]:
         with explained():
-            made = kept().create_relations(_relations_of(relations), agent)
+            made = writing().create_relations(_relations_of(relations), agent)
         rows = [relation_document(relation) for relation in made]
         return _result(rows, {"relations": rows})
 
@@ -210,7 +210,7 @@ def _add_creating_tools(
             for addition in observations
         ]
         with explained():
-            added = kept().add_observations(additions, agent)
+            added = writing().add_observations(additions, agent)
         rows = [
             {"entityName": name, "addedObservations": list(texts)}
             for name, texts in added
@@ -219,7 +219,7 @@ def _add_creating_tools(
 
 
 def _add_deleting_tools(
-    server: MCPServer, kept: Kept, agent: str, explained: Explained
+    server: MCPServer, writing: Kept, agent: str, explained: Explained
 ) -> None:
     @server.tool(
         description="Delete entities with their observations and relations.",
@@ -229,7 +229,7 @@ def _add_deleting_tools(
         entityNames: list[str],  # noqa: N803 - the reference server's name
     ) -> Annotated[CallToolResult, DeletionAnswer]:
         with explained():
-            kept().delete_entities(entityNames, agent)
+            writing().delete_entities(entityNames, agent)
         return _deleted("Entities")
 
     @server.tool(
@@ -243,7 +243,7 @@ def _add_deleting_tools(
             for deletion in deletions
         ]
         with explained():
-            kept().delete_observations(texts, agent)
+            writing().delete_observations(texts, agent)
         return _deleted("Observations")
 
     @server.tool(description="Delete relations.", annotations=_DELETES)
@@ -251,14 +251,14 @@ def _add_deleting_tools(
         relations: list[RelationArgument],
     ) -> Annotated[CallToolResult, DeletionAnswer]:
         with explained():
-            kept().delete_relations(_relations_of(relations), agent)
+            writing().delete_relations(_relations_of(relations), agent)
         return _deleted("Relations")
 
 
 def _add_reading_tools(
     server: MCPServer, lab: Lab, agent: str, explained: Explained
 ) -> None:
-    kept: Kept = partial(design_for, lab, _DESIGN, agent, changes=False)
+    reading: Kept = partial(design_for, lab, _DESIGN, agent, changes=False)
 
     def answered(trigger: str, graph: KnowledgeGraph, query: str) -> CallToolResult:
         result = _result(graph_document(graph), graph_document(graph))
@@ -272,7 +272,7 @@ def _add_reading_tools(
     @server.tool(description="Read the whole graph.", annotations=_READS)
     def read_graph() -> Annotated[CallToolResult, GraphAnswer]:
         with explained():
-            return answered("mcp_read_graph", kept().read_graph(agent), "")
+            return answered("mcp_read_graph", reading().read_graph(agent), "")
 
     @server.tool(
         description=(
@@ -283,7 +283,7 @@ def _add_reading_tools(
     )
     def search_nodes(query: str) -> Annotated[CallToolResult, GraphAnswer]:
         with explained():
-            graph = kept().search_nodes(query, agent)
+            graph = reading().search_nodes(query, agent)
             return answered("mcp_search_nodes", graph, query)
 
     @server.tool(
@@ -292,7 +292,7 @@ def _add_reading_tools(
     )
     def open_nodes(names: list[str]) -> Annotated[CallToolResult, GraphAnswer]:
         with explained():
-            return answered("mcp_open_nodes", kept().open_nodes(names, agent), "")
+            return answered("mcp_open_nodes", reading().open_nodes(names, agent), "")
 
 
 def _relations_of(relations: Sequence[RelationArgument]) -> list[NewRelation]:

@@ -72,10 +72,14 @@ def _graph(home: Home, agent: str) -> Output:
 def _graph_rows(graph: KnowledgeGraph) -> str:
     rows: list[str] = []
     for entity in graph.entities.values():
-        rows.append(one_row(f"{entity.name} ({entity.entity_type})"))
-        rows += [one_row(f"    {text}") for text in entity.texts()]
+        heading = f"{entity.name} ({entity.entity_type})"
+        rows.append(one_row(heading))
+        for text in entity.texts():
+            rows.append(one_row(f"    {text}"))
     for relation in graph.relations:
-        rows.append(one_row(f"{relation.source} {relation.relation} {relation.target}"))
+        source, target, name = relation.key
+        row = f"{source} {name} {target}"
+        rows.append(one_row(row))
     return "\n".join(rows)
 
 

@@ -14,6 +14,7 @@ from theorex_lab.core.errors import InvalidInput
 MOST_LINES = 999_999
 _NUMBER_WIDTH = 6
 _SNIPPET_LINES = 4  # shown before and after an edit
+_MOST_OCCURRENCES = 100
 _LEVELS = 2
 _KIBI = 1_024
 _LEFT_OUT = "node_modules"
@@ -32,9 +33,9 @@ class Edit(NamedTuple):
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text; an end of line at its end begins no new one.
+    r"""Return the lines of a text; an end of line at its end begins no new one.
 
-    >>> lines_of("a\\nb\\n"), lines_of(""), lines_of("\\n")
+    >>> lines_of("a\nb\n"), lines_of(""), lines_of("\n")
     (['a', 'b'], [], [''])
     """
     if not text:
@@ -43,14 +44,15 @@ def lines_of(text: str) -> list[str]:
 
 
 def numbered(lines: Sequence[str], first: int = 1) -> str:
-    """Return lines with their numbers.
+    r"""Return lines with their numbers.
 
     >>> numbered(["round half up"], 7)
-    '     7\\tround half up'
+    '     7\tround half up'
     """
     rows: list[str] = []
     for number, line in enumerate(lines, first):
-        rows.append(f"{number:>{_NUMBER_WIDTH}}\t{line}")
+        shown_number = str(number).rjust(_NUMBER_WIDTH)
+        rows.append(f"{shown_number}\t{line}")
     return "\n".join(rows)
 
 
@@ -73,27 +75,38 @@ def shown_file(path: str, text: str, view_range: Sequence[int] | None = None) ->
     first = 1
     if view_range is not None:
         first, last = _checked_range(view_range, len(lines))
-        lines = lines[first - 1 : last]
-    heading = f"Here's the content of {path} with line numbers:"
-    return "\n".join([heading, *([numbered(lines, first)] if lines else [])])
+        start = first - 1
+        lines = lines[start:last]
+    rows = [f"Here's the content of {path} with line numbers:"]
+    if lines:
+        rows.append(numbered(lines, first))
+    return "\n".join(rows)
 
 
 def _checked_range(view_range: Sequence[int], n_lines: int) -> tuple[int, int]:
     """Return the first and the last line of a range."""
-    is_pair = isinstance(view_range, Sequence) and len(view_range) == 2
-    if not is_pair or any(type(bound) is not int for bound in view_range):
+    if not _is_pair(view_range):
         raise InvalidInput(
             f"Error: Invalid `view_range` parameter: {view_range!r:.60}. It should be"
             " two whole numbers: the first line and the last one, or -1 for the end."
         )
     first, last = view_range
     end = n_lines if last == -1 else last
-    if not 1 <= first <= max(1, n_lines) or end < first - (not n_lines):
+    if n_lines == 0:
+        return 1, 0
+    if not 1 <= first <= min(n_lines, end):
         raise InvalidInput(
             f"Error: Invalid `view_range` parameter: {list(view_range)}. It should be"
             f" within the range of lines of the file: [1, {n_lines}]"
         )
     return first, end
+
+
+def _is_pair(value: object) -> bool:
+    """Return whether a value is a list of two whole numbers."""
+    if not isinstance(value, list | tuple):
+        return False
+    return [type(bound) for bound in value] == [int, int]
 
 
 def replaced(path: str, text: str, old: str, new: str) -> Edit:
@@ -107,37 +120,51 @@ def replaced(path: str, text: str, old: str, new: str) -> Edit:
             "No replacement was performed, `old_str` is empty; give the text that is to"
             " be replaced."
         )
-    places = _places(text, old)
-    if not places:
+    starts = _occurrences(text, old)
+    if not starts:
         raise InvalidInput(
             f"No replacement was performed, old_str `{old}` did not appear verbatim in"
             f" {path}."
         )
-    if len(places) > 1:
-        numbers = [text.count("\n", 0, place) + 1 for place in places]
-        shown = ", ".join(map(str, dict.fromkeys(numbers)))
+    if len(starts) > 1:
+        shown = _line_numbers(text, starts)
         raise InvalidInput(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in"
             f" lines: {shown}. Please ensure it is unique"
         )
-    (place,) = places
-    edited = text[:place] + new + text[place + len(old) :]
-    first = text.count("\n", 0, place)
-    return Edit(edited, _snippet(edited, first, first + new.count("\n")))
+    (start,) = starts
+    end = start + len(old)
+    edited = text[:start] + new + text[end:]
+    first = text.count("\n", 0, start)
+    last = first + new.count("\n")
+    snippet = _snippet(edited, first, last)
+    return Edit(edited, snippet)
 
 
-def _places(text: str, part: str) -> list[int]:
-    """Return where a part begins in a text; occurrences may overlap."""
-    places: list[int] = []
-    place = text.find(part)
-    while place >= 0:
-        places.append(place)
-        place = text.find(part, place + 1)
-    return places
+def _occurrences(text: str, part: str) -> list[int]:
+    """Return where a part begins in a text; occurrences may overlap.
+
+    No more are looked for than an error names.
+    """
+    starts: list[int] = []
+    start = text.find(part)
+    while start >= 0 and len(starts) < _MOST_OCCURRENCES:
+        starts.append(start)
+        start = text.find(part, start + 1)
+    return starts
+
+
+def _line_numbers(text: str, starts: Sequence[int]) -> str:
+    """Return the numbers of the lines in which these characters stand, each once."""
+    numbers: dict[str, None] = {}
+    for start in starts:
+        number = text.count("\n", 0, start) + 1
+        numbers[str(number)] = None
+    return ", ".join(numbers)
 
 
 def inserted(text: str, after_line: int, new: str) -> Edit:
-    """Return a text with lines put in after a line.
+    r"""Return a text with lines put in after a line.
 
     Args:
         text: The text.
@@ -147,28 +174,38 @@ def inserted(text: str, after_line: int, new: str) -> Edit:
     Raises:
         InvalidInput: There is no such line.
 
-    >>> inserted("a\\nb\\n", 1, "new\\n").text
-    'a\\nnew\\nb\\n'
+    >>> inserted("a\nb\n", 1, "new\n").text
+    'a\nnew\nb\n'
     """
     lines = lines_of(text)
-    if type(after_line) is not int or not 0 <= after_line <= len(lines):
+    n_lines = len(lines)
+    is_number = type(after_line) is int
+    if not is_number or not 0 <= after_line <= n_lines:
         raise InvalidInput(
             f"Error: Invalid `insert_line` parameter: {after_line!r:.60}. It should be"
-            f" within the range of lines of the file: [0, {len(lines)}]"
+            f" within the range of lines of the file: [0, {n_lines}]"
         )
     new_lines = lines_of(new) or [""]
-    edited = "\n".join([*lines[:after_line], *new_lines, *lines[after_line:]])
-    if text.endswith("\n") or not text or new.endswith("\n"):
+    lines[after_line:after_line] = new_lines
+    edited = "\n".join(lines)
+    is_at_end = after_line == n_lines
+    is_ended = text.endswith("\n")
+    if is_at_end and new.endswith("\n"):
+        is_ended = True
+    if is_ended:
         edited += "\n"
     last = after_line + len(new_lines) - 1
-    return Edit(edited, _snippet(edited, after_line, last))
+    snippet = _snippet(edited, after_line, last)
+    return Edit(edited, snippet)
 
 
 def _snippet(text: str, first: int, last: int) -> str:
     """Return the lines around an edit of the lines `first` to `last`, from 0."""
     lines = lines_of(text)
     start = max(0, first - _SNIPPET_LINES)
-    return numbered(lines[start : last + 1 + _SNIPPET_LINES], start + 1)
+    end = last + 1 + _SNIPPET_LINES
+    shown = lines[start:end]
+    return numbered(shown, start + 1)
 
 
 def shown_folder(path: str, sizes: Mapping[str, int]) -> str:
@@ -183,19 +220,42 @@ def shown_folder(path: str, sizes: Mapping[str, int]) -> str:
     entries = {path: sum(sizes.values())}
     for file, size in sizes.items():
         names = file.removeprefix(f"{path}/").split("/")
-        if any(name.startswith(".") or name == _LEFT_OUT for name in names):
+        if _is_hidden(names):
             continue
-        for level in range(1, min(_LEVELS, len(names)) + 1):
-            entry = f"{path}/{'/'.join(names[:level])}"
-            if level < len(names):
-                entry += "/"
+        for entry in _shown_entries(path, names):
             entries[entry] = entries.get(entry, 0) + size
     heading = (
         f"Here're the files and directories up to {_LEVELS} levels deep in {path},"
         f" excluding hidden items and {_LEFT_OUT}:"
     )
-    rows = [f"{shown_size(size)}\t{entry}" for entry, size in sorted(entries.items())]
-    return "\n".join([heading, *rows])
+    rows = [heading]
+    for entry, size in sorted(entries.items()):
+        rows.append(f"{shown_size(size)}\t{entry}")
+    return "\n".join(rows)
+
+
+def _is_hidden(names: Sequence[str]) -> bool:
+    """Return whether a file, or a folder that it is in, is left out."""
+    if _LEFT_OUT in names:
+        return True
+    return any(name.startswith(".") for name in names)
+
+
+def _shown_entries(folder: str, names: Sequence[str]) -> list[str]:
+    """Return a file and the folders that it is in, as far as they are shown.
+
+    Args:
+        folder: The folder that is shown.
+        names: The names that lead from it to the file.
+    """
+    entries: list[str] = []
+    entry = folder
+    for name in names[:_LEVELS]:
+        entry = f"{entry}/{name}"
+        entries.append(f"{entry}/")
+    if len(names) <= _LEVELS:
+        entries[-1] = entry
+    return entries
 
 
 def shown_size(n_bytes: int) -> str:
@@ -205,8 +265,11 @@ def shown_size(n_bytes: int) -> str:
     ('7B', '1.5K', '2K')
     """
     size = float(n_bytes)
-    for unit in ("B", "K", "M"):
+    unit = "B"
+    for larger_unit in ("K", "M", "G"):
         if size < _KIBI:
-            return f"{size:.1f}".removesuffix(".0") + unit
+            break
         size /= _KIBI
-    return f"{size:.1f}".removesuffix(".0") + "G"
+        unit = larger_unit
+    amount = f"{size:.1f}".removesuffix(".0")
+    return f"{amount}{unit}"

@@ -47,11 +47,19 @@ class MemoryFiles(View):
         super().__init__()
         self.trees = Names()
         self.files = Names()
-        self.rows = Table(tree="i4", seq="i8", size="i8")
+        self.rows = Table(
+            tree="i4",
+            seq="i8",
+            size="i8",
+        )
 
     def _memory_file(self, event: Event) -> None:
-        size = len(event.body["text"].encode())
-        self._put(event, event.seq, size)
+        text = event.body["text"].encode()
+        self._put(
+            event,
+            event.seq,
+            len(text),
+        )
 
     def _memory_file_removed(self, event: Event) -> None:
         self._put(event, 0, 0)
@@ -59,13 +67,20 @@ class MemoryFiles(View):
     def _put(self, event: Event, seq: int, size: int) -> None:
         """Set the state of a file."""
         body = event.body
-        if TRUST[body["source"]] < TRUST["agent"]:
+        source = body["source"]
+        if TRUST[source] < TRUST["agent"]:
             return
         tree = _tree(event.agent, body.get("project", ""))
-        row = self.files.number(f"{tree}{_BETWEEN}{body['path']}")
+        file_name = f"{tree}{_BETWEEN}{body['path']}"
+        row = self.files.number(file_name)
         if row == len(self.rows):
-            self.rows.add(tree=self.trees.number(tree))
-        self.rows.put(row, seq=seq, size=size)
+            number = self.trees.number(tree)
+            self.rows.add(tree=number)
+        self.rows.put(
+            row,
+            seq=seq,
+            size=size,
+        )
 
     def owners(self, projects: Sequence[str] | None = None) -> list[tuple[str, str]]:
         """Return whose trees there are: each agent and project, once.
@@ -76,8 +91,10 @@ class MemoryFiles(View):
         owners: list[tuple[str, str]] = []
         for tree in self.trees:
             agent, _, project = tree.partition(_BETWEEN)
-            if projects is None or project in ("", *projects):
-                owners.append((agent, project))
+            is_of_projects = projects is None or project in ("", *projects)
+            if is_of_projects:
+                owner = (agent, project)
+                owners.append(owner)
         return owners
 
     def tree(self, agent: str, project: str) -> dict[str, MemoryFileEntry]:
@@ -90,14 +107,23 @@ class MemoryFiles(View):
         number = self.trees.find(_tree(agent, project))
         if number is None:
             return {}
-        is_there = (self.rows["tree"] == number) & (self.rows["seq"] > 0)
-        entries: list[MemoryFileEntry] = []
-        for row in np.flatnonzero(is_there).tolist():
-            path = self.files[row].rpartition(_BETWEEN)[2]
-            seq = int(self.rows["seq"][row])
-            size = int(self.rows["size"][row])
-            entries.append(MemoryFileEntry(path, seq, size))
-        return {entry.path: entry for entry in sorted(entries)}
+        is_of_tree = self.rows["tree"] == number
+        is_present = self.rows["seq"] > 0
+        rows = np.flatnonzero(is_of_tree & is_present)
+        entries = [self._entry(row) for row in rows.tolist()]
+        entries.sort()
+        return {entry.path: entry for entry in entries}
+
+    def _entry(self, row: int) -> MemoryFileEntry:
+        """Return the file in a row."""
+        _, _, path = self.files[row].rpartition(_BETWEEN)
+        seq = self.rows["seq"][row]
+        size = self.rows["size"][row]
+        return MemoryFileEntry(
+            path,
+            int(seq),
+            int(size),
+        )
 
 
 def _tree(agent: str, project: str) -> str:

@@ -162,7 +162,10 @@ def add_observations(
                     f"got the entity {name[:80]!r}, which is not in the graph; allowed"
                     " is one that create_entities has made"
                 )
-            added = [text for text in texts if graph.add_observation(name, text)]
+            added: list[str] = []
+            for text in texts:
+                if graph.add_observation(name, text):
+                    added.append(text)
             results.append(EntityTexts(name, added))
     return results
 
@@ -241,7 +244,8 @@ def open_nodes(home: Home, names: Iterable[str], agent: str = "main") -> Knowled
     """
     wanted = {_checked_name(name, "a name") for name in names}
     graph = read_graph(home, agent)
-    return graph.between([name for name in graph.entities if name in wanted])
+    names = [name for name in graph.entities if name in wanted]
+    return graph.between(names)
 
 
 def search_nodes(
@@ -265,7 +269,10 @@ def search_nodes(
         raise InvalidInput(f"got {query!r:.60} for a query; allowed is a text")
     graph = read_graph(home, agent)
     part = kept_text(query).lower()
-    names = [name for name, entity in graph.entities.items() if _holds(entity, part)]
+    names: list[str] = []
+    for name, entity in graph.entities.items():
+        if _holds(entity, part):
+            names.append(name)
     if not names and part.strip():
         hits = searcher().search(
             query,
@@ -274,7 +281,8 @@ def search_nodes(
             kinds=[OBSERVED, RELATED],
             limit=_MOST_HITS,
         )
-        names = _names_of(graph, [hit.id for hit in hits])
+        event_ids = [hit.id for hit in hits]
+        names = _names_of(graph, event_ids)
     return graph.around(names)
 
 
@@ -294,7 +302,8 @@ def _names_of(graph: KnowledgeGraph, event_ids: Sequence[str]) -> list[str]:
         names_by_event[relation.event_id] = (relation.source, relation.target)
     names: dict[str, None] = {}
     for event_id in event_ids:
-        names.update(dict.fromkeys(names_by_event.get(event_id, ())))
+        event_names = names_by_event.get(event_id, ())
+        names.update(dict.fromkeys(event_names))
     return list(names)
 
 
@@ -387,9 +396,10 @@ class _GraphWriter:
 
     def _note(self, kind: str, body: Body, *, lineage: Sequence[str] = ()) -> Event:
         """Make the next event."""
+        said_by = {"source": "agent", "project": self._home.project}
         event = new_event(
             kind,
-            {**body, "source": "agent", "project": self._home.project},
+            {**body, **said_by},
             agent=self._agent,
             lineage=lineage,
             at=self._home.clock.now(),
@@ -445,7 +455,8 @@ def _checked_entity(home: Home, entity: NewEntity) -> NewEntity:
 
 def _checked_texts(home: Home, addition: EntityTexts) -> EntityTexts:
     name = _checked_name(addition.name, "a name")
-    return EntityTexts(name, [_checked_text(home, text) for text in addition.texts])
+    texts = [_checked_text(home, text) for text in addition.texts]
+    return EntityTexts(name, texts)
 
 
 def _checked_relation(relation: NewRelation) -> NewRelation:
@@ -458,9 +469,15 @@ def _checked_relation(relation: NewRelation) -> NewRelation:
 
 def graph_document(graph: KnowledgeGraph) -> Mapping[str, Any]:
     """Return a graph in the members of the reference memory server."""
+    entities: list[dict[str, Any]] = []
+    for entity in graph.entities.values():
+        entities.append(entity_document(entity))
+    relations: list[dict[str, str]] = []
+    for relation in graph.relations:
+        relations.append(relation_document(relation))
     return {
-        "entities": [entity_document(entity) for entity in graph.entities.values()],
-        "relations": [relation_document(relation) for relation in graph.relations],
+        "entities": entities,
+        "relations": relations,
     }
 
 

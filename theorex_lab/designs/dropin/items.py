@@ -37,7 +37,10 @@ def observed_statement(entity: str, text: str) -> str:
     'The till rounds half up'
     """
     words = in_words(entity)
-    if words.lower() in text.lower() or entity.lower() in text.lower():
+    lower_text = text.lower()
+    if words.lower() in lower_text:
+        return text
+    if entity.lower() in lower_text:
         return text
     return f"{words}: {text}"
 
@@ -53,19 +56,37 @@ def related_statement(source: str, relation: str, target: str) -> str:
 
 def _entity(event: Event) -> Iterable[ItemText]:
     body = event.body
-    yield ItemText(event.id, body["name"], subject=body["entity_type"])
+    yield ItemText(
+        event.id,
+        body["name"],
+        subject=body["entity_type"],
+    )
 
 
 def _observation(event: Event) -> Iterable[ItemText]:
     body = event.body
-    text = observed_statement(body["entity"], body["text"])
-    yield ItemText(event.id, text, subject=body["entity"])
+    entity = body["entity"]
+    text = observed_statement(entity, body["text"])
+    yield ItemText(
+        event.id,
+        text,
+        subject=entity,
+    )
 
 
 def _relation(event: Event) -> Iterable[ItemText]:
     body = event.body
-    text = related_statement(body["from"], body["relation"], body["to"])
-    yield ItemText(event.id, text, subject=body["from"])
+    source = body["from"]
+    text = related_statement(
+        source,
+        body["relation"],
+        body["to"],
+    )
+    yield ItemText(
+        event.id,
+        text,
+        subject=source,
+    )
 
 
 def _removed(event: Event) -> Iterable[str]:
@@ -75,33 +96,59 @@ def _removed(event: Event) -> Iterable[str]:
 
 def _number_of(event: Event) -> str:
     body = event.body
-    return file_number(event.agent, body.get("project", ""), body["path"])
+    project = body.get("project", "")
+    return file_number(
+        event.agent,
+        project,
+        body["path"],
+    )
 
 
 def _passages(event: Event) -> Iterable[ItemText]:
     body = event.body
     passages = passages_of(body["text"])
     ids = passage_ids(_number_of(event), passages)
-    for place in body["added"]:
-        if place >= len(passages):
+    added = set(body["added"])
+    for number, passage in enumerate(passages):
+        if number not in added:
             continue
-        passage = passages[place]
         subject = body["path"]
         if passage.heading:
             subject = f"{subject} › {passage.heading}"
-        yield ItemText(ids[place], passage.text, subject=subject)
+        yield ItemText(
+            ids[number],
+            passage.text,
+            subject=subject,
+        )
 
 
 def _gone(event: Event) -> Iterable[str]:
     """Return the passages that a file holds no more; they are never another file's."""
     prefix = f"{_number_of(event)}."
-    return [item_id for item_id in event.body["gone"] if item_id.startswith(prefix)]
+    ids: list[str] = []
+    for item_id in event.body["gone"]:
+        if item_id.startswith(prefix):
+            ids.append(item_id)
+    return ids
 
 
 _HIDES = {"graph_removed": _removed}
-ENTITY = ItemKind("entity", {"graph_entity": _entity}, label=True, hides=_HIDES)
-GRAPH_OBSERVATION = ItemKind(OBSERVED, {OBSERVED: _observation}, hides=_HIDES)
-GRAPH_RELATION = ItemKind(RELATED, {RELATED: _relation}, hides=_HIDES)
+ENTITY = ItemKind(
+    "entity",
+    {"graph_entity": _entity},
+    label=True,
+    hides=_HIDES,
+)
+GRAPH_OBSERVATION = ItemKind(
+    OBSERVED,
+    {OBSERVED: _observation},
+    hides=_HIDES,
+)
+GRAPH_RELATION = ItemKind(
+    RELATED,
+    {RELATED: _relation},
+    hides=_HIDES,
+)
 MEMORY_FILE = ItemKind(
     PASSAGE,
     {PASSAGE: _passages},

@@ -54,7 +54,7 @@ class MemoryToolResult(NamedTuple):
 
 
 class MemoryTool:
-    """The files below /memories of one agent, in the project of a home.
+    r"""The files below /memories of one agent, in the project of a home.
 
     Attributes:
         home: Where the files are kept.
@@ -63,7 +63,7 @@ class MemoryTool:
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
     ...     tool = lab.design("dropin").memory_tool()
-    ...     _ = tool.create("/memories/till.md", "The till rounds half up.\\n")
+    ...     _ = tool.create("/memories/till.md", "The till rounds half up.\n")
     ...     answer = tool.run({"command": "view", "path": "/memories/till.md"})
     >>> print(answer.text)
     Here's the content of /memories/till.md with line numbers:
@@ -140,17 +140,16 @@ class MemoryTool:
                 f"got the command {name!r:.60}; allowed are {', '.join(_COMMANDS)}"
             )
         needed, optional = _COMMANDS[name]
-        missing = [member for member in needed if command.get(member) is None]
+        members = (*needed, *optional)
+        arguments: dict[str, Any] = {}
+        for member in members:
+            if command.get(member) is not None:
+                arguments[member] = command[member]
+        missing = [member for member in needed if member not in arguments]
         if missing:
             raise InvalidInput(
-                f"{name} lacks {', '.join(missing)}; it takes"
-                f" {', '.join([*needed, *optional])}"
+                f"{name} lacks {', '.join(missing)}; it takes {', '.join(members)}"
             )
-        arguments = {
-            member: command[member]
-            for member in (*needed, *optional)
-            if command.get(member) is not None
-        }
         run: Callable[..., str] = getattr(self, name)
         return run(**arguments)
 
@@ -173,7 +172,10 @@ class MemoryTool:
             raise InvalidInput(
                 f"The path {checked} does not exist. Please provide a valid path."
             )
-        return shown_folder(checked, {path: tree[path].size for path in below})
+        sizes: dict[str, int] = {}
+        for file in below:
+            sizes[file] = tree[file].size
+        return shown_folder(checked, sizes)
 
     def create(self, path: str, file_text: str) -> str:
         """Create a file; its folders need not be there.
@@ -205,8 +207,12 @@ class MemoryTool:
         with self._writing() as writer:
             advice = ". Please provide a valid path."
             checked = writer.file(path, advice)
-            old = kept_text(old_str)
-            edit = replaced(checked, writer.text(checked), old, kept_text(new_str))
+            edit = replaced(
+                checked,
+                writer.text(checked),
+                kept_text(old_str),
+                kept_text(new_str),
+            )
             writer.edit(checked, edit)
         return f"The memory file has been edited.{writer.masked_note}\n{edit.snippet}"
 
@@ -225,7 +231,8 @@ class MemoryTool:
         with self._writing() as writer:
             checked = writer.file(path)
             text = writer.text(checked)
-            edit = inserted(text, insert_line, kept_text(insert_text))
+            new_text = kept_text(insert_text)
+            edit = inserted(text, insert_line, new_text)
             writer.edit(checked, edit)
         return f"The file {checked} has been edited.{writer.masked_note}"
 
@@ -243,7 +250,8 @@ class MemoryTool:
         """
         with self._writing() as writer:
             checked = writer.path(path)
-            for file in writer.files_of(checked):
+            files = writer.files_of(checked)
+            for file in files:
                 writer.remove(file)
         return f"Successfully deleted {checked}"
 
@@ -263,7 +271,8 @@ class MemoryTool:
             files = writer.files_of(old)
             new = writer.destination(new_path, moved=old)
             for file in files:
-                writer.move(file, new + file.removeprefix(old))
+                rest = file.removeprefix(old)
+                writer.move(file, new + rest)
         return f"Successfully renamed {old} to {new}"
 
     def _tree(self) -> dict[str, MemoryFileEntry]:
@@ -388,7 +397,9 @@ class _TreeWriter:
 
     def files_of(self, path: str) -> list[str]:
         """Return a file, or the files in a folder."""
-        return [path] if path in self._tree else _below(self._tree, path)
+        if path in self._tree:
+            return [path]
+        return _below(self._tree, path)
 
     def text(self, path: str) -> str:
         """Return the text of a file."""
@@ -410,25 +421,28 @@ class _TreeWriter:
         Raises:
             InvalidInput: The text is outside the rules.
         """
-        kept = kept_text(_checked_file_text(text, self._home.settings.max_text_bytes))
-        ids = self._ids(path, kept)
+        max_bytes = self._home.settings.max_text_bytes
+        checked_text = _checked_file_text(text, max_bytes)
+        masked_text = kept_text(checked_text)
+        ids = self._ids(path, masked_text)
         ids_before: list[str] = []
         if before is not None and before.body["path"] == path:
             ids_before = self._ids(path, before.body["text"])
-        earlier = set(ids_before)
-        present = set(ids)
         body = {
             "path": path,
-            "text": kept,
-            "added": [n for n, item_id in enumerate(ids) if item_id not in earlier],
-            "gone": [item_id for item_id in ids_before if item_id not in present],
+            "text": masked_text,
+            "added": _numbers_of_new(ids, ids_before),
+            "gone": _left_out(ids_before, ids),
         }
-        self._note("memory_file", body, lineage=[before.id] if before else [])
+        lineage = [] if before is None else [before.id]
+        self._note("memory_file", body, lineage=lineage)
 
     def remove(self, path: str) -> None:
         """Remove a file."""
-        ids = self._ids(path, self.text(path))
-        self._note("memory_file_removed", {"path": path, "gone": ids})
+        text = self.text(path)
+        ids = self._ids(path, text)
+        body = {"path": path, "gone": ids}
+        self._note("memory_file_removed", body)
 
     def move(self, path: str, new_path: str) -> None:
         """Move a file.
@@ -437,30 +451,57 @@ class _TreeWriter:
             InvalidInput: The new path is outside the rules.
         """
         before = self._event(path)
-        self.write(checked_path(new_path), before.body["text"], before=before)
+        self.write(
+            checked_path(new_path),
+            before.body["text"],
+            before=before,
+        )
         self.remove(path)
 
     def _event(self, path: str) -> Event:
         """Return the event that holds the text of a file."""
         if path not in self._events:
             seq = self._tree[path].seq
-            (self._events[path],) = self._home.journal.read(seqs=[seq])
+            (event,) = self._home.journal.read(seqs=[seq])
+            self._events[path] = event
         return self._events[path]
 
     def _ids(self, path: str, text: str) -> list[str]:
-        number = file_number(self._agent, self._home.project, path)
-        return passage_ids(number, passages_of(text))
+        number = file_number(
+            self._agent,
+            self._home.project,
+            path,
+        )
+        passages = passages_of(text)
+        return passage_ids(number, passages)
 
     def _note(self, kind: str, body: Body, *, lineage: Sequence[str] = ()) -> None:
         """Append an event."""
+        said_by = {"source": "agent", "project": self._home.project}
         event = new_event(
             kind,
-            {**body, "source": "agent", "project": self._home.project},
+            {**body, **said_by},
             agent=self._agent,
             lineage=lineage,
             at=self._home.clock.now(),
         )
         self._append(event)
+
+
+def _numbers_of_new(ids: Sequence[str], ids_before: Sequence[str]) -> list[int]:
+    """Return the numbers of the passages that were not there before."""
+    earlier = set(ids_before)
+    numbers: list[int] = []
+    for number, item_id in enumerate(ids):
+        if item_id not in earlier:
+            numbers.append(number)
+    return numbers
+
+
+def _left_out(ids_before: Sequence[str], ids: Sequence[str]) -> list[str]:
+    """Return the ids of the passages that are there no more."""
+    present = set(ids)
+    return [item_id for item_id in ids_before if item_id not in present]
 
 
 # Of each command the members that it needs, and those that it may have.
@@ -476,7 +517,8 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 def _below(tree: Mapping[str, MemoryFileEntry], folder: str) -> list[str]:
     """Return the paths of the files in a folder."""
-    return [path for path in tree if path.startswith(f"{folder}/")]
+    prefix = f"{folder}/"
+    return [path for path in tree if path.startswith(prefix)]
 
 
 def _checked_file_text(text: object, max_bytes: int) -> str:
@@ -485,8 +527,11 @@ def _checked_file_text(text: object, max_bytes: int) -> str:
     Raises:
         InvalidInput: It is no text, too long, or cannot be kept.
     """
-    if isinstance(text, str) and not visible(text).strip():
-        return visible(text)[:max_bytes]
+    if isinstance(text, str):
+        shown = visible(text)
+        is_blank = not shown.strip()
+        if is_blank and len(shown) <= max_bytes:
+            return shown
     return check_text(text, max_bytes)  # type: ignore[arg-type]
 
 

@@ -32,9 +32,9 @@ class Passage(NamedTuple):
 
 
 def passages_of(text: str) -> list[Passage]:
-    """Return the passages of a file, in their order. Linear in its length.
+    r"""Return the passages of a file, in their order. Linear in its length.
 
-    >>> passages_of("# Till\\n\\nRounds half\\nup.\\n\\n- port 8080\\n- two drawers\\n")[1:]
+    >>> passages_of("# Till\n\nRounds half\nup.\n\n- port 8080\n- two drawers\n")[1:]
     [Passage(text='port 8080', heading='Till'), Passage(text='two drawers', heading='Till')]
     """
     reading = _Reading()

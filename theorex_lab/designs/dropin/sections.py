@@ -6,7 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from theorex_lab.designs.dropin.file_view import MemoryFiles
-from theorex_lab.designs.dropin.graph_view import GraphEntries, KnowledgeGraph
+from theorex_lab.designs.dropin.graph_view import (
+    EntryText,
+    GraphEntries,
+    KnowledgeGraph,
+)
 from theorex_lab.designs.dropin.items import (
     observed_statement,
     related_statement,
@@ -44,16 +48,19 @@ def agents_who_kept(home: Home) -> Iterable[str]:
     """Return the agents who have a graph or a file."""
     agents: dict[str, None] = {}
     with home.views.reading(GraphEntries) as graphs:
-        agents.update(dict.fromkeys(agent for agent, _ in graphs.owners()))
+        for agent, _ in graphs.owners():
+            agents[agent] = None
     with home.views.reading(MemoryFiles) as files:
-        agents.update(dict.fromkeys(agent for agent, _ in files.owners()))
+        for agent, _ in files.owners():
+            agents[agent] = None
     return list(agents)
 
 
 def _graph_lines(home: Home) -> Iterator[ContextLine]:
     with home.views.reading(GraphEntries) as view:
-        graphs = {owner: view.graph_of(*owner) for owner in view.owners(home.projects)}
-    for (agent, _), graph in graphs.items():
+        owners = view.owners(home.projects)
+        graphs = [view.graph_of(*owner) for owner in owners]
+    for (agent, _), graph in zip(owners, graphs, strict=True):
         yield from _lines_of_graph(agent, graph)
 
 
@@ -62,17 +69,24 @@ def _lines_of_graph(agent: str, graph: KnowledgeGraph) -> Iterator[ContextLine]:
     for entity in graph.entities.values():
         for entry in entity.observations:
             text = observed_statement(entity.name, entry.text)
-            yield _line(GRAPH_LINE, agent, text, entry.event_id, entry.at, why)
+            observed = entry._replace(text=text)
+            yield _line(GRAPH_LINE, agent, observed, why)
     for relation in graph.relations:
-        text = related_statement(relation.source, relation.relation, relation.target)
-        yield _line(GRAPH_LINE, agent, text, relation.event_id, relation.at, why)
+        text = related_statement(
+            relation.source,
+            relation.relation,
+            relation.target,
+        )
+        related = EntryText(text, relation.event_id, relation.at)
+        yield _line(GRAPH_LINE, agent, related, why)
 
 
 def _file_lines(home: Home) -> Iterator[ContextLine]:
     with home.views.reading(MemoryFiles) as view:
         seqs: list[int] = []
         for owner in view.owners(home.projects):
-            seqs += [entry.seq for entry in view.tree(*owner).values()]
+            tree = view.tree(*owner)
+            seqs += [entry.seq for entry in tree.values()]
     newest = sorted(seqs)[-_MOST_FILES:]
     for event in home.journal.read(seqs=newest):
         yield from _lines_of_file(event)
@@ -81,23 +95,32 @@ def _file_lines(home: Home) -> Iterator[ContextLine]:
 def _lines_of_file(event: Event) -> Iterator[ContextLine]:
     body = event.body
     passages = passages_of(body["text"])
-    number = file_number(event.agent, body.get("project", ""), body["path"])
+    project = body.get("project", "")
+    number = file_number(
+        event.agent,
+        project,
+        body["path"],
+    )
     ids = passage_ids(number, passages)
     why = f"an agent keeps it in {body['path']}"
     for item_id, passage in zip(ids, passages, strict=True):
-        line = _line(FILE_LINE, event.agent, passage.text, item_id, event.at, why)
+        line = _line(
+            FILE_LINE,
+            event.agent,
+            EntryText(passage.text, item_id, event.at),
+            why,
+        )
         yield line._replace(events=(event.id,))
 
 
-def _line(
-    kind: str, agent: str, text: str, item_id: str, at: int, why: str
-) -> ContextLine:
+def _line(kind: str, agent: str, entry: EntryText, why: str) -> ContextLine:
+    """Return a line; the id of the entry is that of its item."""
     return ContextLine(
         kind,
         agent,
-        one_line(text, _LINE_CHARACTERS),
-        items=(item_id,),
+        one_line(entry.text, _LINE_CHARACTERS),
+        items=(entry.event_id,),
         why=why,
-        statement=folded(text),
-        at=at,
+        statement=folded(entry.text),
+        at=entry.at,
     )
