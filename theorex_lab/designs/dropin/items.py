@@ -107,11 +107,17 @@ def _number_of(event: Event) -> str:
 def _passages(event: Event) -> Iterable[ItemText]:
     body = event.body
     passages = passages_of(body["text"])
-    ids = passage_ids(_number_of(event), passages)
+    file_id = _number_of(event)
+    ids = passage_ids(file_id, passages)
     added = set(body["added"])
+    n_replaced = len(body["gone"])
     for number, passage in enumerate(passages):
         if number not in added:
             continue
+        # A passage in the place of an earlier one makes no word more common, however
+        # often the file is edited. No item has the id of the file.
+        echo = file_id if n_replaced > 0 else ""
+        n_replaced -= 1
         subject = body["path"]
         if passage.heading:
             subject = f"{subject} › {passage.heading}"
@@ -119,6 +125,7 @@ def _passages(event: Event) -> Iterable[ItemText]:
             ids[number],
             passage.text,
             subject=subject,
+            echo=echo,
         )
 
 
