@@ -10,11 +10,19 @@ import click
 
 from theorex_lab.core.errors import ConfigError
 from theorex_lab.core.strict_json import unambiguous
-from theorex_lab.designs.dropin.graph import graph_document, read_graph
+from theorex_lab.designs.dropin.graph import graph_document
 from theorex_lab.designs.dropin.graph_view import KnowledgeGraph
 from theorex_lab.designs.dropin.memory_tool import MemoryTool
-from theorex_lab.files.command_line import fail, home_command, one_row
-from theorex_lab.files.command_line.options import OWN_AGENT
+from theorex_lab.files.command_line import (
+    command,
+    emit,
+    fail,
+    home_command,
+    one_row,
+    open_lab,
+    reads_project,
+)
+from theorex_lab.files.command_line.options import OWN_AGENT, agent_option, own_agent
 from theorex_lab.memory.contract import Home
 
 Output = tuple[dict[str, Any], str]  # the result of a command, and the text for people
@@ -58,15 +66,16 @@ def _read_command(text: str) -> Any:
         raise click.UsageError(str(error)) from error
 
 
-def _graph(home: Home, agent: str) -> Output:
+def _graph(agent: str | None) -> None:
     """The graph is the agent's, in the project. `theorex mcp --tools reference` lets an
     agent write it.
 
     JSON: {entities: [{name, entityType, observations}], relations: [{from, to,
     relationType}]}
     """  # noqa: D205 - the help's first line is the table's
-    graph = read_graph(home, agent)
-    return dict(graph_document(graph)), _graph_rows(graph) or "nothing yet"
+    graph = open_lab().design("dropin").read_graph(own_agent(agent))
+    text = _graph_rows(graph) or "nothing yet"
+    emit(graph_document(graph), text)
 
 
 def _graph_rows(graph: KnowledgeGraph) -> str:
@@ -86,4 +95,8 @@ def _graph_rows(graph: KnowledgeGraph) -> str:
 CALL = home_command(
     "call", "", _call, OWN_AGENT, click.argument("command", metavar="COMMAND")
 )
-GRAPH = home_command("graph", "", _graph, OWN_AGENT)
+GRAPH = command("graph")(
+    reads_project(
+        agent_option("Whose graph; default: $THEOREX_AGENT, else main.")(_graph)
+    )
+)

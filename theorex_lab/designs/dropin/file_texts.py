@@ -40,7 +40,8 @@ def lines_of(text: str) -> list[str]:
     """
     if not text:
         return []
-    return text.removesuffix("\n").split("\n")
+    whole_lines = text.removesuffix("\n")
+    return whole_lines.split("\n")
 
 
 def numbered(lines: Sequence[str], first: int = 1) -> str:
@@ -52,7 +53,8 @@ def numbered(lines: Sequence[str], first: int = 1) -> str:
     rows: list[str] = []
     for number, line in enumerate(lines, first):
         shown_number = str(number).rjust(_NUMBER_WIDTH)
-        rows.append(f"{shown_number}\t{line}")
+        row = f"{shown_number}\t{line}"
+        rows.append(row)
     return "\n".join(rows)
 
 
@@ -106,7 +108,8 @@ def _is_pair(value: object) -> bool:
     """Return whether a value is a list of two whole numbers."""
     if not isinstance(value, list | tuple):
         return False
-    return [type(bound) for bound in value] == [int, int]
+    types = [type(bound) for bound in value]
+    return types == [int, int]
 
 
 def replaced(path: str, text: str, old: str, new: str) -> Edit:
@@ -148,9 +151,12 @@ def _occurrences(text: str, part: str) -> list[int]:
     """
     starts: list[int] = []
     start = text.find(part)
-    while start >= 0 and len(starts) < _MOST_OCCURRENCES:
+    while start >= 0:
+        if len(starts) == _MOST_OCCURRENCES:
+            break
         starts.append(start)
-        start = text.find(part, start + 1)
+        next_start = start + 1
+        start = text.find(part, next_start)
     return starts
 
 
@@ -158,8 +164,9 @@ def _line_numbers(text: str, starts: Sequence[int]) -> str:
     """Return the numbers of the lines in which these characters stand, each once."""
     numbers: dict[str, None] = {}
     for start in starts:
-        number = text.count("\n", 0, start) + 1
-        numbers[str(number)] = None
+        n_lines_before = text.count("\n", 0, start)
+        number = str(n_lines_before + 1)
+        numbers[number] = None
     return ", ".join(numbers)
 
 
@@ -219,18 +226,22 @@ def shown_folder(path: str, sizes: Mapping[str, int]) -> str:
     """
     entries = {path: sum(sizes.values())}
     for file, size in sizes.items():
-        names = file.removeprefix(f"{path}/").split("/")
+        below = file.removeprefix(f"{path}/")
+        names = below.split("/")
         if _is_hidden(names):
             continue
         for entry in _shown_entries(path, names):
-            entries[entry] = entries.get(entry, 0) + size
+            entries.setdefault(entry, 0)
+            entries[entry] += size
     heading = (
         f"Here're the files and directories up to {_LEVELS} levels deep in {path},"
         f" excluding hidden items and {_LEFT_OUT}:"
     )
     rows = [heading]
-    for entry, size in sorted(entries.items()):
-        rows.append(f"{shown_size(size)}\t{entry}")
+    for entry in sorted(entries):
+        amount = shown_size(entries[entry])
+        row = f"{amount}\t{entry}"
+        rows.append(row)
     return "\n".join(rows)
 
 
@@ -252,7 +263,8 @@ def _shown_entries(folder: str, names: Sequence[str]) -> list[str]:
     entry = folder
     for name in names[:_LEVELS]:
         entry = f"{entry}/{name}"
-        entries.append(f"{entry}/")
+        folder_entry = f"{entry}/"
+        entries.append(folder_entry)
     if len(names) <= _LEVELS:
         entries[-1] = entry
     return entries

@@ -7,7 +7,7 @@ the graph, from search and from briefings, and stays in the journal until it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -348,7 +348,8 @@ class _GraphWriter:
         lineage: list[str] = []
         for name in dict.fromkeys((new.source, new.target)):
             if name in self.entities:
-                lineage.append(self.entities[name].event_id)
+                entity = self.entities[name]
+                lineage.append(entity.event_id)
         event = self._note(RELATED, body, lineage=lineage)
         relation = GraphRelation(*new, event.id, event.at)
         self.relations.setdefault(new, []).append(relation)
@@ -446,10 +447,13 @@ def _checked_text(home: Home, text: str) -> str:
 
 
 def _checked_entity(home: Home, entity: NewEntity) -> NewEntity:
+    name = _checked_name(entity.name, "a name")
+    entity_type = _checked_type(entity.entity_type)
+    texts = [_checked_text(home, text) for text in entity.observations]
     return NewEntity(
-        _checked_name(entity.name, "a name"),
-        _checked_type(entity.entity_type),
-        [_checked_text(home, text) for text in entity.observations],
+        name,
+        entity_type,
+        texts,
     )
 
 
@@ -460,14 +464,17 @@ def _checked_texts(home: Home, addition: EntityTexts) -> EntityTexts:
 
 
 def _checked_relation(relation: NewRelation) -> NewRelation:
+    source = _checked_name(relation.source, "a name")
+    target = _checked_name(relation.target, "a name")
+    name = _checked_name(relation.relation, "a relation")
     return NewRelation(
-        _checked_name(relation.source, "a name"),
-        _checked_name(relation.target, "a name"),
-        _checked_name(relation.relation, "a relation"),
+        source,
+        target,
+        name,
     )
 
 
-def graph_document(graph: KnowledgeGraph) -> Mapping[str, Any]:
+def graph_document(graph: KnowledgeGraph) -> dict[str, Any]:
     """Return a graph in the members of the reference memory server."""
     entities: list[dict[str, Any]] = []
     for entity in graph.entities.values():
