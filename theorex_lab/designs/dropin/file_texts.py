@@ -79,7 +79,8 @@ def shown_file(path: str, text: str, view_range: Sequence[int] | None = None) ->
         first, last = _checked_range(view_range, len(lines))
         start = first - 1
         lines = lines[start:last]
-    rows = [f"Here's the content of {path} with line numbers:"]
+    heading = f"Here's the content of {path} with line numbers:"
+    rows = [heading]
     if lines:
         rows.append(numbered(lines, first))
     return "\n".join(rows)
