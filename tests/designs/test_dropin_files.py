@@ -16,10 +16,10 @@ from faults import opened
 
 from theorex_lab import InvalidInput, Lab
 from theorex_lab.designs.dropin.file_paths import RefusedPath, checked_path
-from theorex_lab.designs.dropin.file_texts import inserted, lines_of, shown_file
+from theorex_lab.designs.dropin.file_texts import file_lines, shown_file, with_insertion
 from theorex_lab.designs.dropin.file_view import MemoryFiles
 from theorex_lab.designs.dropin.memory_tool import MemoryTool, MemoryToolResult
-from theorex_lab.designs.dropin.passages import passages_of
+from theorex_lab.designs.dropin.passages import file_passages
 from theorex_lab.journal.view import differing_columns, fold_into
 from theorex_lab.text.redact.hints import MASK
 
@@ -143,7 +143,7 @@ def test_a_text_is_replaced_where_it_is_unique(tool: MemoryTool) -> None:
     ],
 )
 def test_lines_are_inserted(text: str, after: int, new: str, expected: str) -> None:
-    assert inserted(text, after, new).text == expected
+    assert with_insertion(text, after, new).text == expected
 
 
 def test_an_insertion_outside_the_file_is_refused(tool: MemoryTool) -> None:
@@ -438,7 +438,7 @@ def test_files_and_lists_are_cut_into_passages() -> None:
         "intro line\ngoes on\n\n## Ports ##\n1. web 80\n2) db 5432\n   and more\n"
         "- [x] done\n---\n```sh\nrun it\n```\n* \n"
     )
-    passages = passages_of(text)
+    passages = file_passages(text)
     assert [passage.text for passage in passages] == [
         "intro line goes on",
         "web 80",
@@ -627,7 +627,7 @@ def test_a_writer_that_is_killed_leaves_a_whole_journal(tmp_path: Path) -> None:
         process.communicate(timeout=60)
     with opened(home) as lab:
         tool = tool_of(lab)
-        lines = lines_of(text_of(tool, "/memories/shared.md"))
+        lines = file_lines(text_of(tool, "/memories/shared.md"))
         assert set(acknowledged) <= set(lines)
         assert len(set(lines)) == len(lines)
         assert lab.verify().ok

@@ -21,7 +21,7 @@ class DropIn(DesignApi):
     ['listens on 8080']
 
     A method does what the function of its name in `designs.dropin.graph` does, in the
-    face's home.
+    face's home; `read_graph` is `graph_of_agent` there.
     """
 
     create_entities = on_home(graph.create_entities)
@@ -30,7 +30,7 @@ class DropIn(DesignApi):
     delete_entities = on_home(graph.delete_entities)
     delete_observations = on_home(graph.delete_observations)
     delete_relations = on_home(graph.delete_relations)
-    read_graph = on_home(graph.read_graph)
+    read_graph = on_home(graph.graph_of_agent)
     open_nodes = on_home(graph.open_nodes)
 
     def search_nodes(self, query: str, agent: str = "main") -> KnowledgeGraph:

@@ -32,10 +32,10 @@ class Edit(NamedTuple):
     snippet: str
 
 
-def lines_of(text: str) -> list[str]:
+def file_lines(text: str) -> list[str]:
     r"""Return the lines of a text; an end of line at its end begins no new one.
 
-    >>> lines_of("a\nb\n"), lines_of(""), lines_of("\n")
+    >>> file_lines("a\nb\n"), file_lines(""), file_lines("\n")
     (['a', 'b'], [], [''])
     """
     if not text:
@@ -69,7 +69,7 @@ def shown_file(path: str, text: str, view_range: Sequence[int] | None = None) ->
     Raises:
         InvalidInput: The file has too many lines, or the range lies outside of it.
     """
-    lines = lines_of(text)
+    lines = file_lines(text)
     if len(lines) > MOST_LINES:
         raise InvalidInput(
             f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines."
@@ -113,7 +113,7 @@ def _is_pair(value: object) -> bool:
     return types == [int, int]
 
 
-def replaced(path: str, text: str, old: str, new: str) -> Edit:
+def with_replacement(path: str, text: str, old: str, new: str) -> Edit:
     """Return a text in which another one stands for a part that occurs once.
 
     Raises:
@@ -171,7 +171,7 @@ def _line_numbers(text: str, starts: Sequence[int]) -> str:
     return ", ".join(numbers)
 
 
-def inserted(text: str, after_line: int, new: str) -> Edit:
+def with_insertion(text: str, after_line: int, new: str) -> Edit:
     r"""Return a text with lines put in after a line.
 
     Args:
@@ -182,10 +182,10 @@ def inserted(text: str, after_line: int, new: str) -> Edit:
     Raises:
         InvalidInput: There is no such line.
 
-    >>> inserted("a\nb\n", 1, "new\n").text
+    >>> with_insertion("a\nb\n", 1, "new\n").text
     'a\nnew\nb\n'
     """
-    lines = lines_of(text)
+    lines = file_lines(text)
     n_lines = len(lines)
     is_number = type(after_line) is int
     if not is_number or not 0 <= after_line <= n_lines:
@@ -193,7 +193,7 @@ def inserted(text: str, after_line: int, new: str) -> Edit:
             f"Error: Invalid `insert_line` parameter: {after_line!r:.60}. It should be"
             f" within the range of lines of the file: [0, {n_lines}]"
         )
-    new_lines = lines_of(new) or [""]
+    new_lines = file_lines(new) or [""]
     lines[after_line:after_line] = new_lines
     edited = "\n".join(lines)
     is_at_end = after_line == n_lines
@@ -209,7 +209,7 @@ def inserted(text: str, after_line: int, new: str) -> Edit:
 
 def _snippet(text: str, first: int, last: int) -> str:
     """Return the lines around an edit of the lines `first` to `last`, from 0."""
-    lines = lines_of(text)
+    lines = file_lines(text)
     start = max(0, first - _SNIPPET_LINES)
     end = last + 1 + _SNIPPET_LINES
     shown = lines[start:end]

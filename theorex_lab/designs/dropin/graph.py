@@ -71,7 +71,7 @@ class EntityTexts(NamedTuple):
     texts: Sequence[str]
 
 
-def read_graph(home: Home, agent: str = "main") -> KnowledgeGraph:
+def graph_of_agent(home: Home, agent: str = "main") -> KnowledgeGraph:
     """Return the graph of an agent in the home's project.
 
     Args:
@@ -243,7 +243,7 @@ def open_nodes(home: Home, names: Iterable[str], agent: str = "main") -> Knowled
         InvalidInput: A name is outside the rules.
     """
     wanted = {_checked_name(name, "a name") for name in names}
-    graph = read_graph(home, agent)
+    graph = graph_of_agent(home, agent)
     names = [name for name in graph.entities if name in wanted]
     return graph.between(names)
 
@@ -267,7 +267,7 @@ def search_nodes(
     """
     if not isinstance(query, str):
         raise InvalidInput(f"got {query!r:.60} for a query; allowed is a text")
-    graph = read_graph(home, agent)
+    graph = graph_of_agent(home, agent)
     part = kept_text(query).lower()
     names: list[str] = []
     for name, entity in graph.entities.items():
@@ -414,7 +414,7 @@ def _writing(home: Home, agent: str) -> Iterator[_GraphWriter]:
     """Yield the graph while nobody else writes; append at the end what was done."""
     owner = kept_id(check_agent(agent))
     with home.journal.exclusive() as append:
-        writer = _GraphWriter(home, owner, read_graph(home, owner))
+        writer = _GraphWriter(home, owner, graph_of_agent(home, owner))
         yield writer
         for event in writer.events:
             append(event)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from theorex_lab.designs.dropin.passages import (
     file_number,
+    file_passages,
     passage_ids,
-    passages_of,
 )
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import ItemKind, ItemText
@@ -17,10 +17,10 @@ RELATED = "graph_relation"
 PASSAGE = "memory_file"
 
 
-def in_words(name: str) -> str:
+def name_as_words(name: str) -> str:
     """Return a name as words.
 
-    >>> in_words("works_at"), in_words("John_Smith"), in_words("till.py")
+    >>> name_as_words("works_at"), name_as_words("John_Smith"), name_as_words("till.py")
     ('works at', 'John Smith', 'till.py')
     """
     return " ".join(name.replace("_", " ").split())
@@ -36,7 +36,7 @@ def observed_statement(entity: str, text: str) -> str:
     >>> observed_statement("till", "The till rounds half up")
     'The till rounds half up'
     """
-    words = in_words(entity)
+    words = name_as_words(entity)
     lower_text = text.lower()
     if words.lower() in lower_text:
         return text
@@ -51,7 +51,7 @@ def related_statement(source: str, relation: str, target: str) -> str:
     >>> related_statement("John_Smith", "works_at", "Anthropic")
     'John Smith works at Anthropic'
     """
-    return " ".join(in_words(part) for part in (source, relation, target))
+    return " ".join(name_as_words(part) for part in (source, relation, target))
 
 
 def _entity(event: Event) -> Iterable[ItemText]:
@@ -106,7 +106,7 @@ def _number_of(event: Event) -> str:
 
 def _passages(event: Event) -> Iterable[ItemText]:
     body = event.body
-    passages = passages_of(body["text"])
+    passages = file_passages(body["text"])
     file_id = _number_of(event)
     ids = passage_ids(file_id, passages)
     added = set(body["added"])

@@ -17,16 +17,16 @@ from theorex_lab.core.ids import check_agent
 from theorex_lab.designs.dropin.file_paths import ROOT, checked_path
 from theorex_lab.designs.dropin.file_texts import (
     Edit,
-    inserted,
-    replaced,
     shown_file,
     shown_folder,
+    with_insertion,
+    with_replacement,
 )
 from theorex_lab.designs.dropin.file_view import MemoryFileEntry, MemoryFiles
 from theorex_lab.designs.dropin.passages import (
     file_number,
+    file_passages,
     passage_ids,
-    passages_of,
 )
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.contract import Home
@@ -207,7 +207,7 @@ class MemoryTool:
         with self._writing() as writer:
             advice = ". Please provide a valid path."
             checked = writer.file(path, advice)
-            edit = replaced(
+            edit = with_replacement(
                 checked,
                 writer.text(checked),
                 kept_text(old_str),
@@ -232,7 +232,7 @@ class MemoryTool:
             checked = writer.file(path)
             text = writer.text(checked)
             new_text = kept_text(insert_text)
-            edit = inserted(text, insert_line, new_text)
+            edit = with_insertion(text, insert_line, new_text)
             writer.edit(checked, edit)
         return f"The file {checked} has been edited.{writer.masked_note}"
 
@@ -472,7 +472,7 @@ class _TreeWriter:
             self._home.project,
             path,
         )
-        passages = passages_of(text)
+        passages = file_passages(text)
         return passage_ids(number, passages)
 
     def _note(self, kind: str, body: Body, *, lineage: Sequence[str] = ()) -> None:

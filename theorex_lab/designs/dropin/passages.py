@@ -19,7 +19,7 @@ _ID_BYTES = 8
 _BETWEEN = "\0"  # neither an agent, a project, a path nor a passage holds it
 
 
-class Passage(NamedTuple):
+class FilePassage(NamedTuple):
     """A part of a file.
 
     Attributes:
@@ -31,11 +31,11 @@ class Passage(NamedTuple):
     heading: str = ""
 
 
-def passages_of(text: str) -> list[Passage]:
+def file_passages(text: str) -> list[FilePassage]:
     r"""Return the passages of a file, in their order. Linear in its length.
 
-    >>> passages_of("# Till\n\nRounds half\nup.\n\n- port 8080\n- two drawers\n")[1:]
-    [Passage(text='port 8080', heading='Till'), Passage(text='two drawers', heading='Till')]
+    >>> file_passages("# Till\n\nRounds half\nup.\n\n- port 8080\n- two drawers\n")[1:]
+    [FilePassage(text='port 8080', heading='Till'), FilePassage(text='two drawers', heading='Till')]
     """
     reading = _Reading()
     for line in text.splitlines():
@@ -48,7 +48,7 @@ class _Reading:
     """What was read of a file so far."""
 
     def __init__(self) -> None:
-        self.passages: list[Passage] = []
+        self.passages: list[FilePassage] = []
         self._heading = ""
         self._lines: list[str] = []
 
@@ -71,7 +71,7 @@ class _Reading:
         """End the passage that is being read, if any."""
         text = " ".join(self._lines).strip()
         if text:
-            self.passages.append(Passage(text, self._heading))
+            self.passages.append(FilePassage(text, self._heading))
         self._lines = []
 
 
@@ -84,7 +84,7 @@ def file_number(agent: str, project: str, path: str) -> str:
     return _digest(agent, project, path)
 
 
-def passage_ids(number: str, passages: list[Passage]) -> list[str]:
+def passage_ids(number: str, passages: list[FilePassage]) -> list[str]:
     """Return the ids of a file's passages.
 
     A passage keeps its id while its words stay in the file, wherever they stand there.
@@ -93,7 +93,8 @@ def passage_ids(number: str, passages: list[Passage]) -> list[str]:
         number: What `file_number` gives for the file.
         passages: The passages.
 
-    >>> passage_ids("f", [Passage("a"), Passage("a")]) == passage_ids("f", [Passage("a")])
+    >>> twice = passage_ids("f", [FilePassage("a"), FilePassage("a")])
+    >>> twice[0] == twice[1]
     False
     """
     counts: dict[str, int] = {}

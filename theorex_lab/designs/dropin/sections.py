@@ -17,8 +17,8 @@ from theorex_lab.designs.dropin.items import (
 )
 from theorex_lab.designs.dropin.passages import (
     file_number,
+    file_passages,
     passage_ids,
-    passages_of,
 )
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
@@ -94,7 +94,7 @@ def _file_lines(home: Home) -> Iterator[ContextLine]:
 
 def _lines_of_file(event: Event) -> Iterator[ContextLine]:
     body = event.body
-    passages = passages_of(body["text"])
+    passages = file_passages(body["text"])
     project = body.get("project", "")
     number = file_number(
         event.agent,
