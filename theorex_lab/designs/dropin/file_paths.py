@@ -36,8 +36,8 @@ def checked_path(path: object) -> str:
     >>> checked_path("/memories/%2e%2e/etc")
     Traceback (most recent call last):
         ...
-    theorex_lab.designs.dropin.file_paths.RefusedPath: got the path '/memories/%2e%2e/etc', \
-of which a part is '..'; allowed are names of files and folders
+    theorex_lab.designs.dropin.file_paths.RefusedPath: got the part '..' of the \
+path '/memories/%2e%2e/etc'; allowed are names of files and folders
     """
     if not isinstance(path, str):
         raise RefusedPath(f"got {path!r:.60} for a path; allowed is a text")
@@ -92,8 +92,8 @@ def _check_reading(path: str, reading: str) -> None:
     for part in reading.split("/"):
         if part.strip() in (".", ".."):
             raise RefusedPath(
-                f"got the path {path[:80]!r}, of which a part is {part!r}; allowed are"
-                " names of files and folders"
+                f"got the part {part!r} of the path {path[:80]!r}; allowed are names of"
+                " files and folders"
             )
 
 
@@ -121,6 +121,6 @@ def _check_parts(path: str, parts: list[str]) -> None:
         n_bytes = len(part.encode())
         if not part.strip() or n_bytes > _MOST_PART_BYTES:
             raise RefusedPath(
-                f"got the path {path[:80]!r}, of which a part has {n_bytes} bytes;"
-                f" allowed are 1 to {_MOST_PART_BYTES}, not all of them blanks"
+                f"got a part of {n_bytes} bytes in the path {path[:80]!r}; allowed are"
+                f" 1 to {_MOST_PART_BYTES}, not all of them blanks"
             )

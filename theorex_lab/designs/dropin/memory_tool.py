@@ -65,9 +65,8 @@ class MemoryTool:
     ...     tool = lab.design("dropin").memory_tool()
     ...     _ = tool.create("/memories/till.md", "The till rounds half up.\n")
     ...     answer = tool.run({"command": "view", "path": "/memories/till.md"})
-    >>> print(answer.text)
-    Here's the content of /memories/till.md with line numbers:
-         1	The till rounds half up.
+    >>> answer.text.endswith("The till rounds half up.")
+    True
     """
 
     name = "memory"

@@ -1,4 +1,4 @@
-"""Cut a file into passages, each of which search can find by itself.
+"""Cut a file into passages that search can find one by one.
 
 A passage is a paragraph or a point of a list. A heading is no passage; it says what the
 passages below it are about.
