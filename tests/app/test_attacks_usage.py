@@ -147,6 +147,8 @@ AGENT_COMMANDS = [
     ["causal", "candidate", "x"],
     ["causal", "personality"],
     ["causal", "narrative"],
+    ["dropin", "call", '{"command": "view", "path": "/memories"}'],
+    ["dropin", "graph"],
     ["research", "remember", "k", "v"],
     ["research", "forget", "k"],
     ["research", "post-run", "--session", "s"],

@@ -130,6 +130,8 @@ def test_the_journey_of_a_text(
             "research_skills",
             "research_runs",
             "notes",
+            "graph_entries",
+            "memory_files",
             "traces",
             "evidence",
             "recall",

@@ -95,6 +95,8 @@ def check_masked(lab: Lab) -> None:
 def test_every_tool_is_listed(lab: Lab) -> None:
     tools = asyncio.run(build_server(lab).list_tools())
     assert {tool.name for tool in tools} == set(doors.TOOL_ARGUMENTS)
+    tools = asyncio.run(build_server(lab, tools="reference").list_tools())
+    assert {tool.name for tool in tools} == set(doors.REFERENCE_TOOL_ARGUMENTS)
 
 
 def test_every_route_is_listed(lab: Lab) -> None:
@@ -171,6 +173,20 @@ def test_a_tool_keeps_no_secret(lab: Lab, name: str) -> None:
             with contextlib.suppress(Exception):
                 asyncio.run(server.call_tool(name, {**arguments, field: text}))
     assert (lab.journal.last_seq() > before) or name not in doors.TOOLS_THAT_STORE
+    check_masked(lab)
+
+
+@pytest.mark.parametrize("name", sorted(doors.REFERENCE_TOOL_ARGUMENTS))
+def test_a_tool_of_the_reference_server_keeps_no_secret(lab: Lab, name: str) -> None:
+    lab.agent("main").write(f"The token is {MASK}")
+    server = build_server(lab, tools="reference")
+    before = lab.journal.last_seq()
+    for text in (KEY, TEXT):
+        arguments = filled(doors.REFERENCE_TOOL_ARGUMENTS[name], text)
+        with contextlib.suppress(Exception):
+            asyncio.run(server.call_tool(name, arguments))
+    stores = name in doors.REFERENCE_TOOLS_THAT_STORE
+    assert (lab.journal.last_seq() > before) or not stores
     check_masked(lab)
 
 

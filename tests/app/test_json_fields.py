@@ -269,6 +269,10 @@ CASES = [
     Case("research post-run", "--session s"),
     Case("research export", "papers"),
     Case("research import", "papers"),
+    # other products' memory tools
+    Case("dropin call", "{memory_file}"),
+    Case("dropin call", "{memory_view}"),
+    Case("dropin graph"),
     # a past, day by day
     Case("import", "--transcripts {past} --trusted --replay --no-vectors", 2),
     # the home's files, last
@@ -288,6 +292,8 @@ UNSEEN = {
     "projects": {"hints"},
     "tiers ingest-image": {"left_out"},
     "tiers ingest-video": {"left_out"},
+    # It is written over MCP; see `test_mcp_reference`.
+    "dropin graph": {"entities", "relations"},
 }
 # Forms that are printed of data that do not come with the package.
 NEED_DATA = {("eval", 0), ("eval", 1), ("eval", 4), ("eval", 5)}
@@ -383,6 +389,9 @@ def first_saved(newcomer: Newcomer, server: HostileServer) -> dict[str, str]:
         "past": str(newcomer.repository.parent / "past"),
         "roles": json.dumps(ROLES).replace(" ", ""),
         "models": models.replace(" ", ""),
+        "memory_file": '{"command":"create","path":"/memories/a.md","file_text":"a"}',
+        "memory_view": '{"command":"view","path":"/memories"}',
+        "memory_path": '{"command":"view","path":"/etc"}',
     }
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import transcripts
 
 from theorex_lab import Lab, ObservationEntry
+from theorex_lab.designs.dropin.graph import EntityTexts, NewEntity, NewRelation
 
 MethodCall = Callable[[Lab, str], object]
 Arguments = dict[str, Any]
@@ -28,6 +29,25 @@ TOOL_ARGUMENTS: dict[str, Arguments] = {
     "promote": {},
 }
 TOOLS_THAT_STORE = {"write"}
+# Likewise of the tools of the reference memory server.
+_GRAPH_ENTITY = {"name": "{text}", "entityType": "{text}", "observations": ["{text}"]}
+_GRAPH_RELATION = {"from": "{text}", "to": "{text}", "relationType": "{text}"}
+REFERENCE_TOOL_ARGUMENTS: dict[str, Arguments] = {
+    "create_entities": {"entities": [_GRAPH_ENTITY]},
+    "create_relations": {"relations": [_GRAPH_RELATION]},
+    "add_observations": {
+        "observations": [{"entityName": "{text}", "contents": ["{text}", "use {text}"]}]
+    },
+    "delete_entities": {"entityNames": ["{text}"]},
+    "delete_observations": {
+        "deletions": [{"entityName": "{text}", "observations": ["{text}"]}]
+    },
+    "delete_relations": {"relations": [_GRAPH_RELATION]},
+    "read_graph": {},
+    "search_nodes": {"query": "{text}"},
+    "open_nodes": {"names": ["{text}"]},
+}
+REFERENCE_TOOLS_THAT_STORE = {"create_entities", "create_relations"}
 # What a model may leave out, and a name of what it may ask for.
 RESOURCES = (
     "theorex://context/{text}/{text}",
@@ -132,6 +152,22 @@ def _handoff(lab: Lab, text: str) -> object:
     )
 
 
+def _observed(lab: Lab, text: str) -> object:
+    """Add an observation to an entity of the graph."""
+    lab.design("dropin").create_entities([NewEntity("till", "program")])
+    return lab.design("dropin").add_observations([EntityTexts("till", [text])])
+
+
+def _memory_file(lab: Lab, text: str) -> None:
+    """Write a file by each command that takes a text, under a name that holds it."""
+    tool = lab.design("dropin").memory_tool()
+    path = f"/memories/{text}.md"
+    tool.create(path, text)
+    tool.insert(path, 0, f"first: {text}\n")
+    tool.str_replace(path, "first: ", f"then: {text} ")
+    tool.rename(path, f"/memories/old/{text}.md")
+
+
 def _outcome(lab: Lab, text: str = "it broke") -> str:
     outcome = lab.outcomes.record("main", "deploy the site", text, success=False)
     return outcome.outcome_id
@@ -229,6 +265,14 @@ STORING_METHODS: dict[str, MethodCall] = {
     "MemoryManager.import_theorems": lambda lab, text: lab.research.import_theorems(
         [("plus", text, [text])], []
     ),
+    "DropIn.create_entities": lambda lab, text: lab.design("dropin").create_entities(
+        [NewEntity(text, text, [text])]
+    ),
+    "DropIn.create_relations": lambda lab, text: lab.design("dropin").create_relations(
+        [NewRelation(text, text, text)]
+    ),
+    "DropIn.add_observations": _observed,
+    "DropIn.memory_tool": _memory_file,
     "TaskBoard.send": lambda lab, text: lab.tasks.send(
         "main", "sage", "review", {"look": text}
     ),
@@ -286,6 +330,10 @@ OTHER_METHODS = {
         insights link_theorems load_for_injection post_run premises recall
         recall_by_tag recent_events record_of search_events search_keys skills
         skills_for_injection theorem to_networkx update_stats
+    """,
+    "DropIn": """
+        append delete_entities delete_observations delete_relations open_nodes
+        read_graph search_nodes
     """,
     "Theorex": """
         append axon boot_aware check_context check_turns drift flash_context

@@ -21,19 +21,21 @@ BUILT_IN = ("sessions", "theorex", "facts", "dreams", "causal", "research")
 def installed() -> tuple[Design, ...]:
     """Return the built-in designs and those of other packages.
 
-    The built-in ones come first, in the order of `BUILT_IN`.
+    The built-in ones come first, in the order of `BUILT_IN`, then `dropin`: it keeps
+    what agents write through other products' tools, and learns nothing by itself.
 
     >>> [design.name for design in installed()][:3]
     ['sessions', 'theorex', 'facts']
     """
     from theorex_lab.designs.causal import design as causal
     from theorex_lab.designs.dreams import design as dreams
+    from theorex_lab.designs.dropin import design as dropin
     from theorex_lab.designs.facts import design as facts
     from theorex_lab.designs.research import design as research
     from theorex_lab.designs.sessions import design as sessions
     from theorex_lab.designs.theorex import design as theorex
 
-    built_in = (sessions, theorex, facts, dreams, causal, research)
+    built_in = (sessions, theorex, facts, dreams, causal, research, dropin)
     return (*(module.DESIGN for module in built_in), *others())
 
 

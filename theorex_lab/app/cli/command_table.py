@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from theorex_lab.designs.dreams import demo_commands as dream_demo_commands
     from theorex_lab.designs.dreams import file_commands as dream_file_commands
     from theorex_lab.designs.dreams import isa_commands as dream_isa_commands
+    from theorex_lab.designs.dropin import commands as dropin_commands
     from theorex_lab.designs.facts import commands as fact_commands
     from theorex_lab.designs.facts import domain_commands, folder_commands
     from theorex_lab.designs.research import commands as research_commands
@@ -63,6 +64,7 @@ else:
     dream_demo_commands = LazyModule("theorex_lab.designs.dreams.demo_commands")
     dream_file_commands = LazyModule("theorex_lab.designs.dreams.file_commands")
     dream_isa_commands = LazyModule("theorex_lab.designs.dreams.isa_commands")
+    dropin_commands = LazyModule("theorex_lab.designs.dropin.commands")
     fact_commands = LazyModule("theorex_lab.designs.facts.commands")
     domain_commands = LazyModule("theorex_lab.designs.facts.domain_commands")
     folder_commands = LazyModule("theorex_lab.designs.facts.folder_commands")
@@ -1053,6 +1055,36 @@ def _research() -> CommandGroupEntry:
     )
 
 
+_DROPIN_WORDS = """The words of these tools mean:
+
+\b
+entity       something with a name and a type
+observation  a sentence about an entity
+relation     how one entity relates to another
+file         a text below /memories; no file of this machine is touched
+"""
+
+
+def _dropin() -> CommandGroupEntry:
+    return CommandGroupEntry(
+        "dropin",
+        "Other products' memory tools: a knowledge graph, and files below /memories.",
+        (
+            CommandEntry(
+                "call",
+                lambda: dropin_commands.CALL,
+                "Run a command of Anthropic's memory tool.",
+            ),
+            CommandEntry(
+                "graph",
+                lambda: dropin_commands.GRAPH,
+                "Show the knowledge graph of an agent.",
+            ),
+        ),
+        _DROPIN_WORDS,
+    )
+
+
 # The commands of the toolkit, by the job that they do.
 JOBS = (
     _first_day(),
@@ -1064,11 +1096,12 @@ JOBS = (
     _laboratory(),
     _servers(),
 )
-# The commands of the published designs, a group each.
+# The commands of the designs, a group each.
 DESIGN_GROUPS = (
     _tiers(),
     _facts(),
     _dreams(),
     _causal(),
     _research(),
+    _dropin(),
 )

@@ -19,6 +19,7 @@ from theorex_lab.files.command_line import command, emit, given_options, reads_p
 from theorex_lab.files.command_line.options import agent_option, own_agent
 
 if TYPE_CHECKING:
+    from theorex_lab.app.server.mcp import ToolSet
     from theorex_lab.app.server.memory_page.opening import PageOpening
     from theorex_lab.store.lab import Lab
 
@@ -78,7 +79,13 @@ def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     is_flag=True,
     help="Serve over standard input and output instead of HTTP.",
 )
-def mcp(agent: str | None, stdio: bool, **where: Any) -> None:
+@click.option(
+    "--tools",
+    type=click.Choice(["own", "reference", "all"]),
+    default="own",
+    help="The tools: the toolkit's own, the reference memory server's nine, or all.",
+)
+def mcp(agent: str | None, stdio: bool, tools: ToolSet, **where: Any) -> None:
     """A coding agent that speaks this protocol can then search and write the memory.
 
     `theorex install-hooks --mcp FILE` enters the server in an agent's list; the agent
@@ -86,8 +93,10 @@ def mcp(agent: str | None, stdio: bool, **where: Any) -> None:
     listens over HTTP until it is stopped, and answers what is under way before it ends.
 
     The tools are those of the toolkit (status, search, write, …) and of the designs.
-    What an agent writes is recorded as the agent's word, never as the user's. What it
-    only passes on counts less still (source: model, tool or import).
+    With --tools reference they are those of @modelcontextprotocol/server-memory
+    (create_entities, search_nodes, …), whose place this server can take. What an agent
+    writes is recorded as the agent's word, never as the user's. What it only passes on
+    counts less still (source: model, tool or import).
 
     Over HTTP every request needs a token, which the first start writes into a file.
     Each agent has a token of its own. To change it, remove the file and start the
@@ -124,10 +133,14 @@ def mcp(agent: str | None, stdio: bool, **where: Any) -> None:
         # disk at any time.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         serve_stdio(
-            open_lab(bind=True), agent=own_agent(agent), any_agent=where["any_agent"]
+            open_lab(bind=True),
+            agent=own_agent(agent),
+            any_agent=where["any_agent"],
+            tools=tools,
         )
     else:
-        _serve(http_application, agent, path=PATH, **where)
+        application = partial(http_application, tools=tools)
+        _serve(application, agent, path=PATH, **where)
 
 
 @command("serve")

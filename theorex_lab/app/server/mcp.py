@@ -29,6 +29,10 @@ from theorex_lab.app.server.asgi import INVALID_PARAMS
 from theorex_lab.app.server.auth import Guard
 from theorex_lab.app.server.limits import DEFAULT_RATE, ServerLimits
 from theorex_lab.app.server.listening import host_names
+from theorex_lab.app.server.reference_tools import (
+    REFERENCE_INSTRUCTIONS,
+    add_reference_tools,
+)
 from theorex_lab.app.server.scoped import (
     AgentId,
     ProjectName,
@@ -123,6 +127,8 @@ PATH = "/mcp"
 LIMIT = 10  # results, where a call names no limit
 MOST_UNASKED = 50  # then, of texts that are short
 MOST_HITS = 100
+# Which tools a server offers: its own, those of the reference memory server, or both.
+ToolSet = Literal["own", "reference", "all"]
 # What agents are told of the server and its tools.
 _INSTRUCTIONS = (
     "A memory that lasts. Search it before you decide something that may have been"
@@ -247,32 +253,49 @@ class _Server(MCPServer[Any]):
         raise MCPError(INVALID_PARAMS, "there are no prompts")
 
 
-def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _Server:
+def build_server(
+    lab: Lab,
+    *,
+    agent: str = "main",
+    any_agent: bool = False,
+    tools: ToolSet = "own",
+) -> _Server:
     """Return the server of a home.
 
     Args:
         lab: The lab of the home.
         agent: The agent that it acts for.
-        any_agent: Whether it acts for whomever a call names.
+        any_agent: Whether it acts for whomever a call names. A call of the reference
+            server's tools names nobody.
+        tools: Which tools it offers.
 
     Raises:
         InvalidInput: The agent is outside the rule.
     """
     about: dict[str, Any] = {
         "title": "Theorex memory",
-        "instructions": _INSTRUCTIONS,
+        "instructions": (
+            REFERENCE_INSTRUCTIONS if tools == "reference" else _INSTRUCTIONS
+        ),
         "version": __version__,
     }
     server = _Server("theorex", **about, log_level="WARNING", subscriptions=False)
     server.max_request_bytes = _ESCAPED * lab.settings.max_text_bytes + _HEAD_BYTES
     named = naming(check_agent(agent), any_agent=any_agent)
-    _add_tools(server, lab, named)
+    if tools != "reference":
+        _add_tools(server, lab, named)
+        _add_tools_of_designs(server, lab, named)
+    if tools != "own":
+        add_reference_tools(server, lab, agent, _explained)
+    _add_resources(server, lab, named)
+    return server
+
+
+def _add_tools_of_designs(server: MCPServer, lab: Lab, named: Naming) -> None:
     for design in lab.home.designs:
         for tool in design.tools():
             asked = partial(design_for, lab, design.name, changes=tool.changes)
             _add_tool_of(server, tool, asked, named)
-    _add_resources(server, lab, named)
-    return server
 
 
 def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
@@ -484,6 +507,7 @@ def http_application(
     agent: str = "main",
     any_agent: bool = False,
     rate: float = DEFAULT_RATE,
+    tools: ToolSet = "own",
 ) -> Guard:
     """Return the server as a guarded ASGI application.
 
@@ -496,12 +520,13 @@ def http_application(
         agent: The agent that the server acts for.
         any_agent: Whether a call may name another agent.
         rate: Requests a second of the token, and of each address without it.
+        tools: Which tools it offers.
 
     Raises:
         InvalidInput: A host is no name, or the agent is outside the rule.
     """
     names = host_names(hosts)
-    server = build_server(lab, agent=agent, any_agent=any_agent)
+    server = build_server(lab, agent=agent, any_agent=any_agent, tools=tools)
     origins = [f"http://{name}" for name in names]
     origins += [f"https://{name}" for name in names]
     allowed_hosts = [*names, *(name.removesuffix(":*") for name in names)]
@@ -524,18 +549,25 @@ def http_application(
     )
 
 
-def serve_stdio(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> None:
+def serve_stdio(
+    lab: Lab,
+    *,
+    agent: str = "main",
+    any_agent: bool = False,
+    tools: ToolSet = "own",
+) -> None:
     """Serve one client over standard input and output, until it closes the input.
 
     Args:
         lab: The lab.
         agent: The agent that the server acts for.
         any_agent: Whether a call may name another agent.
+        tools: Which tools it offers.
 
     Raises:
         InvalidInput: The agent is outside the rule.
     """
-    server = build_server(lab, agent=agent, any_agent=any_agent)
+    server = build_server(lab, agent=agent, any_agent=any_agent, tools=tools)
     end_notice()
     with listening.embedding(lab):
         anyio.run(server.run_stdio_async)
