@@ -214,7 +214,7 @@ class _Rebuilding:
     ) -> Iterator[TimedCapture]:
         """Yield what a transcript tells and no other one before it."""
 
-        def note(line: int, why: str) -> None:
+        def note(line: int | str, why: str) -> None:
             self.unread.append(f"{name}:{line}: {why}")
 
         transcript = Transcript(SpecStory(stem), iter(lines))

@@ -189,7 +189,7 @@ class SqliteJournal(Journal):
                 write_last(self._file, *newest)
         except BaseException:
             self._places = None  # it may hold what was taken back
-            decoded = self._decoded()
+            decoded = self._decoded_events()
             if decoded is not None:  # and so may they
                 decoded.clear()
             raise
@@ -460,7 +460,7 @@ class SqliteJournal(Journal):
 
         Those of a project that was merged into another come as that one's.
         """
-        decoded = self._decoded()
+        decoded = self._decoded_events()
         if decoded is None:
             rows = self._rows(where, parameters)
             events = [self._as_written(row) for row in rows]
@@ -474,7 +474,7 @@ class SqliteJournal(Journal):
     @contextmanager
     def decoding_once(self) -> Iterator[None]:
         """See `Journal`: this thread keeps what it reads, up to some 32 MB of bodies."""
-        if self._decoded() is not None:
+        if self._decoded_events() is not None:
             yield
             return
         from theorex_lab.journal.sqlite.decoded import DecodedEvents
@@ -487,7 +487,7 @@ class SqliteJournal(Journal):
         finally:
             local_of_thread.decoded = None
 
-    def _decoded(self) -> DecodedEvents | None:
+    def _decoded_events(self) -> DecodedEvents | None:
         """Return what this thread keeps, None outside of `decoding_once`."""
         if self._pid != os.getpid():
             return None
