@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -15,6 +15,13 @@ from theorex_lab.core.clock import Clock
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import SCANNER, check_agent, check_session, new_event_id
 from theorex_lab.core.settings import Settings, check_settings
+from theorex_lab.core.spans import (
+    CREATE,
+    DELETE,
+    SEARCH,
+    MemorySpan,
+    memory_operation,
+)
 from theorex_lab.designs import installed
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import register_kinds
@@ -30,6 +37,7 @@ from theorex_lab.memory.observation import (
     WrittenObservation,
     write_all,
 )
+from theorex_lab.text.redact.masking import mask
 from theorex_lab.text.redact.redaction_scope import door, kept_id
 
 if TYPE_CHECKING:
@@ -56,6 +64,7 @@ if TYPE_CHECKING:
     from theorex_lab.journal.event import Event
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
+    from theorex_lab.journal.sqlite.erase import EraseSelection
     from theorex_lab.journal.view import BadEvent, Verification, View, Views
     from theorex_lab.memory.briefing.briefing import Briefing
     from theorex_lab.memory.contract import Design, SessionsEnd
@@ -378,8 +387,11 @@ class Lab:
         Raises:
             InvalidInput: An entry is outside the rules; then nothing was written.
         """
-        with door(keep_secrets=keep_secrets):
-            return write_all(self.home, entries, imported=imported)
+        operation = memory_operation(CREATE, self.home.project)
+        with operation as span, door(keep_secrets=keep_secrets):
+            written = write_all(self.home, entries, imported=imported)
+            span.records(_records_of(self.home, written, span))
+            return written
 
     def search(
         self,
@@ -416,18 +428,22 @@ class Lab:
             InvalidInput: The query is blank, the limit is outside 1..1000, or no design here
                 has a kind of item.
         """
-        hits = self.searcher.search(
-            query,
-            agents=agents,
-            projects=None if all_projects else self.home.projects,
-            vectors=vectors,
-            limit=limit,
-            cold=cold,
-            tag=tag,
-            spread=spread,
-            kinds=kinds,
-            history=history,
-        )
+        store = "" if all_projects else self.home.project
+        with memory_operation(SEARCH, store, agent=_only(agents)) as span:
+            span.asked(mask(query))
+            hits = self.searcher.search(
+                query,
+                agents=agents,
+                projects=None if all_projects else self.home.projects,
+                vectors=vectors,
+                limit=limit,
+                cold=cold,
+                tag=tag,
+                spread=spread,
+                kinds=kinds,
+                history=history,
+            )
+            span.records((hit.id, hit.text) for hit in hits)
         if hits or all_projects:
             return hits
         from theorex_lab.memory.projects import note_of_other_projects
@@ -460,12 +476,16 @@ class Lab:
         """
         from theorex_lab.memory.briefing.briefing import make_briefing
 
-        return make_briefing(
-            self.home,
-            query=query or "",
-            tokens=tokens,
-            folder=folder,
-        )
+        with memory_operation(SEARCH, self.home.project) as span:
+            span.asked(mask(query or ""))
+            briefing = make_briefing(
+                self.home,
+                query=query or "",
+                tokens=tokens,
+                folder=folder,
+            )
+            span.records((line.id, line.text) for line in briefing.lines)
+            return briefing
 
     def pin(self, item: str, *, undo: bool = False) -> str:
         """Put an item, or a line of a briefing, first.
@@ -1086,16 +1106,25 @@ class Lab:
             StorageError: Something could not be removed or wiped; the bodies are erased
                 then.
         """
+        from theorex_lab.journal.sqlite.erase import EraseSelection
+
+        selection = EraseSelection(ids, agent, match, project)
+        with memory_operation(DELETE, project or "") as span:
+            erased_ids = self._erase(selection)
+            span.records((event_id, "") for event_id in erased_ids)
+            return erased_ids
+
+    def _erase(self, selection: EraseSelection) -> list[str]:
+        """Erase what is selected, and return the ids; see `erase`."""
         from theorex_lab.core.remembering import forget_texts
         from theorex_lab.journal.sqlite.archive import erase_from_segments
-        from theorex_lab.journal.sqlite.erase import EraseSelection, erase_part, wipe
+        from theorex_lab.journal.sqlite.erase import erase_part, wipe
         from theorex_lab.memory.briefing.prompt_index import (
             remove_erased_projects,
             write_prompt_index,
         )
         from theorex_lab.memory.projects import known_projects
 
-        selection = EraseSelection(ids, agent, match, project)
         journal = in_file(self.journal)
         erased = erase_part(journal, selection, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed
@@ -1407,6 +1436,23 @@ def _path(path: FilePath) -> Path | None:
     return None if path is None else Path(path).expanduser()
 
 
+def _only(agents: Sequence[str] | None) -> str:
+    """Return the one agent of a search; '' where there are several, or all."""
+    return agents[0] if agents is not None and len(agents) == 1 else ""
+
+
+def _records_of(
+    home: Home, written: Sequence[WrittenObservation], span: MemorySpan
+) -> Iterator[tuple[str, str]]:
+    """Yield the id of each written text, and what was kept of it where a span holds it."""
+    texts: dict[str, str] = {}
+    if span.holds_texts:
+        for event in home.journal.read(ids=[row.event_id for row in written]):
+            texts[event.id] = str(event.body.get("text", ""))
+    for row in written:
+        yield row.event_id, texts.get(row.event_id, "")
+
+
 class Agent:
     """One agent of a home: writes, searches and looks at what it remembers.
 
@@ -1457,8 +1503,11 @@ class Agent:
         entry = ObservationEntry(
             text, self.name, at, observation_type, source, tags, session
         )
-        with door(keep_secrets=keep_secrets):
-            return write_all(self.lab.home, [entry])[0]
+        operation = memory_operation(CREATE, self.lab.home.project, agent=self.name)
+        with operation as span, door(keep_secrets=keep_secrets):
+            (written,) = write_all(self.lab.home, [entry])
+            span.records(_records_of(self.lab.home, [written], span))
+            return written
 
     def search(
         self,
