@@ -1,10 +1,13 @@
 """What a status costs, counted in events that are decoded."""
 
+import json
 from collections import Counter
 
 import pytest
+from click.testing import CliRunner
 
-from theorex_lab import Lab
+from theorex_lab import Lab, Settings
+from theorex_lab.app.cli import memory, theorex
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.evolution.maintained import (
     CaptureTimes,
@@ -112,3 +115,33 @@ def test_a_view_that_has_no_snapshot_is_folded_from_its_own_kinds_alone(
         reopened.views.open_together([CaptureTimes, MaintenanceReports])
         assert decoded == {"nightly": 1}
         assert waiting_for_maintenance(reopened.home).n == 10
+
+
+def test_a_status_folds_nothing_of_designs_that_nobody_made_active(tmp_path):
+    with lab_of(tmp_path, 40) as lab:
+        status = lab.status()
+        unasked = {kind for kind in lab._views() if kind.only_if_active}
+        assert {kind.name for kind in unasked} == {"trajectories", "research_runs"}
+        assert not unasked & set(lab.views._open)
+        assert set(status["dreams"]) == {"strategies", "cycles"}
+    active = Settings(active_designs=("dreams", "research"))
+    with Lab(tmp_path, clock=FixedClock(NOW), settings=active) as lab:
+        counts = lab.status()["dreams"]
+        assert unasked <= set(lab.views._open)
+        assert counts["trajectories"] >= counts["dreamt"] == 0
+
+
+def test_a_status_reads_no_texts_to_count_those_with_vectors(tmp_path, monkeypatch):
+    with lab_of(tmp_path, 3):
+        pass
+    words = ["status", "--json", "--home", str(tmp_path)]
+    few = json.loads(CliRunner().invoke(theorex, words).stdout)
+    assert "texts embedded" in few["vectors"]
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        monkeypatch.setattr(memory, "_READ_FOR_STATUS", 2)
+        assert lab.views.n_behind(lab.home.item_view) == 3
+        lab.search("till")
+        assert lab.views.n_behind(lab.home.item_view) < 3
+    many = json.loads(CliRunner().invoke(theorex, words).stdout)
+    assert many["vectors"] == "texts with vectors are counted after the next search"
+    assert not [row for row in many["waits"] if "vector" in row["what"]]

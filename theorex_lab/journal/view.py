@@ -81,6 +81,8 @@ class View(Parts, ABC):
     takes_unreadable: ClassVar[bool] = False
     # Whether `Lab.status` reads it, which opens such views together.
     in_status: ClassVar[bool] = False
+    # Whether a status reads it only where its design is active, to say what waits.
+    only_if_active: ClassVar[bool] = False
     # Whether the outlines of tool calls are enough for the fold, see `Journal.outlines`.
     reads_outlines: ClassVar[bool] = False
 
@@ -148,6 +150,23 @@ class Views:
             if n_folded:
                 self._write(view, always=False)
         return view
+
+    def n_behind(self, kind: type[View]) -> int:
+        """Return how many events came since the state of a view that is at hand.
+
+        It is in memory, or in the newest snapshot. Nothing is folded.
+
+        Args:
+            kind: The view's class.
+        """
+        with self._lock:
+            view = self._open.get(kind)
+        if view is None:
+            newest = self._newest_snapshot(kind)
+            seq = newest.seq if newest else 0
+        else:
+            seq = view.seq
+        return max(0, self.journal.last_seq() - seq)
 
     @contextmanager
     def reading(self, kind: type[V], *, upto: int | None = None) -> Iterator[V]:

@@ -791,6 +791,14 @@ class Home:
                 active.append(design)
         return tuple(active)
 
+    def is_active(self, name: str) -> bool:
+        """Return whether a design takes part by itself.
+
+        Args:
+            name: The name of the design.
+        """
+        return any(design.name == name for design in self.active)
+
     def activating(self, names: Collection[str]) -> Home:
         """Return the same home, in which further designs are active.
 

@@ -765,6 +765,10 @@ class Lab:
         from theorex_lab.journal.view import set_aside_view
 
         counted = [view for view in self._views() if view.in_status]
+        for design in self.home.designs:
+            if design not in self.home.active:
+                unasked = [view for view in design.views() if view.only_if_active]
+                counted = [view for view in counted if view not in unasked]
         self.views.open_together([set_aside_view(), *counted])
 
     def _holdings(self, agent: str | None) -> dict[str, Any]:

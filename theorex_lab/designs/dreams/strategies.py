@@ -688,32 +688,33 @@ class StrategyVectors:
 
 
 def status(home: Home, _agent: str | None) -> dict[str, Any]:
-    """Return how many trajectories, strategies and cycles there are.
+    """Return how many strategies that hold and cycles there are.
 
-    It also says how many of the trajectories were dreamt; the strategies are those that
-    hold.
+    Where the design is active, it also says how many trajectories there are, and how many
+    of them were dreamt. Else nobody asked for them, and finding them takes long.
     """
-    trajectories = home.views.get(Trajectories).rows
     view = home.views.get(Strategies)
-    return {
-        "dreams": {
-            "trajectories": len(trajectories),
-            "dreamt": int(trajectories["dreamt"].sum()),
-            "strategies": len(view.chosen(projects=home.projects)),
-            "cycles": len(view.cycles),
-        }
+    counts = {
+        "strategies": len(view.chosen(projects=home.projects)),
+        "cycles": len(view.cycles),
     }
+    if home.is_active("dreams"):
+        trajectories = home.views.get(Trajectories).rows
+        counts["trajectories"] = len(trajectories)
+        counts["dreamt"] = int(trajectories["dreamt"].sum())
+    return {"dreams": counts}
 
 
 def procedure_holdings(home: Home, agent: str | None) -> list[Holding]:
     """Return how many procedures there are, and how many tasks wait to become some."""
     status_members = status(home, agent)
     counts = status_members["dreams"]
-    n_waiting = counts["trajectories"] - counts["dreamt"]
-    return [
-        Holding("procedures", counts["strategies"]),
-        Holding("tasks not yet read for procedures", n_waiting, MAINTAIN),
-    ]
+    holdings = [Holding("procedures", counts["strategies"])]
+    if "trajectories" in counts:
+        n_waiting = counts["trajectories"] - counts["dreamt"]
+        waiting = Holding("tasks not yet read for procedures", n_waiting, MAINTAIN)
+        holdings.append(waiting)
+    return holdings
 
 
 def agents_of(home: Home) -> list[str]:

@@ -168,6 +168,7 @@ class Trajectories(View):
     name = "trajectories"
     code = 4
     in_status = True
+    only_if_active = True
     reads_outlines = True
     kinds = (
         "trajectory_started",

@@ -731,6 +731,7 @@ class SessionProgress(View):
     name = "research_runs"
     code = 1
     in_status = True
+    only_if_active = True
     reads_outlines = True
     kinds = (*_READ_KINDS, "post_run")
 
@@ -1123,11 +1124,16 @@ def unlearnt_sessions(home: Home, agent: str | None) -> list[str]:
 
 
 def research_holdings(home: Home, agent: str | None) -> list[Holding]:
-    """Return how many insights, theorems and skills there are, and what waits."""
+    """Return how many insights, theorems and skills there are.
+
+    Where the design is active, it also says how many sessions wait.
+    """
     counts = status(home, agent)["research"]
-    n_waiting = len(unlearnt_sessions(home, agent))
     held = [Holding(name, counts[name]) for name in ("insights", "theorems", "skills")]
-    return [*held, Holding("sessions not yet learnt from", n_waiting, MAINTAIN)]
+    if home.is_active("research"):
+        n_waiting = len(unlearnt_sessions(home, agent))
+        held.append(Holding("sessions not yet learnt from", n_waiting, MAINTAIN))
+    return held
 
 
 def learn_in_maintenance(home: Home, agent: str | None) -> str:
