@@ -361,7 +361,7 @@ class _GraphWriter:
         removed = [name for name in self.entities if name in names]
         for name in removed:
             entity = self.entities.pop(name)
-            ids.append(entity.event_id)
+            ids += [entity.event_id, *entity.repeats]
             ids += [observation.event_id for observation in entity.observations]
         for key, relations in self.relations.items():
             if not names.isdisjoint((key.source, key.target)):
@@ -479,9 +479,9 @@ def graph_document(graph: KnowledgeGraph) -> dict[str, Any]:
     entities: list[dict[str, Any]] = []
     for entity in graph.entities.values():
         entities.append(entity_document(entity))
-    relations: list[dict[str, str]] = []
-    for relation in graph.relations:
-        relations.append(relation_document(relation))
+    # A relation that an import brought once more is one relation still.
+    by_key = {relation.key: relation for relation in graph.relations}
+    relations = [relation_document(relation) for relation in by_key.values()]
     return {
         "entities": entities,
         "relations": relations,
