@@ -147,8 +147,11 @@ def test_a_search_gives_what_holds_the_query_else_what_fits_it(kept: Any) -> Non
     assert kept.search_nodes("zebra crossing").entities == {}
 
 
-def test_nodes_come_with_the_relations_between_them(kept: Any) -> None:
-    assert kept.open_nodes(["till", "nobody"]).relations == []
+def test_nodes_come_with_their_relations(kept: Any) -> None:
+    kept.create_entities([NewEntity("shelf", "thing")])
+    assert kept.open_nodes(["shelf", "nobody"]).relations == []
+    (leads_to_it,) = kept.open_nodes(["till"]).relations
+    assert leads_to_it.key == WROTE
     both = kept.open_nodes(["till", "Ann_Lee"])
     assert [relation.key for relation in both.relations] == [WROTE]
 

@@ -232,7 +232,7 @@ def delete_relations(
 
 
 def open_nodes(home: Home, names: Iterable[str], agent: str = "main") -> KnowledgeGraph:
-    """Return the entities with these names, and the relations between them.
+    """Return the entities with these names, and every relation of one of them.
 
     Args:
         home: Where the graph is kept.
@@ -245,7 +245,7 @@ def open_nodes(home: Home, names: Iterable[str], agent: str = "main") -> Knowled
     wanted = {_checked_name(name, "a name") for name in names}
     graph = graph_of_agent(home, agent)
     names = [name for name in graph.entities if name in wanted]
-    return graph.between(names)
+    return graph.around(names)
 
 
 def search_nodes(
