@@ -193,6 +193,16 @@ def test_projects_have_graphs_of_their_own(lab: Lab) -> None:
     assert texts(second, "on which port is the till") == []
 
 
+def test_a_search_of_one_graph_is_not_crowded_by_those_of_projects(lab: Lab) -> None:
+    shop = lab.in_project("shop-11111111", new=True).design("dropin")
+    jars = [NewEntity(f"jar {n}", "jar", ["stands by the door"]) for n in range(40)]
+    shop.create_entities(jars)
+    design = lab.design("dropin")
+    design.create_entities([NewEntity("kettle", "pot", ["waits near a door at night"])])
+    fits = design.search_nodes("what stands by the door")
+    assert list(fits.entities) == ["kettle"]
+
+
 def test_no_secret_is_kept_and_names_with_one_are_met_again(
     lab: Lab, kept: Any
 ) -> None:

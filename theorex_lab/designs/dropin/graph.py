@@ -274,10 +274,15 @@ def search_nodes(
         if _holds(entity, part):
             names.append(name)
     if not names and part.strip():
+        # What is in no project is found beside that of the project.
+        projects: list[str] = []
+        if home.project:
+            projects.append(home.project)
+        owner = kept_id(agent)
         hits = searcher().search(
             query,
-            agents=[agent],
-            projects=home.projects,
+            agents=[owner],
+            projects=projects,
             kinds=[OBSERVED, RELATED],
             limit=_MOST_HITS,
         )
@@ -361,7 +366,8 @@ class _GraphWriter:
         removed = [name for name in self.entities if name in names]
         for name in removed:
             entity = self.entities.pop(name)
-            ids += [entity.event_id, *entity.repeats]
+            ids.append(entity.event_id)
+            ids += entity.repeats
             ids += [observation.event_id for observation in entity.observations]
         for key, relations in self.relations.items():
             if not names.isdisjoint((key.source, key.target)):
@@ -478,10 +484,16 @@ def graph_document(graph: KnowledgeGraph) -> dict[str, Any]:
     """Return a graph in the members of the reference memory server."""
     entities: list[dict[str, Any]] = []
     for entity in graph.entities.values():
-        entities.append(entity_document(entity))
+        entry = entity_document(entity)
+        entities.append(entry)
     # A relation that an import brought once more is one relation still.
-    by_key = {relation.key: relation for relation in graph.relations}
-    relations = [relation_document(relation) for relation in by_key.values()]
+    by_key: dict[tuple[str, str, str], GraphRelation] = {}
+    for relation in graph.relations:
+        by_key[relation.key] = relation
+    relations: list[dict[str, str]] = []
+    for relation in by_key.values():
+        document = relation_document(relation)
+        relations.append(document)
     return {
         "entities": entities,
         "relations": relations,
