@@ -632,3 +632,57 @@ def test_a_writer_that_is_killed_leaves_a_whole_journal(tmp_path: Path) -> None:
         assert len(set(lines)) == len(lines)
         assert lab.verify().ok
         assert tool.insert("/memories/shared.md", 0, "goes on")
+
+
+KEY = "sk_live_" + 12 * "a1b2"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"command": KEY},
+        {"command": "view", "path": f"/etc/{KEY}"},
+        {"command": "view", "path": f"/memories/../{KEY}"},
+        {"command": "view", "path": {"name": KEY}},
+        {"command": "view", "path": PATH, "view_range": [KEY, 1]},
+        {"command": "insert", "path": PATH, "insert_line": KEY, "insert_text": "x"},
+        {"command": "str_replace", "path": PATH, "old_str": [KEY]},
+        {"command": "str_replace", "path": PATH, "old_str": KEY},
+    ],
+)
+def test_an_error_repeats_no_secret(tool: MemoryTool, command: dict[str, Any]) -> None:
+    tool.create(PATH, NOTES)
+    refused = tool.run(command)
+    assert refused.is_error
+    assert "a1b2" not in refused.text
+
+
+def test_an_edit_that_makes_a_secret_shows_it_masked(tool: MemoryTool) -> None:
+    tool.create(PATH, "use sk_live_X\n")
+    edited = tool.str_replace(PATH, "X", 12 * "a1b2")
+    assert "1 secret(s) masked" in edited
+    assert edited.endswith(f"\tuse {MASK}")
+    assert text_of(tool) == f"use {MASK}"
+
+
+def test_an_answer_can_be_sent_whatever_the_model_wrote(tool: MemoryTool) -> None:
+    tool.create(PATH, NOTES)
+    refused = run(tool, "str_replace", path=PATH, old_str="half \ud800")
+    assert refused.is_error
+    assert "half ?" in refused.text
+    assert refused.text.encode()
+
+
+def test_a_folder_with_a_secret_in_its_name_is_one_folder(tool: MemoryTool) -> None:
+    folder = f"/memories/{KEY}"
+    tool.create(f"{folder}/a.md", "a")
+    tool.create(f"{folder}/b.md", "b")
+    shown = tool.view(folder)
+    assert KEY not in shown
+    assert [row.rpartition("/")[2] for row in shown.splitlines()[2:]] == [
+        "a.md",
+        "b.md",
+    ]
+    tool.rename(folder, "/memories/plain")
+    tool.delete("/memories/plain")
+    assert tool.view("/memories").endswith("\n0B\t/memories")

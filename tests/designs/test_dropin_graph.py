@@ -17,6 +17,7 @@ from theorex_lab.designs.dropin.graph import (
     graph_document,
 )
 from theorex_lab.designs.dropin.graph_view import GraphEntries
+from theorex_lab.journal.event import new_event
 from theorex_lab.journal.view import differing_columns, fold_into
 from theorex_lab.text.redact.hints import MASK
 
@@ -146,8 +147,11 @@ def test_a_search_gives_what_holds_the_query_else_what_fits_it(kept: Any) -> Non
     assert kept.search_nodes("zebra crossing").entities == {}
 
 
-def test_nodes_come_with_the_relations_between_them(kept: Any) -> None:
-    assert kept.open_nodes(["till", "nobody"]).relations == []
+def test_nodes_come_with_their_relations(kept: Any) -> None:
+    kept.create_entities([NewEntity("shelf", "thing")])
+    assert kept.open_nodes(["shelf", "nobody"]).relations == []
+    (leads_to_it,) = kept.open_nodes(["till"]).relations
+    assert leads_to_it.key == WROTE
     both = kept.open_nodes(["till", "Ann_Lee"])
     assert [relation.key for relation in both.relations] == [WROTE]
 
@@ -187,6 +191,16 @@ def test_projects_have_graphs_of_their_own(lab: Lab) -> None:
     assert "8080" in first.briefing(tokens=500).text
     assert "8080" not in second.briefing(tokens=500).text
     assert texts(second, "on which port is the till") == []
+
+
+def test_a_search_of_one_graph_is_not_crowded_by_those_of_projects(lab: Lab) -> None:
+    shop = lab.in_project("shop-11111111", new=True).design("dropin")
+    jars = [NewEntity(f"jar {n}", "jar", ["stands by the door"]) for n in range(40)]
+    shop.create_entities(jars)
+    design = lab.design("dropin")
+    design.create_entities([NewEntity("kettle", "pot", ["waits near a door at night"])])
+    fits = design.search_nodes("what stands by the door")
+    assert list(fits.entities) == ["kettle"]
 
 
 def test_no_secret_is_kept_and_names_with_one_are_met_again(
@@ -268,3 +282,39 @@ def test_the_next_agent_finds_it_beside_what_was_written_otherwise(
     lab.write_all([ObservationEntry("The till is painted green", "main")])
     hits = {hit.kind for hit in lab.search("till")}
     assert {"graph_observation", "graph_relation", "observation"} <= hits
+
+
+def test_what_an_import_brings_again_is_deleted_with_what_is_there(
+    lab: Lab, kept: Any, tmp_path: Path
+) -> None:
+    lab.export_files(tmp_path / "out")
+    with opened(tmp_path / "other") as other:
+        design = other.design("dropin")
+        design.create_entities([ANN._replace(observations=["Plays chess"])])
+        design.create_relations([WROTE])
+        other.import_files(tmp_path / "out", trusted=True)
+        graph = design.read_graph()
+        assert len(graph.relations) == 2
+        assert len(graph_document(graph)["relations"]) == 1
+        assert design.delete_entities(["Ann_Lee"]) == 1
+        assert list(design.read_graph().entities) == ["till"]
+        assert design.read_graph().relations == []
+        assert not {"Ann_Lee: Plays chess", "Ann Lee"} & set(texts(other, "Ann Lee"))
+
+
+def test_a_deletion_that_is_trusted_less_than_an_agent_deletes_nothing(
+    lab: Lab, kept: Any
+) -> None:
+    before = graph_document(kept.read_graph())
+    entity = kept.read_graph().entities["till"]
+    body = {"ids": [entity.event_id], "project": ""}
+    for source in ("tool", "import"):
+        event = new_event(
+            "graph_removed",
+            {**body, "source": source},
+            agent="main",
+            at=lab.home.clock.now(),
+        )
+        lab.journal.append([event])
+    assert graph_document(kept.read_graph()) == before
+    assert lab.verify().ok

@@ -287,7 +287,7 @@ def _add_reading_tools(
             return answered("mcp_search_nodes", graph, query)
 
     @server.tool(
-        description="Get entities by name, and the relations between them.",
+        description="Get entities by name, with their relations.",
         annotations=_READS,
     )
     def open_nodes(names: list[str]) -> Annotated[CallToolResult, GraphAnswer]:

@@ -24,9 +24,11 @@ from theorex_lab.files.command_line import (
 )
 from theorex_lab.files.command_line.options import OWN_AGENT, agent_option, own_agent
 from theorex_lab.memory.contract import Home
+from theorex_lab.text.redact.redaction_scope import kept_text
 
 Output = tuple[dict[str, Any], str]  # the result of a command, and the text for people
 _MOST_BYTES = 1 << 24
+_SHOWN_CHARACTERS = 60  # of what is no command
 _STDIN = "-"
 
 
@@ -57,13 +59,14 @@ def _read_command(text: str) -> Any:
         return json.loads(
             text, object_pairs_hook=lambda pairs: unambiguous("the command", pairs)
         )
+    except ConfigError as error:
+        raise click.UsageError(kept_text(str(error))) from error
     except (ValueError, RecursionError) as error:
+        start = kept_text(text)[:_SHOWN_CHARACTERS]
         raise click.UsageError(
-            f"got {text[:60]!r} for COMMAND; allowed is a JSON object such as"
+            f"got {start!r} for COMMAND; allowed is a JSON object such as"
             ' {"command": "view", "path": "/memories"}'
         ) from error
-    except ConfigError as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _graph(agent: str | None) -> None:

@@ -50,8 +50,11 @@ path '/memories/%2e%2e/etc'; allowed are names of files and folders
     for form in _readings(plain):
         _check_reading(path, form)
     stripped = plain.removesuffix("/")
-    _check_parts(path, stripped.removeprefix(ROOT).split("/")[1:])
-    return kept_path(stripped)
+    parts = stripped.removeprefix(ROOT).split("/")[1:]
+    _check_parts(path, parts)
+    # Each name is masked by itself first, so that the files of one folder stay in it.
+    names = [kept_path(part) for part in parts]
+    return kept_path("/".join([ROOT, *names]))
 
 
 def _readings(path: str) -> list[str]:

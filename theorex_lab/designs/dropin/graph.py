@@ -232,7 +232,7 @@ def delete_relations(
 
 
 def open_nodes(home: Home, names: Iterable[str], agent: str = "main") -> KnowledgeGraph:
-    """Return the entities with these names, and the relations between them.
+    """Return the entities with these names, and every relation of one of them.
 
     Args:
         home: Where the graph is kept.
@@ -245,7 +245,7 @@ def open_nodes(home: Home, names: Iterable[str], agent: str = "main") -> Knowled
     wanted = {_checked_name(name, "a name") for name in names}
     graph = graph_of_agent(home, agent)
     names = [name for name in graph.entities if name in wanted]
-    return graph.between(names)
+    return graph.around(names)
 
 
 def search_nodes(
@@ -274,10 +274,15 @@ def search_nodes(
         if _holds(entity, part):
             names.append(name)
     if not names and part.strip():
+        # What is in no project is found beside that of the project.
+        projects: list[str] = []
+        if home.project:
+            projects.append(home.project)
+        owner = kept_id(agent)
         hits = searcher().search(
             query,
-            agents=[agent],
-            projects=home.projects,
+            agents=[owner],
+            projects=projects,
             kinds=[OBSERVED, RELATED],
             limit=_MOST_HITS,
         )
@@ -362,6 +367,7 @@ class _GraphWriter:
         for name in removed:
             entity = self.entities.pop(name)
             ids.append(entity.event_id)
+            ids += entity.repeats
             ids += [observation.event_id for observation in entity.observations]
         for key, relations in self.relations.items():
             if not names.isdisjoint((key.source, key.target)):
@@ -478,10 +484,16 @@ def graph_document(graph: KnowledgeGraph) -> dict[str, Any]:
     """Return a graph in the members of the reference memory server."""
     entities: list[dict[str, Any]] = []
     for entity in graph.entities.values():
-        entities.append(entity_document(entity))
-    relations: list[dict[str, str]] = []
+        entry = entity_document(entity)
+        entities.append(entry)
+    # A relation that an import brought once more is one relation still.
+    by_key: dict[tuple[str, str, str], GraphRelation] = {}
     for relation in graph.relations:
-        relations.append(relation_document(relation))
+        by_key[relation.key] = relation
+    relations: list[dict[str, str]] = []
+    for relation in by_key.values():
+        document = relation_document(relation)
+        relations.append(document)
     return {
         "entities": entities,
         "relations": relations,

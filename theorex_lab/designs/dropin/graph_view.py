@@ -42,12 +42,15 @@ class GraphEntity:
         entity_type: What it is, such as person.
         event_id: The id of the event that made it.
         observations: What was observed of it, in this order.
+        repeats: The ids of further events that made an entity of this name, as an import
+            may bring them.
     """
 
     name: str
     entity_type: str
     event_id: str
     observations: list[EntryText] = field(default_factory=list)
+    repeats: list[str] = field(default_factory=list)
 
     def texts(self) -> list[str]:
         """Return the texts of its observations."""
@@ -88,20 +91,12 @@ class KnowledgeGraph:
     >>> graph = KnowledgeGraph()
     >>> graph.entities["Ann"] = GraphEntity("Ann", "person", "event-1")
     >>> graph.relations.append(GraphRelation("Ann", "till", "wrote", "event-2"))
-    >>> graph.between(["Ann"]).relations, len(graph.around(["Ann"]).relations)
-    ([], 1)
+    >>> len(graph.around(["Ann"]).relations), graph.around(["Bob"]).relations
+    (1, [])
     """
 
     entities: dict[str, GraphEntity] = field(default_factory=dict)
     relations: list[GraphRelation] = field(default_factory=list)
-
-    def between(self, names: Iterable[str]) -> KnowledgeGraph:
-        """Return the entities with these names, and the relations between them."""
-        part = self._of(names)
-        for relation in self.relations:
-            if relation.source in part.entities and relation.target in part.entities:
-                part.relations.append(relation)
-        return part
 
     def around(self, names: Iterable[str]) -> KnowledgeGraph:
         """Return the entities with these names, and every relation of one of them."""
@@ -152,7 +147,7 @@ class GraphEntries(View):
     """
 
     name = "graph_entries"
-    code = 1
+    code = 2
     kinds = ("graph_entity", "graph_observation", "graph_relation", "graph_removed")
 
     def __init__(self) -> None:
@@ -190,6 +185,8 @@ class GraphEntries(View):
         )
 
     def _graph_removed(self, event: Event) -> None:
+        if not _is_trusted(event):
+            return
         agent = self.names.number(event.agent)
         for row in self.ids.numbers(*event.body["ids"]):
             if self.rows["agent"][row] == agent:
@@ -199,9 +196,9 @@ class GraphEntries(View):
         self, event: Event, kind: int, name: str, *, other: str = "", text: str = ""
     ) -> None:
         """Add a row; what is not trusted has none."""
-        body = event.body
-        if TRUST[body["source"]] < TRUST["agent"]:
+        if not _is_trusted(event):
             return
+        body = event.body
         self.ids.number(event.id)
         self.rows.add(
             kind=kind,
@@ -243,10 +240,7 @@ class GraphEntries(View):
         for row in self._rows_of(agent, project):
             kind = self.rows["kind"][row]
             if kind == ENTITY_ROW:
-                entity = GraphEntity(
-                    self._name(row, "name"), self._name(row, "other"), self.ids[row]
-                )
-                graph.entities.setdefault(entity.name, entity)
+                self._add_entity(graph, row)
             elif kind == OBSERVATION_ROW:
                 self._add_observation(graph, row)
             else:
@@ -268,6 +262,15 @@ class GraphEntries(View):
     def _name(self, row: int, column: str) -> str:
         return self.names[int(self.rows[column][row])]
 
+    def _add_entity(self, graph: KnowledgeGraph, row: int) -> None:
+        """Add an entity; one whose name is there already is a repeat of it."""
+        name = self._name(row, "name")
+        if name in graph.entities:
+            graph.entities[name].repeats.append(self.ids[row])
+            return
+        entity_type = self._name(row, "other")
+        graph.entities[name] = GraphEntity(name, entity_type, self.ids[row])
+
     def _add_observation(self, graph: KnowledgeGraph, row: int) -> None:
         """Add an observation to its entity; one without an entity is passed over."""
         entity = graph.entities.get(self._name(row, "name"))
@@ -286,3 +289,8 @@ class GraphEntries(View):
             int(self.rows["at"][row]),
         )
         graph.relations.append(relation)
+
+
+def _is_trusted(event: Event) -> bool:
+    """Return whether an event is trusted as much as an agent's word."""
+    return TRUST[event.body["source"]] >= TRUST["agent"]

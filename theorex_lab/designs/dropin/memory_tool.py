@@ -101,7 +101,7 @@ class MemoryTool:
         try:
             return MemoryToolResult(self._run(command))
         except InvalidInput as error:
-            return MemoryToolResult(str(error), is_error=True)
+            return MemoryToolResult(_told_error(error), is_error=True)
 
     def answer(self, tool_use_id: str, command: Mapping[str, Any]) -> dict[str, Any]:
         """Run a command; return the block of the next message that answers it.
@@ -213,7 +213,9 @@ class MemoryTool:
                 kept_text(new_str),
             )
             writer.edit(checked, edit)
-        return f"The memory file has been edited.{writer.masked_note}\n{edit.snippet}"
+        # The edit may have made a secret of two harmless halves.
+        snippet = kept_text(edit.snippet)
+        return f"The memory file has been edited.{writer.masked_note}\n{snippet}"
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
         """Put lines into a file.
@@ -532,6 +534,16 @@ def _checked_file_text(text: object, max_bytes: int) -> str:
         if is_blank and len(shown) <= max_bytes:
             return shown
     return check_text(text, max_bytes)  # type: ignore[arg-type]
+
+
+def _told_error(error: InvalidInput) -> str:
+    """Return what the model is told of an error.
+
+    It may hold what the model sent: secrets are masked, and half a surrogate pair, which
+    no request can hold, becomes a question mark.
+    """
+    whole = str(error).encode("utf-8", "replace").decode()
+    return kept_text(whole)
 
 
 def _check_texts(**texts: object) -> None:
