@@ -208,7 +208,7 @@ def test_an_unknown_design_is_refused_with_the_known(
         InvalidInput,
         match=(
             "got the design 'diaries'; allowed are sessions, theorex, facts, dreams,"
-            " causal, research, notes"
+            " causal, research, dropin, notes"
         ),
     ):
         opened().design("diaries")

@@ -658,12 +658,14 @@ def test_an_erasure_during_a_verification_is_no_difference(
     fold_into = view.fold_into
     erased = []
 
-    def late(each: view.View, journal: SqliteJournal, upto: int) -> int:
+    def late(
+        each: view.View, journal: SqliteJournal, upto: int, *, in_outline: bool = False
+    ) -> int:
         if each is not lab.views._open[Axon] and not erased:
             erased.append(1)
             with opened(tmp_path) as other:
                 other.erase(match=SECRET)
-        return fold_into(each, journal, upto)
+        return fold_into(each, journal, upto, in_outline=in_outline)
 
     with opened(tmp_path) as lab:
         lab.journal.append([secret(), observation("y", labels=["cache"])])

@@ -305,7 +305,7 @@ def test_each_published_design_offers_something() -> None:
         return any(section.briefing for section in design.sections)
 
     names = [design.name for design in installed() if offers(design)]
-    assert names == ["theorex", "facts", "dreams", "causal", "research"]
+    assert names == ["theorex", "facts", "dreams", "causal", "research", "dropin"]
 
 
 def test_every_offered_line_fits(lab: Lab) -> None:

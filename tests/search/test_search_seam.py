@@ -272,7 +272,8 @@ def test_a_kind_of_item_that_nobody_has_is_refused(
         match=(
             r"'nite'; allowed are observation, sentence, session, fix, concept, moment,"
             r" fact, strategy, constraint, gene, capsule, attempt, insight, theorem,"
-            r" record, skill, note, correction, section, symbol; 'note' is"
+            r" record, skill, entity, graph_observation, graph_relation, memory_file,"
+            r" note, correction, section, symbol; 'note' is"
         ),
     ):
         opened(TOY).search("ferry", kinds=["nite"])

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import _lru_cache_wrapper, lru_cache
-from typing import Any, TypeVar
 
-T = TypeVar("T")
+# what type checkers take for true; `typing` would cost every hook 7 ms
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 _caches: list[_lru_cache_wrapper[Any]] = []
 

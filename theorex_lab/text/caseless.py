@@ -17,7 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+
+# what type checkers take for true; `typing` would cost every hook 7 ms
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Signs that match an ASCII letter in any case but are not put into lower case as it is:
 # the long s, the Kelvin sign, and the i with or without its dot.
