@@ -179,7 +179,7 @@ class Gemini:
 def _without_files(texts: tuple[str, ...]) -> tuple[str, ...]:
     r"""Return the words before the files that the program put behind them.
 
-    >>> _without_files(("Explain @a.txt\\n--- Content from referenced files ---\\nb",))
+    >>> _without_files(("Explain @a.txt\n--- Content from referenced files ---\nb",))
     ('Explain @a.txt',)
     """
     typed = list[str]()

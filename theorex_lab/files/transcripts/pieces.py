@@ -268,7 +268,7 @@ class PieceReader:
 
 
 def _is_silent(piece: Piece) -> bool:
-    """Return whether a tool was used of which nothing tells how it went."""
+    """Return whether a piece says that a tool was used, and not how it went."""
     return piece.kind == TOOL and piece.answer is None and not piece.failed
 
 
@@ -308,7 +308,7 @@ def _fingerprint(content: object) -> int:
 
 
 def _request_print(piece: Piece) -> int:
-    """Return a hash of what is asked of which tool, in whatever order it is listed."""
+    """Return a hash of a tool and its arguments, in whatever order they are listed."""
     arguments = piece.arguments
     if isinstance(arguments, dict):
         arguments = sorted(arguments.items(), key=str)
@@ -327,7 +327,7 @@ class _SessionCalls:
         self._open = set[tuple[str, str]]()
         self._answered = set[tuple[str, str]]()
         self._nameless: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        # By session and by what is asked of which tool, the ids of calls.
+        # By session, tool and arguments, the ids of calls.
         self._alike: dict[tuple[str, int], list[str]] = defaultdict(list)
 
     def begin(
