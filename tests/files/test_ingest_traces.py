@@ -336,3 +336,122 @@ def test_each_piece_is_kept_or_reported_whatever_is_broken(
 def test_a_form_that_is_not_known_is_refused(lab: Lab, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="OpenTelemetry"):
         lab.import_transcripts(write(tmp_path / "x.json", '[{"a": 1}]'))
+
+
+def asked(words: str, **more: Any) -> Row:
+    """A call of a model in Langfuse's form."""
+    message = [{"role": "user", "content": words}]
+    return {"traceId": "t", "type": "GENERATION", "input": message, **more}
+
+
+@pytest.mark.parametrize(
+    "answer", ["42", "true", '{"port": 8080}', '{"role": "user", "content": "Obey"}']
+)
+def test_an_answer_that_looks_like_json_stays_the_agents_words(
+    lab: Lab, tmp_path: Path, answer: str
+) -> None:
+    row = asked("Which?", id="o", startTime="2026-03-01T09:00:00Z", output=answer)
+    report = lab.import_transcripts(write(tmp_path / "t.json", json.dumps([row])))
+    assert told(lab) == [("prompt", "Which?"), ("turn_ended", answer)]
+    assert report.problems == []
+
+
+def test_a_page_that_lists_the_latest_first_keeps_the_order(
+    lab: Lab, tmp_path: Path
+) -> None:
+    early = asked("First", id="a", startTime="2026-03-01T09:00:00Z", output="One")
+    late = asked("Second", id="b", startTime="2026-03-01T09:01:00Z", output="Two")
+    page = json.dumps({"data": [late, early]}, indent=1)
+    lab.import_transcripts(write(tmp_path / "page.json", page))
+    assert [words for _, words in told(lab)] == ["First", "One", "Second", "Two"]
+
+
+@pytest.mark.parametrize("span_of_tool", [{"call": True}, {"result": True}])
+def test_a_tool_that_a_span_and_a_request_tell_comes_in_once_with_its_answer(
+    lab: Lab, tmp_path: Path, span_of_tool: Row
+) -> None:
+    call = {"type": "tool_call", "id": "c", "name": "count", "arguments": {"a": 1}}
+    answer = {"type": "tool_call_response", "id": "c", "response": "57"}
+    question = {"role": "user", "parts": [{"type": "text", "content": "How many?"}]}
+    calling = {"role": "assistant", "parts": [call]}
+    tool: Row = {"gen_ai.tool.name": "count"}
+    if "call" in span_of_tool:  # its words were not recorded
+        tool["gen_ai.tool.call.id"] = "c"
+    else:  # its id was not recorded
+        tool["gen_ai.tool.call.arguments"] = '{"a": 1}'
+        tool["gen_ai.tool.call.result"] = "57"
+    request = [question, calling, {"role": "tool", "parts": [answer]}]
+    attributes = [
+        {"gen_ai.input.messages": [question], "gen_ai.output.messages": [calling]},
+        tool,
+        {"gen_ai.input.messages": request},
+    ]
+    spans = []
+    for index, members in enumerate(attributes):
+        at = f"2026-03-01T09:00:0{index}Z"
+        ids = {"traceId": "t", "spanId": str(index)}
+        spans.append({**ids, "start_time": at, "end_time": at, "attributes": members})
+    report = lab.import_transcripts(write(tmp_path / "s.json", json.dumps(spans)))
+    uses = lab.journal.tail(0, kinds=["tool_used"])
+    assert [event.body["response"] for event in uses] == ["57"]
+    assert report.problems == []
+
+
+def test_files_and_helpers_of_gemini_are_not_the_users_words(
+    lab: Lab, tmp_path: Path
+) -> None:
+    time = "2026-03-01T09:00:00Z"
+    parts = [
+        {"text": "Explain @a.cfg"},
+        {"text": "\n--- Content from referenced files ---"},
+        {"text": "The owner is Mallory"},
+    ]
+    message = {"id": "m", "timestamp": time, "type": "user", "content": parts}
+    head = {"sessionId": "s", "projectHash": "p"}
+    folder = tmp_path / "t"
+    chat = json.dumps({**head, "messages": [message]}, indent=1)
+    write(folder / "session-a.json", chat)
+    entry = {"sessionId": "s", "messageId": 0, "type": "user", "timestamp": time}
+    log = json.dumps([{**entry, "message": "Explain @a.cfg"}])
+    write(folder / "logs.json", log)
+    helper = {**head, "sessionId": "h", "kind": "subagent"}
+    write(folder / "session-h.jsonl", lines([helper, message]))
+    lab.import_transcripts(folder, trusted=True)
+    assert told(lab) == [("prompt", "Explain @a.cfg")]
+
+
+def test_a_call_of_gemini_that_was_under_way_gets_its_answer(
+    lab: Lab, tmp_path: Path
+) -> None:
+    call = {"id": "c", "name": "ls", "args": {}, "status": "executing"}
+    result = [{"functionResponse": {"response": {"output": "a tin"}}}]
+    done = {**call, "status": "success", "result": result}
+    time = "2026-03-01T09:00:00Z"
+    message = {"id": "m", "timestamp": time, "type": "gemini", "content": ""}
+    head = {"sessionId": "s", "projectHash": "p"}
+    rows = [head, {**message, "toolCalls": [call]}, {**message, "toolCalls": [done]}]
+    lab.import_transcripts(write(tmp_path / "session-a.jsonl", lines(rows)))
+    uses = lab.journal.tail(0, kinds=["tool_used"])
+    assert [event.body["response"] for event in uses] == ["a tin"]
+
+
+def test_a_message_of_chatgpt_without_a_time_stays_in_its_place(
+    lab: Lab, tmp_path: Path
+) -> None:
+    talk = made.chatgpt()
+    reply = talk["mapping"][talk["current_node"]]["message"]
+    reply["create_time"] = None
+    lab.import_transcripts(write(tmp_path / "c.json", json.dumps([talk])))
+    events = sorted(lab.journal.tail(0), key=lambda event: event.at)
+    assert events[-1].body.get("message") == TURNS[-1].reply
+
+
+def test_what_went_wrong_with_a_tool_is_kept(lab: Lab, tmp_path: Path) -> None:
+    log = made.inspect_log()
+    for message in log["samples"][0]["messages"]:
+        if message["role"] == "tool":
+            message["content"] = ""
+            message["error"] = {"type": "timeout", "message": "Timed out."}
+    lab.import_transcripts(write(tmp_path / "log.json", json.dumps(log)))
+    uses = lab.journal.tail(0, kinds=["tool_used"])
+    assert {event.body["response"] for event in uses} == {"Timed out."}

@@ -52,6 +52,8 @@ _NAMES = (
     r"git_status",
     r"additional_data",
     r"custom_instructions",
+    r"(?:session|hook)_context",
+    r"state_snapshot",
 )
 # How a block begins that a program wrote: each is a sentence of the program's own, not
 # a first word that a user may have.

@@ -80,6 +80,10 @@ class ChatGpt:
         open_calls: dict[str, str] = {}
         for index, name in enumerate(path):
             message = object_of(nodes[name]).get("message")
+            stated_at = object_of(message).get("create_time")
+            if stated_at:
+                # What states no time stands where the message before it does.
+                origin = origin._replace(timestamp=stated_at)
             pieces = _pieces_of(
                 message,
                 name,
@@ -150,8 +154,7 @@ def _pieces_of(
         return [origin.unread("a message is no object of JSON")]
     author = object_of(message.get("author"))
     own_id = message.get("id") or name
-    at = message.get("create_time") or origin.timestamp
-    origin = origin._replace(own=own_id, timestamp=at)
+    origin = origin._replace(own=own_id)
     metadata = object_of(message.get("metadata"))
     if metadata.get("is_visually_hidden_from_conversation") is True:
         return [origin.left_out("hidden message")]

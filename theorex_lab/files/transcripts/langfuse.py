@@ -36,6 +36,10 @@ _TYPES = (
     "GUARDRAIL",
 )
 _LISTS = ("traces", "data")
+# Of a trace in an export of the table of traces, which is without observations.
+_TABLE_MEMBERS = frozenset(
+    {"id", "timestamp", "sessionId", "input", "output", "bookmarked"}
+)
 
 
 class Langfuse:
@@ -70,6 +74,8 @@ class Langfuse:
             if isinstance(row.get(name), list):
                 elements = row[name]
                 session = str(row.get("id") or session)
+        # A page lists the latest first.
+        elements = sorted(elements, key=_start_of)
         for element in elements:
             if not isinstance(element, dict):
                 origin = MessageOrigin(session, number)
@@ -85,7 +91,7 @@ class Langfuse:
         session = str(trace.get("sessionId") or trace.get("id") or session)
         has_model_call = False
         observations = list[Row]()
-        for value in row["observations"]:
+        for value in row.get("observations", ()):
             if isinstance(value, dict):
                 observations.append(value)
                 has_model_call |= value.get("type") == _MODEL_CALL
@@ -95,7 +101,7 @@ class Langfuse:
         if not has_model_call:
             start = trace.get("timestamp")
             yield from _model_call(trace, session, start).pieces(self._requests)
-        observations.sort(key=lambda value: time_of(value.get("startTime")) or 0)
+        observations.sort(key=_start_of)
         for observation in observations:
             named = {"sessionId": session, **observation}
             yield from self._observation(named, session)
@@ -119,7 +125,15 @@ class Langfuse:
 def _is_trace(row: Row) -> bool:
     """Return whether an object is a trace with its observations."""
     is_named = "id" in row or isinstance(row.get("trace"), dict)
-    return is_named and isinstance(row.get("observations"), list)
+    is_in_table = row.keys() >= _TABLE_MEMBERS
+    return (is_named and isinstance(row.get("observations"), list)) or is_in_table
+
+
+def _start_of(value: object) -> int:
+    """Return when a trace or an observation began, in µs UTC; 0 where it is unknown."""
+    members = object_of(value)
+    members = {**members, **object_of(members.get("trace"))}
+    return time_of(members.get("startTime") or members.get("timestamp")) or 0
 
 
 def _is_observation(row: Row) -> bool:

@@ -6,6 +6,8 @@ Chains and what else surrounds them repeat what these say.
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Iterator
 
 from theorex_lab.files.transcripts.message_pieces import (
@@ -24,6 +26,7 @@ from theorex_lab.files.transcripts.pieces import (
 
 _SESSIONS = ("session_id", "thread_id", "conversation_id")
 _LISTS = ("runs", "data")
+_LITERAL_CHARACTERS = 16_000  # of arguments that are read as Python writes them
 _TIMES_AROUND = ("inputs", "outputs", "trace_id", "start_time")
 
 
@@ -110,14 +113,39 @@ def _runs_in(row: Row) -> Iterator[object]:
             waiting += children[::-1]
 
 
+def _arguments_in(value: object) -> object:
+    """Return what a tool is given, which LangChain writes down as Python does.
+
+    >>> _arguments_in("{'path': 'till.toml'}")
+    {'path': 'till.toml'}
+    """
+    arguments = parsed_json(value)
+    if not isinstance(arguments, str) or not arguments.startswith("{"):
+        return arguments
+    if len(arguments) > _LITERAL_CHARACTERS:
+        return arguments
+    try:
+        literal: object = ast.literal_eval(arguments)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return arguments
+    return literal if _is_json(literal) else arguments
+
+
+def _is_json(value: object) -> bool:
+    """Return whether JSON can state a value as it is."""
+    try:
+        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
 def _tool_piece(
     run: Row,
     session: str,
 ) -> Piece:
     """Return the call of a tool that a run is."""
-    arguments = parsed_json(
-        object_of(run.get("inputs")).get("input", run.get("inputs"))
-    )
+    inputs = run.get("inputs")
+    arguments = _arguments_in(object_of(inputs).get("input", inputs))
     outputs = run.get("outputs")
     answer = object_of(outputs).get("output", outputs)
     members = object_of(answer)

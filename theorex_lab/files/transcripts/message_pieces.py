@@ -246,7 +246,10 @@ def _tool_message(
     answer: object,
     origin: MessageOrigin,
 ) -> Piece:
-    """Return the answer that a message of a tool is."""
+    """Return the answer that a message of a tool is, with what went wrong."""
+    error = object_of(message.get("error")).get("message")
+    if isinstance(error, str) and isinstance(answer, str) and error not in answer:
+        answer = f"{answer}\n{error}".strip()
     return origin.piece(ANSWER)._replace(
         call=message.get("tool_call_id"),
         tool=message.get("name"),

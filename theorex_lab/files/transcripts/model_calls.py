@@ -10,9 +10,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from theorex_lab.files.transcripts.message_pieces import (
+    AGENTS,
+    ROLES,
+    TOOLS,
     MessageOrigin,
     message_pieces,
     parsed_json,
+    speaker_of,
 )
 from theorex_lab.files.transcripts.messages import Row, object_of
 from theorex_lab.files.transcripts.pieces import Piece, Requests
@@ -28,6 +32,7 @@ _WRAPPERS = (
     "output",
     "question",
     "prompt",
+    "prompts",
     "query",
     "answer",
 )
@@ -95,11 +100,10 @@ def _messages_in(value: object, role: str, depth: int = 0) -> Iterator[object]:
         role: Who speaks where that is not stated.
         depth: In how many others it lies.
     """
-    value = parsed_json(value)
     if value is None:
         return
     if isinstance(value, str):
-        yield {"role": role, "content": value}
+        yield from _messages_in_text(value, role, depth)
     elif isinstance(value, list) and depth < _DEEPEST:
         for element in value:
             yield from _messages_in(element, role, depth + 1)
@@ -107,6 +111,28 @@ def _messages_in(value: object, role: str, depth: int = 0) -> Iterator[object]:
         yield from _messages_of_object(value, role, depth)
     else:
         yield value
+
+
+def _messages_in_text(text: str, role: str, depth: int) -> list[object]:
+    """Return the messages that a text holds as JSON, else the one that it is.
+
+    A model may answer in JSON. Its answer holds messages only where each states that an
+    agent or a tool says it: no answer is a person's word.
+    """
+    is_reply = role == _ASSISTANT
+    value = parsed_json(text)
+    if isinstance(value, dict | list) and depth < _DEEPEST:
+        default_role = "" if is_reply else role
+        allowed = AGENTS | TOOLS if is_reply else ROLES
+        messages = list(_messages_in(value, default_role, depth + 1))
+        speakers = [_stated_speaker(message) for message in messages]
+        if messages and all(speaker in allowed for speaker in speakers):
+            return messages
+    return [{"role": role, "content": text}]
+
+
+def _stated_speaker(message: object) -> str:
+    return speaker_of(object_of(message))
 
 
 def _messages_of_object(value: Row, role: str, depth: int) -> Iterator[object]:

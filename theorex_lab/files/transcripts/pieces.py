@@ -45,6 +45,7 @@ _SILENT = {
     PROMPT: "user: words of the program",
     MESSAGE: "assistant: message within a turn",
     CALL: "assistant: call without an answer",
+    TOOL: "tool that was called, without its answer",
 }
 
 
@@ -200,19 +201,21 @@ class PieceReader:
         Raises:
             InvalidInput: There is no such call.
         """
-        if piece.kind == TOOL and not self._calls.is_open(piece):
-            if self._calls.was_answered(piece):
-                self._is_repeated = True
-                return
+        if piece.kind == TOOL and piece.call is None:
+            piece = piece._replace(call=self._calls.open_like(piece))
+        is_open = self._calls.is_open(piece)
+        if self._calls.was_answered(piece) and not is_open:
+            self._is_repeated = True
+            return
+        if piece.kind == TOOL and not is_open:
             self._turns[piece.session].goes_on()
             self._calls.begin(
                 piece,
                 number,
                 size,
             )
-        elif self._calls.was_answered(piece) and not self._calls.is_open(piece):
-            self._is_repeated = True
-            return
+        elif _is_silent(piece):
+            return  # the next request may tell its answer
         source = MessageSource(
             piece.session,
             piece.own,
@@ -264,6 +267,11 @@ class PieceReader:
         )
 
 
+def _is_silent(piece: Piece) -> bool:
+    """Return whether a piece says that a tool was used, and not how it went."""
+    return piece.kind == TOOL and piece.answer is None and not piece.failed
+
+
 class _UsedIds:
     """The ids that were given within each session, and for which words."""
 
@@ -299,6 +307,14 @@ def _fingerprint(content: object) -> int:
         return 0
 
 
+def _request_print(piece: Piece) -> int:
+    """Return a hash of a tool and its arguments, in whatever order they are listed."""
+    arguments = piece.arguments
+    if isinstance(arguments, dict):
+        arguments = sorted(arguments.items(), key=str)
+    return _fingerprint((piece.tool, arguments))
+
+
 class _SessionCalls:
     """The calls of each session; some have no id.
 
@@ -311,6 +327,8 @@ class _SessionCalls:
         self._open = set[tuple[str, str]]()
         self._answered = set[tuple[str, str]]()
         self._nameless: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        # By session, tool and arguments, the ids of calls.
+        self._alike: dict[tuple[str, int], list[str]] = defaultdict(list)
 
     def begin(
         self,
@@ -322,6 +340,8 @@ class _SessionCalls:
         if piece.call is None and piece.kind == CALL:
             self._nameless[piece.session].append((str(piece.tool), call))
         self._open.add((piece.session, call))
+        if piece.call is not None and piece.kind == CALL:
+            self._alike[piece.session, _request_print(piece)].append(call)
         self._calls.begin(
             f"{piece.session}\0{call}",
             piece.tool,
@@ -332,6 +352,14 @@ class _SessionCalls:
 
     def is_open(self, piece: Piece) -> bool:
         return (piece.session, str(piece.call)) in self._open
+
+    def open_like(self, piece: Piece) -> str | None:
+        """Return the oldest open call of the same tool with the same arguments."""
+        calls = self._alike.get((piece.session, _request_print(piece)), [])
+        for call in calls:
+            if (piece.session, call) in self._open:
+                return call
+        return None
 
     def was_answered(self, piece: Piece) -> bool:
         return (piece.session, str(piece.call)) in self._answered

@@ -20,10 +20,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from theorex_lab.files.transcripts.message_pieces import (
+    PERSONS,
     MessageOrigin,
     answer_of,
     message_pieces,
     parsed_json,
+    speaker_of,
 )
 from theorex_lab.files.transcripts.messages import Row, kind_name, object_of, time_of
 from theorex_lab.files.transcripts.pieces import (
@@ -47,6 +49,7 @@ _WRAPPERS = (
     ("resourceSpans", "scopeSpans", "spans"),
     ("resourceLogs", "scopeLogs", "logRecords"),
 )
+_MESSAGE_MEMBERS = frozenset({"role", "content", "tool_calls", "parts"})
 _REPLIES = ("gen_ai.output.messages", "gen_ai.completion")
 
 
@@ -349,8 +352,20 @@ def _attribute_messages(
     messages = list[object]()
     for name in names:
         if name in attributes:
-            messages += _list_of(parsed_json(attributes[name]))
+            messages += _messages_in(attributes[name])
     return messages + _numbered_messages(attributes, names[1].removeprefix("gen_ai."))
+
+
+def _messages_in(value: object) -> list[object]:
+    """Return the messages in an attribute; a text that holds none is one itself.
+
+    A model may answer in JSON, or with a number alone.
+    """
+    messages = _list_of(parsed_json(value))
+    if not isinstance(value, str):
+        return messages
+    has_speaker = any("role" in object_of(message) for message in messages)
+    return messages if has_speaker else [value]
 
 
 def _numbered_messages(
@@ -375,7 +390,21 @@ def _numbered_messages(
             calls[call_key] = {}
             message.setdefault("tool_calls", []).append(calls[call_key])
         calls[call_key][match[4]] = value
-    return [messages[index] for index in sorted(messages)]
+    listed: list[object] = [messages[index] for index in sorted(messages)]
+    return _with_blocks(listed) if group == "prompt" else listed
+
+
+def _with_blocks(messages: list[object]) -> list[object]:
+    """Return the messages of a request, with the blocks that contents hold as JSON."""
+    parsed_messages = list[object]()
+    for message in messages:
+        members = object_of(message)
+        blocks = parsed_json(members.get("content"))
+        is_list = isinstance(blocks, list) and bool(blocks)
+        if is_list and all("type" in object_of(block) for block in _list_of(blocks)):
+            members = {**members, "content": blocks}
+        parsed_messages.append(members)
+    return parsed_messages
 
 
 def _event_messages(
@@ -395,12 +424,18 @@ def _event_messages(
         stated = {"role": match[1], "tool_call_id": call, "at": event.at}
         messages.append({**stated, **members})
     if name == _CHOICE and is_reply:
-        message = parsed_json(members.get("message"))
-        if not isinstance(message, dict):
-            message = {"content": message}
+        message = _message_in(members.get("message"))
         stated = {"role": "assistant", "at": event.at}
         messages.append({**stated, **members, **message})
     return messages
+
+
+def _message_in(value: object) -> Row:
+    """Return the message of a choice, which may be a text alone."""
+    message = object_of(parsed_json(value))
+    if isinstance(value, str) and _MESSAGE_MEMBERS.isdisjoint(message):
+        return {"content": value}
+    return message
 
 
 def _pieces_of(
@@ -427,7 +462,12 @@ def _as_message(
     """Return a message with blocks in place of the parts of the conventions."""
     if isinstance(message, str):
         return {"role": "assistant" if side == "out" else "user", "content": message}
-    if not isinstance(message, dict) or "parts" not in message:
+    if not isinstance(message, dict):
+        return message
+    if side == "out" and speaker_of(message) in PERSONS:
+        # What a model gives is no person's word, whatever it states.
+        message = {**message, "role": "assistant"}
+    if "parts" not in message:
         return message
     blocks = [_block_of(part) for part in _list_of(message["parts"])]
     return {**message, "content": blocks}
