@@ -107,8 +107,8 @@ Processor seconds of all calls of a memory, with those of the embedding model.
     "--set",
     "sets",
     multiple=True,
-    default=(NEEDS_SET, *QUESTION_SETS),
-    help="A data set; may be given several times.",
+    default=QUESTION_SETS,
+    help="A data set; may be given several times. session_needs takes hours more.",
 )
 @click.option("--workers", type=click.IntRange(1), default=1)
 @click.option(

@@ -261,13 +261,21 @@ def test_what_is_missing_is_said_as_documented(tool: MemoryTool) -> None:
         {"command": "create", "path": PATH, "file_text": "a" * 70_000},
         {"command": "create", "path": PATH, "file_text": " " * 70_000},
         {"command": "str_replace", "path": "/memories/is.md", "old_str": 7},
-        {"command": "insert", "path": "/memories/is.md", "insert_line": 0,
-         "insert_text": ["a"]},
-        {"command": "insert", "path": "/memories/is.md", "insert_line": 0,
-         "insert_text": "a\0"},
+        {
+            "command": "insert",
+            "path": "/memories/is.md",
+            "insert_line": 0,
+            "insert_text": ["a"],
+        },
+        {
+            "command": "insert",
+            "path": "/memories/is.md",
+            "insert_line": 0,
+            "insert_text": "a\0",
+        },
         {"command": "rename", "old_path": "/memories/is.md"},
     ],
-)  # fmt: skip
+)
 def test_a_command_outside_the_rules_is_answered_as_an_error(
     lab: Lab, tool: MemoryTool, command: Any
 ) -> None:

@@ -318,3 +318,14 @@ def test_a_deletion_that_is_trusted_less_than_an_agent_deletes_nothing(
         lab.journal.append([event])
     assert graph_document(kept.read_graph()) == before
     assert lab.verify().ok
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_deletion_that_is_trusted_less_hides_nothing_from_searches(lab: Lab) -> None:
+    (before,) = lab.search("fluent Spanish", kinds=["graph_observation"])
+    body = {"ids": [before.id], "source": "import"}
+    lab.journal.append(
+        [new_event("graph_removed", body, agent="main", at=lab.clock.now())]
+    )
+    (after,) = lab.search("fluent Spanish", kinds=["graph_observation"])
+    assert after.id == before.id

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from theorex_lab.designs.dropin.trust import is_agents_word
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.observation import TRUST
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -185,7 +185,7 @@ class GraphEntries(View):
         )
 
     def _graph_removed(self, event: Event) -> None:
-        if not _is_trusted(event):
+        if not is_agents_word(event):
             return
         agent = self.names.number(event.agent)
         for row in self.ids.numbers(*event.body["ids"]):
@@ -196,7 +196,7 @@ class GraphEntries(View):
         self, event: Event, kind: int, name: str, *, other: str = "", text: str = ""
     ) -> None:
         """Add a row; what is not trusted has none."""
-        if not _is_trusted(event):
+        if not is_agents_word(event):
             return
         body = event.body
         self.ids.number(event.id)
@@ -289,8 +289,3 @@ class GraphEntries(View):
             int(self.rows["at"][row]),
         )
         graph.relations.append(relation)
-
-
-def _is_trusted(event: Event) -> bool:
-    """Return whether an event is trusted as much as an agent's word."""
-    return TRUST[event.body["source"]] >= TRUST["agent"]

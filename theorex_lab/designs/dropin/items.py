@@ -9,6 +9,7 @@ from theorex_lab.designs.dropin.passages import (
     file_passages,
     passage_ids,
 )
+from theorex_lab.designs.dropin.trust import is_agents_word
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import ItemKind, ItemText
 
@@ -90,7 +91,8 @@ def _relation(event: Event) -> Iterable[ItemText]:
 
 
 def _removed(event: Event) -> Iterable[str]:
-    ids: list[str] = event.body["ids"]
+    """Return what a deletion hides: nothing where it is trusted less than an agent."""
+    ids: list[str] = event.body["ids"] if is_agents_word(event) else []
     return ids
 
 
@@ -133,6 +135,8 @@ def _gone(event: Event) -> Iterable[str]:
     """Return the passages that a file holds no more; they are never another file's."""
     prefix = f"{_number_of(event)}."
     ids: list[str] = []
+    if not is_agents_word(event):
+        return ids
     for item_id in event.body["gone"]:
         if item_id.startswith(prefix):
             ids.append(item_id)
