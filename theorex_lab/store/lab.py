@@ -430,7 +430,6 @@ class Lab:
         """
         store = "" if all_projects else self.home.project
         with memory_operation(SEARCH, store, agent=_only(agents)) as span:
-            span.asked(mask(query))
             hits = self.searcher.search(
                 query,
                 agents=agents,
@@ -443,6 +442,7 @@ class Lab:
                 kinds=kinds,
                 history=history,
             )
+            span.asked(mask(query))
             span.records((hit.id, hit.text) for hit in hits)
         if hits or all_projects:
             return hits
@@ -477,13 +477,13 @@ class Lab:
         from theorex_lab.memory.briefing.briefing import make_briefing
 
         with memory_operation(SEARCH, self.home.project) as span:
-            span.asked(mask(query or ""))
             briefing = make_briefing(
                 self.home,
                 query=query or "",
                 tokens=tokens,
                 folder=folder,
             )
+            span.asked(mask(query or ""))
             span.records((line.id, line.text) for line in briefing.lines)
             return briefing
 
