@@ -137,6 +137,14 @@ def test_a_wrong_argument_is_named_with_what_was_got_and_is_allowed(
     assert words in refused(server, "search", **{"query": "tug", **arguments})
 
 
+def test_a_refusal_repeats_no_secret(server: Server) -> None:
+    sent = {"kinds": "observation", "limit": "key AKIAB3JNHB77Q79RUIJK"}
+
+    words = refused(server, "search", query="tug", **sent)
+
+    assert 'limit: got "key [masked]"; allowed is a whole number' in words
+
+
 def test_a_missing_argument_is_named(server: Server) -> None:
     assert refused(server, "write") == "write: text is missing; allowed is a text"
 

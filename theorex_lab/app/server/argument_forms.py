@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from theorex_lab.core.errors import ConfigError
 from theorex_lab.core.strict_json import unambiguous
+from theorex_lab.text.redact.masking import mask
 
 _Schema = Mapping[str, Any]
 _WHOLE = re.compile(r"[+-]?\d{1,15}(\.0{1,15})?")
@@ -142,7 +143,8 @@ def _bounds(form: _Schema) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=repr)
+    """Return a value for an error, with what looks like a secret masked."""
+    text = mask(json.dumps(value, ensure_ascii=False, default=repr))
     if len(text) <= _LONGEST_GOT:
         return text
     return f"{text[: _LONGEST_GOT - 1]}…"
