@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 import Stemmer
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.core.sections import read_sections
 from theorex_lab.memory.relations import RELATIONS, Holds, KnownRelation
@@ -27,11 +28,11 @@ from theorex_lab.text.lexicon import (
 Relation = frozenset[str]
 Cue = Literal["ends", "replaces", "adds", ""]
 _CUES: tuple[Cue, ...] = ("ends", "replaces", "adds")
-_TOKEN = re.compile(r"[^\s,;:!?()\"“”„«»]+|[,;:!?()]")
-_POSSESSIVE = re.compile(r"['’]s?$")
-_VERSION = re.compile(r"v?\d+(\.\d+)+[\w.-]*")
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
-_IDENTIFIER = re.compile(r"\w[-_/@.]\w")
+_TOKEN = lazy_pattern(r"[^\s,;:!?()\"“”„«»]+|[,;:!?()]")
+_POSSESSIVE = lazy_pattern(r"['’]s?$")
+_VERSION = lazy_pattern(r"v?\d+(\.\d+)+[\w.-]*")
+_EMAIL = lazy_pattern(r"[\w.+-]+@[\w-]+\.[\w.]+")
+_IDENTIFIER = lazy_pattern(r"\w[-_/@.]\w")
 # "New York" within a sentence is a name.
 _NO_NAME = r"(?!(?-i:(?<=\s)New\s[A-Z]))"
 _SECTIONS = read_sections(__file__, "assertion_words.txt")
@@ -52,21 +53,21 @@ _ENDED = ("stopped", "ceased", "dropped")
 # Prepositions that make another relation of the same words.
 _TELLING_APART = frozenset({"as", "in", "on", "at"})
 _INDEFINITE = frozenset({"a", "an", "one", "another"})
-_MAY_BE_FIRST = re.compile(r"\b(?:I|[Mm]y|She|He|They|We)\b")
+_MAY_BE_FIRST = lazy_pattern(r"\b(?:I|[Mm]y|She|He|They|We)\b")
 # What begins behind a verb, and not behind a noun: "reads a book".
-_DETERMINER = re.compile(r"(?:the|an?|his|her|their|its|my|our)\b")
+_DETERMINER = lazy_pattern(r"(?:the|an?|his|her|their|its|my|our)\b")
 # What begins behind a verb in the past, and seldom behind an adjective that looks like
 # one: "fixed the bug", and not "fixed prices are fair".
-_AFTER_PAST_VERB = re.compile(
+_AFTER_PAST_VERB = lazy_pattern(
     r"(?:(?:the|an?|all|his|her|their|its|my|our|to|in|on|at|with|from|for|by|as)\b"
     r"|[A-Z`\"]|\S*\d)"
 )
 # How a fact in the first person is told of its entity, whose name stands for {}.
 _FIRST_PERSON = (
-    (re.compile(r"\bI(?:'m| am)\b"), "{} is"),
-    (re.compile(r"\bI(?:'ve| have)\b"), "{} has"),
-    (re.compile(r"\b[Mm]y\b"), "{}'s"),
-    (re.compile(r"\bI\b|^(?:She|He|They|We)\b"), "{}"),
+    (lazy_pattern(r"\bI(?:'m| am)\b"), "{} is"),
+    (lazy_pattern(r"\bI(?:'ve| have)\b"), "{} has"),
+    (lazy_pattern(r"\b[Mm]y\b"), "{}'s"),
+    (lazy_pattern(r"\bI\b|^(?:She|He|They|We)\b"), "{}"),
 )
 
 
@@ -110,7 +111,7 @@ def _cue_patterns() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
         phrases.sort(key=len, reverse=True)
         alternatives = "|".join(phrases)
         form = rf"(?<![\w-]){_NO_NAME}(?:{alternatives})(?![\w-])"
-        patterns.append((cue, re.compile(form, re.I)))
+        patterns.append((cue, lazy_pattern(form, re.I)))
     return tuple(patterns)
 
 

@@ -5,11 +5,12 @@ Rules read this from the printed output.
 
 import re
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.event import Event
 
 # What a command that checks work begins with; then the words that make it one kind of
 # check.
-_CHECK = re.compile(
+_CHECK = lazy_pattern(
     r"""
     (?:^|&&|;|\|\|)\s*(?:
           [A-Z_]+=\S+\s+
@@ -53,17 +54,17 @@ _CHECK = re.compile(
     """,
     re.VERBOSE,
 )
-_EXIT = re.compile(
+_EXIT = lazy_pattern(
     r"\s*(?:Exit code|exit status|Process exited with code)[: ]+(\d+)", re.I
 )
-_TIMEOUT = re.compile(r"timed? ?out|deadline exceeded", re.I)
-_CRASH = re.compile(
+_TIMEOUT = lazy_pattern(r"timed? ?out|deadline exceeded", re.I)
+_CRASH = lazy_pattern(
     r"""
     ^\s*(?:panic:|Segmentation[ ]fault|fatal[ ]error|thread[ ]'.*'[ ]panicked)
     """,
     re.M | re.VERBOSE,
 )
-_MISSING_MODULE = re.compile(
+_MISSING_MODULE = lazy_pattern(
     r"""
       no[ ]required[ ]module
     | ModuleNotFoundError
@@ -73,7 +74,7 @@ _MISSING_MODULE = re.compile(
     """,
     re.VERBOSE,
 )
-_BUILD_ERROR = re.compile(
+_BUILD_ERROR = lazy_pattern(
     r"""
       undefined:
     | cannot[ ]use
@@ -87,7 +88,7 @@ _BUILD_ERROR = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-_FAILED_TEST = re.compile(
+_FAILED_TEST = lazy_pattern(
     r"""
       ^\s*(?:-+[ ]?)?FAIL(?:ED)?\b
     | AssertionError
@@ -98,7 +99,7 @@ _FAILED_TEST = re.compile(
     """,
     re.M | re.VERBOSE,
 )
-_LINTER_FINDING = re.compile(r"\d+ issues?\b|gofmt|lint", re.I)
+_LINTER_FINDING = lazy_pattern(r"\d+ issues?\b|gofmt|lint", re.I)
 # Signs of failure at the start of a line of what a check printed; the first class that
 # fits names it.
 _CLASSES = (
@@ -110,9 +111,9 @@ _CLASSES = (
     ("a linter's finding", _LINTER_FINDING),
 )
 _SIGNS = r"FAIL(?:ED)?\b|panic:|Traceback \(most|error(?:\[|:)|E   "
-_ERRORS = re.compile(rf"^\s*(?:-+ ?)?(?:{_SIGNS})|\b\d+ (?:failed|errors?)\b", re.M)
+_ERRORS = lazy_pattern(rf"^\s*(?:-+ ?)?(?:{_SIGNS})|\b\d+ (?:failed|errors?)\b", re.M)
 # A line that tells of an error, wherever the words stand in it.
-_TELLING = re.compile(
+_TELLING = lazy_pattern(
     r"""
     (?:
           error
@@ -143,7 +144,7 @@ _TELLING = re.compile(
     re.I | re.VERBOSE,
 )
 # Lines of progress and of quoted code, which tell of no error.
-_DULL = re.compile(
+_DULL = lazy_pattern(
     r"""
     (?:
           ===[ ](?:RUN|PAUSE|CONT)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.text import lexicon
 from theorex_lab.text.wording import STOP_WORDS, stem
@@ -21,16 +22,16 @@ BE = "be"
 USE = "use"
 
 # Where the clause ends that holds the value: a reason or a second clause follows.
-_CLAUSE_END = re.compile(
+_CLAUSE_END = lazy_pattern(
     r"(?:[;—–(]|\s-\s|,\s|\s(?:because|since|so that|so|as it|but|and|while|which)\b)"
 )
 # What is claimed under a condition, or after a label, is not claimed of the subject.
-_CONDITION = re.compile(
+_CONDITION = lazy_pattern(
     r"(?i)(?:if|when|whenever|unless|once|after|before|while|until|where)\b"
 )
-_LABEL = re.compile(r"[^\s:][^:]{0,60}:\s")
+_LABEL = lazy_pattern(r"[^\s:][^:]{0,60}:\s")
 # Words that say that what follows is new.
-_NEWS = re.compile(
+_NEWS = lazy_pattern(
     r"(?i)\b(?:from now on|as of (?:now|today)|going forward|these days|right now|now"
     r"|currently|instead(?! of)|correction|update)\b[,:]?"
 )
@@ -40,11 +41,11 @@ _EMPTY_ADVERBS = frozenset(
     " only then".split()
 )
 # What is named as given up: "instead of npm", "rather than npm".
-_GIVEN_UP = re.compile(
+_GIVEN_UP = lazy_pattern(
     r"(?i),?\s*\b(?:instead of|rather than|in place of|replacing|and not|not)"
     r"\s+(?P<old>[^,;.()]+)"
 )
-_NEGATION = re.compile(
+_NEGATION = lazy_pattern(
     r"(?i)\b(?:no longer|not|never|cannot|without|any ?more|\w+n['’]t)\b"
 )
 _NEGATION_WORDS = frozenset({"not", "never", "no", "longer", "any", "more", "anymore"})
@@ -94,12 +95,12 @@ _CHANGES = {
 _CHANGE_VERB = "|".join(_CHANGES)
 _FROM_TO = r"(?:from\s+(?P<old>\S.*?)\s+)?to\s+(?P<value>\S.*)"
 # "The config has moved to conf/b.toml", "We switched from npm to pnpm".
-_CHANGED = re.compile(
+_CHANGED = lazy_pattern(
     rf"(?i)(?P<subject>\S.*?)\s+(?:(?:was|were|is|are|has|have|been|got)\s+)*"
     rf"(?P<verb>{_CHANGE_VERB})\s+{_FROM_TO}"
 )
 # "We moved the config to conf/b.toml", "Raised the timeout to 60 seconds".
-_CHANGED_BY = re.compile(
+_CHANGED_BY = lazy_pattern(
     rf"(?i)(?:(?:we|i|you|they)\s+(?:have\s+)?)?(?P<verb>{_CHANGE_VERB})\s+"
     rf"(?P<subject>(?!from\b|to\b)\S.*?)\s+{_FROM_TO}"
 )
@@ -108,7 +109,7 @@ _THIRD_PERSONS = (lexicon.STRONG_S, lexicon.MIDDLE_S, lexicon.WEAK_S)
 _BASE_FORMS = (lexicon.STRONG, lexicon.MIDDLE, lexicon.WEAK)
 # Base forms that are seldom a noun.
 _BASE_FORMS_OF_VERBS = (lexicon.VERB, lexicon.STRONG, lexicon.MIDDLE)
-_TOKEN = re.compile(r"`[^`]+`|[^\s,;:!?\"“”()]+")
+_TOKEN = lazy_pattern(r"`[^`]+`|[^\s,;:!?\"“”()]+")
 _DETERMINERS = frozenset({"the", "a", "an", "this", "that", "these", "those"})
 POINTING_BACK = frozenset(
     "it its this that these those they their he she there which what".split()
@@ -133,23 +134,23 @@ _BEFORE_REFERENCE = frozenset(
     " section table figure chapter".split()
 )
 _KINDS = (
-    ("<time>", re.compile(r"\d{1,2}:\d{2}(?::\d{2})?")),
-    ("<number>", re.compile(r"v?\d+(?:[.,]\d+)*%?")),
+    ("<time>", lazy_pattern(r"\d{1,2}:\d{2}(?::\d{2})?")),
+    ("<number>", lazy_pattern(r"v?\d+(?:[.,]\d+)*%?")),
     (
         "<day>",
-        re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"),
+        lazy_pattern(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"),
     ),
     (
         "<month>",
-        re.compile(
+        lazy_pattern(
             r"january|february|march|april|june|july|august|september|october"
             r"|november|december"
         ),
     ),
-    ("<size>", re.compile(r"[kmgt]i?b|bytes?")),
-    ("<duration>", re.compile(r"ms|milliseconds?|seconds?|minutes?|hours?|min")),
+    ("<size>", lazy_pattern(r"[kmgt]i?b|bytes?")),
+    ("<duration>", lazy_pattern(r"ms|milliseconds?|seconds?|minutes?|hours?|min")),
 )
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(ms|s|min|h|[kmgt]i?b)")
+_AMOUNT = lazy_pattern(r"(\d+(?:\.\d+)?)(ms|s|min|h|[kmgt]i?b)")
 _DURATIONS = frozenset({"ms", "s", "min", "h"})
 # States of one thing that exclude each other.
 STATES = (

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.core.sections import read_sections
 from theorex_lab.memory.claims import clause_of, denies, is_bound
@@ -51,20 +52,22 @@ _TOPIC_ENDINGS = ("은", "는", "이", "가", "は", "が", "も")
 _UNSPACED = (
     r"\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 )
-_TOKEN = re.compile(rf"[{_UNSPACED}]|`[^`]+`|[^\s,;!?\"“”()\[\]{{}}«»、。{_UNSPACED}]+")
+_TOKEN = lazy_pattern(
+    rf"[{_UNSPACED}]|`[^`]+`|[^\s,;!?\"“”()\[\]{{}}«»、。{_UNSPACED}]+"
+)
 _TOPIC_SIGNS = frozenset("はが")
-_SIGN = re.compile(f"[{_UNSPACED}]")
-_LEADING = re.compile(
+_SIGN = lazy_pattern(f"[{_UNSPACED}]")
+_LEADING = lazy_pattern(
     r"(?i)^(?:(?:correction|update|news|note|fyi|from now on|as of (?:now|today)"
     r"|currently|now|today|these days)[,:]?\s+)+"
 )
-_POSSESSIVE_END = re.compile(r"['’]s?$")
+_POSSESSIVE_END = lazy_pattern(r"['’]s?$")
 _IS = frozenset("is are was were".split())
-_COUNT = re.compile(r"\d+%?")
+_COUNT = lazy_pattern(r"\d+%?")
 _NUMBER_WORDS = frozenset(
     "two three four five six seven eight nine ten eleven twelve".split()
 )
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_ORDINAL = lazy_pattern(r"\d+(?:st|nd|rd|th)")
 _LEAST_TAIL = 2  # words after a difference, by which it is known to stand in a subject
 _LATEST_START = 2  # words before it, where no verb is known
 

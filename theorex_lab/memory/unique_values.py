@@ -11,6 +11,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
+
 _LONGEST_FRAME = 16  # words
 _LONGEST_VALUE = 6
 _FEWEST_DESCRIBING = 4  # words of "The director of Inception"
@@ -30,26 +32,26 @@ _MANY = frozenset(
     "speaks speak spoke knows know works work worked uses use visited visits"
     " likes like studied studies lived".split()
 )
-_DESCRIPTION = re.compile(
+_DESCRIPTION = lazy_pattern(
     r"(?P<frame>the (?P<role>[\w'’-]+) .*?\b(?:of|that|who|which|where|in|for)\b .+ is)"
     r" (?P<value>.+)",
     re.IGNORECASE,
 )
-_POSSESSED = re.compile(
+_POSSESSED = lazy_pattern(
     r"(?P<frame>(?P<subject>.+?)(?:['’]s|s['’]) (?P<role>(?:[\w-]+ ){0,2}[\w-]+) is)"
     r" (?P<value>.+)"
 )
-_DONE_ONCE = re.compile(
+_DONE_ONCE = lazy_pattern(
     r"(?P<frame>(?P<subject>.+?) (?:(?:is|was) (?:born|created|founded|developed|written"
     r"|performed|produced|directed|composed|designed|published|educated|headquartered"
     r"|buried|broadcast|painted|invented|established|employed)|died)"
     r" (?:in|by|at)(?: the [\w-]+ of)?) (?P<value>.+)"
 )
-_KIND_OF_VALUE = re.compile(
+_KIND_OF_VALUE = lazy_pattern(
     r"(?P<frame>(?P<subject>.+?) (?P<verb>is [\w-]+(?: \w+)?|[a-z]+s)"
     r"(?: (?:in|with|at|on))? the [\w-]+ of) (?P<value>.+)"
 )
-_CITIZEN = re.compile(r"(?P<frame>(?P<subject>.+?) is a citizen of) (?P<value>.+)")
+_CITIZEN = lazy_pattern(r"(?P<frame>(?P<subject>.+?) is a citizen of) (?P<value>.+)")
 _NAMED = (_DONE_ONCE, _KIND_OF_VALUE, _CITIZEN)
 _JOINING = frozenset("of the and a an for de van von la in".split())
 

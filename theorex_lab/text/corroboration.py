@@ -14,6 +14,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from theorex_lab.core.patterns import lazy_pattern
+
 if TYPE_CHECKING:
     from theorex_lab.text.extract import Mention
 
@@ -23,7 +25,7 @@ _LABEL_SIGNS = frozenset(
     " -._/@:+\u200c\u200d"
 )  # beside letters, digits and their marks; none means much to a shell
 
-_NEGATION = re.compile(
+_NEGATION = lazy_pattern(
     r"""
     (?<![\w-])(?:
         not|no|never|nor|none|neither|without|cannot|don?t|didnt|doesnt|wont|shouldnt|mustnt|avoid\w*|refus\w*|reject\w*
@@ -38,7 +40,7 @@ _NEGATION = re.compile(
     re.I | re.VERBOSE,
 )
 # Where a sentence ends, or turns to what is to be done instead.
-_TURN = re.compile(
+_TURN = lazy_pattern(
     r"""
       \n\s*\n
     | [.!?;](?=\s|$)

@@ -39,6 +39,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import concept_id
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.text import lexicon as lex
 from theorex_lab.text.lexicon_tables import ALIASES
@@ -51,7 +52,7 @@ SENTIMENT_CHARACTERS = 4096
 
 _W = lex.WORD_CHARACTER
 # What a text is cut into; <<word>> stands for a sign of a word.
-_PIECE = re.compile(
+_PIECE = lazy_pattern(
     r"""
       ```[\s\S]*?(?:```|\Z)                                  # fenced code
     | [A-Za-z][a-z0-9+]{1,15}+://[^\s<>"'`)\]}]++            # URL
@@ -67,7 +68,7 @@ _PIECE = re.compile(
     """.replace("<<word>>", _W),
     re.VERBOSE,
 )
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"""
       (?:[vV])?\d[\d.,_:/]*(?:[A-Za-zµ%]{1,3})?
       (?:-\d[\d.:TZ]*|-(?:rc|beta|alpha|dev|post)[\d.]*)*
@@ -77,21 +78,21 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
-_HASH = re.compile(
+_HASH = lazy_pattern(
     r"""
       (?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,}
     | [0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}
     """,
     re.VERBOSE,
 )
-_WORDLIKE = re.compile(rf"(?:{_W}|[.@/'&:+#()~-])+")
-_LETTER = re.compile(r"[^\W\d_]")
-_NOT_LATIN = re.compile(
+_WORDLIKE = lazy_pattern(rf"(?:{_W}|[.@/'&:+#()~-])+")
+_LETTER = lazy_pattern(r"[^\W\d_]")
+_NOT_LATIN = lazy_pattern(
     r"(?![\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff])[^\W\d_\x00-\x7f]"
 )
-_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2,}")
-_PLURAL_ACRONYM = re.compile(r"[A-Z]{2,5}s")
-_FILE_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
+_CAMEL = lazy_pattern(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2,}")
+_PLURAL_ACRONYM = lazy_pattern(r"[A-Z]{2,5}s")
+_FILE_ENDING = lazy_pattern(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 # Endings that tell a plural even in a name: "GitHub Actions", but not "Adams".
 _CLEAR_PLURAL = (
     "ies",

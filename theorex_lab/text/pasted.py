@@ -12,11 +12,12 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.text.spoken import own_lines
 
 # Words that announce what somebody else wrote, before a colon.
-_ANNOUNCEMENT = re.compile(
+_ANNOUNCEMENT = lazy_pattern(
     r"""
     \b(?:
           here(?:'s|[ ]is|[ ]are)
@@ -44,7 +45,7 @@ _ANNOUNCEMENT = re.compile(
 )
 # Words before a colon by which the user announces wishes, not a page: their own ones,
 # or the form of a rule.
-_OWN_ANNOUNCEMENT = re.compile(
+_OWN_ANNOUNCEMENT = lazy_pattern(
     r"""
     \b(?:
           my | mine | our
@@ -60,7 +61,7 @@ _OWN_ANNOUNCEMENT = re.compile(
     re.I | re.VERBOSE,
 )
 # What somebody else wrote is one of these.
-_DOCUMENT = re.compile(
+_DOCUMENT = lazy_pattern(
     r"""
     \b(?:
           issue | ticket | page | docs? | document(?:s|ation)? | readme | spec | article
@@ -72,10 +73,10 @@ _DOCUMENT = re.compile(
     re.I | re.VERBOSE,
 )
 _ANNOUNCEMENT_CHARACTERS = 200  # before a colon, among which an announcement is sought
-_COLON = re.compile(r":(?=\s)")
+_COLON = lazy_pattern(r":(?=\s)")
 _MOST_COLONS = 5  # of a line, at which an announcement is sought
 # Code that reads like a line of text.
-_CODE = re.compile(r"[{};]\s*$|=>|:=|&(?:lt|gt|amp|quot|nbsp|#\d+);")
+_CODE = lazy_pattern(r"[{};]\s*$|=>|:=|&(?:lt|gt|amp|quot|nbsp|#\d+);")
 # Of a prompt with more characters all but the first lines are taken for pasted.
 _LONG_PROMPT = 1_500
 _TYPED_LINES = 4

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from theorex_lab.core.patterns import lazy_pattern
+
 
 @dataclass(frozen=True, slots=True)
 class CueTable:
@@ -81,7 +83,7 @@ def _gerund_of(verb: str) -> str:
 
 
 def _patterns(sources: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
-    return {cue: re.compile(source) for cue, source in sources.items()}
+    return {cue: lazy_pattern(source) for cue, source in sources.items()}
 
 
 _IMPERATIVE = _any_of(_ENGLISH_VERBS)
@@ -90,7 +92,7 @@ _THIRD_PERSON = _any_of(map(_third_person_of, _ENGLISH_VERBS))
 _GERUND = _any_of(map(_gerund_of, _ENGLISH_VERBS))
 
 ENGLISH = CueTable(
-    lead_in=re.compile(
+    lead_in=lazy_pattern(
         r"(?:"
         r"(?:@\S+|\#[a-z]+)(?:\ \(\d+-\d+\))?"
         r"|ok(?:ay)?|m+k|yes|yep|yup|yeah|no|now|also|then|and|so|but|please|pls|just"

@@ -21,12 +21,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.text.speech_act_cues import CUES_BY_LANGUAGE, CueTable
 
 Label = Literal[
@@ -65,33 +65,35 @@ _LENGTHS = (
 )
 # How a sentence is written, in any language.
 _FORMS = {
-    "ends in a question mark": re.compile(r"\?[\"')\s!]*$"),
-    "has a question mark inside": re.compile(r"\?\s+\S"),
-    "ends in a colon": re.compile(r":$"),
-    "ends in an exclamation mark": re.compile(r"!$"),
-    "ends in a full stop": re.compile(r"\.$"),
-    "begins in lower case": re.compile(r"^[^\W\d_A-ZА-ЯЄІЇҐÀ-Þ]"),
-    "begins with code": re.compile(r"^`"),
-    "begins with a sign": re.compile(r"^[^\w`@#/(\"'“\[<]"),
-    "begins with a number": re.compile(r"^[(#]*\d"),
-    "begins with a name and a colon": re.compile(r"^`?[\w./ ()-]{2,40}`?: "),
-    "begins with a name and a dash": re.compile(r"^.{2,60}? [—–-] "),
-    "is a slash command": re.compile(r"^/[A-Za-z][\w:-]*(?:\s|$)"),
-    "is only a reference": re.compile(r"^(?:ref:)?[@#]\S+(?: \(\d+-\d+\)| [@#]\S+)*$"),
-    "has a reference": re.compile(r"@[\w./-]+"),
-    "has cells of a table": re.compile(r"; "),
-    "has code": re.compile(r"`"),
-    "has a key of JSON": re.compile(r"[\"'][\w -]+[\"']\s*:"),
-    "has a call or an operator": re.compile(r"\w\(\)|:=|=>|==|&&|\|\||\) \{|</?\w+>"),
-    "has a word in capitals": re.compile(r"\b[A-Z]{3,}\b"),
-    "has a place in a file": re.compile(r"\b[Ll]ines? \d+|\w+\.\w+:\d+|\bL\d+"),
-    "has a link": re.compile(r"https?://"),
-    "has words in quotes": re.compile(r"[\"“][^\"”]{2,80}[\"”]"),
+    "ends in a question mark": lazy_pattern(r"\?[\"')\s!]*$"),
+    "has a question mark inside": lazy_pattern(r"\?\s+\S"),
+    "ends in a colon": lazy_pattern(r":$"),
+    "ends in an exclamation mark": lazy_pattern(r"!$"),
+    "ends in a full stop": lazy_pattern(r"\.$"),
+    "begins in lower case": lazy_pattern(r"^[^\W\d_A-ZА-ЯЄІЇҐÀ-Þ]"),
+    "begins with code": lazy_pattern(r"^`"),
+    "begins with a sign": lazy_pattern(r"^[^\w`@#/(\"'“\[<]"),
+    "begins with a number": lazy_pattern(r"^[(#]*\d"),
+    "begins with a name and a colon": lazy_pattern(r"^`?[\w./ ()-]{2,40}`?: "),
+    "begins with a name and a dash": lazy_pattern(r"^.{2,60}? [—–-] "),
+    "is a slash command": lazy_pattern(r"^/[A-Za-z][\w:-]*(?:\s|$)"),
+    "is only a reference": lazy_pattern(
+        r"^(?:ref:)?[@#]\S+(?: \(\d+-\d+\)| [@#]\S+)*$"
+    ),
+    "has a reference": lazy_pattern(r"@[\w./-]+"),
+    "has cells of a table": lazy_pattern(r"; "),
+    "has code": lazy_pattern(r"`"),
+    "has a key of JSON": lazy_pattern(r"[\"'][\w -]+[\"']\s*:"),
+    "has a call or an operator": lazy_pattern(r"\w\(\)|:=|=>|==|&&|\|\||\) \{|</?\w+>"),
+    "has a word in capitals": lazy_pattern(r"\b[A-Z]{3,}\b"),
+    "has a place in a file": lazy_pattern(r"\b[Ll]ines? \d+|\w+\.\w+:\d+|\bL\d+"),
+    "has a link": lazy_pattern(r"https?://"),
+    "has words in quotes": lazy_pattern(r"[\"“][^\"”]{2,80}[\"”]"),
 }
 # What stands before the statement itself: "`main.py` — added …", "Tests: all pass".
-_LABEL = re.compile(r".{2,80}?(?: [—–-]|[:;]) ")
-_SIGN = re.compile(r"[^\w\s.,'’`?!-]")
-_WORD = re.compile(r"[^\W\d_][\w'’]*")
+_LABEL = lazy_pattern(r".{2,80}?(?: [—–-]|[:;]) ")
+_SIGN = lazy_pattern(r"[^\w\s.,'’`?!-]")
+_WORD = lazy_pattern(r"[^\W\d_][\w'’]*")
 _MANY_SIGNS = 0.08  # share of the characters
 _MOST_SIGNS = 0.16
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
+
 # Shorter texts ("Done.", "Yes, do.") say nothing that stands alone.
 SHORTEST_STATEMENT = 12
 # A line this long that ends in no stop goes on in the next one; a shorter one was ended
@@ -20,32 +22,34 @@ SHORTEST_STATEMENT = 12
 WRAPPED_CHARACTERS = 60
 _STOPS = (".", "!", "?", ":", "…")
 # What follows the marks of a fence names a language; ticks in it belong to a sentence.
-_FENCE = re.compile(r"\s*(`{3,}+(?!.*`)|~{3,}+)(.*)$")
-_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*)$")
-_BOLD_LINE = re.compile(r"\s*(?:\d+[.)]\s+)?\*\*(.{2,80}?)\*\*:?\s*$")
+_FENCE = lazy_pattern(r"\s*(`{3,}+(?!.*`)|~{3,}+)(.*)$")
+_HEADING = lazy_pattern(r"\s{0,3}(#{1,6})\s+(.*)$")
+_BOLD_LINE = lazy_pattern(r"\s*(?:\d+[.)]\s+)?\*\*(.{2,80}?)\*\*:?\s*$")
 _BOLD_LEVEL = 7  # below the six of Markdown's own headings
 # A line under a heading of one line, and one that parts what is above and below.
-_UNDERLINE = re.compile(r"\s{0,3}={3,}\s*$")
-_RULE = re.compile(r"\s{0,3}([-*_])(?:[ \t]*\1){2,}\s*$")
-_BULLET = re.compile(r"\s*(?:[-*+•–]|\d{1,2}[.)])\s+(.*)$")
-_CHECKBOX = re.compile(r"^\[[ xX]\]\s+")
+_UNDERLINE = lazy_pattern(r"\s{0,3}={3,}\s*$")
+_RULE = lazy_pattern(r"\s{0,3}([-*_])(?:[ \t]*\1){2,}\s*$")
+_BULLET = lazy_pattern(r"\s*(?:[-*+•–]|\d{1,2}[.)])\s+(.*)$")
+_CHECKBOX = lazy_pattern(r"^\[[ xX]\]\s+")
 # How far a line has to be indented to go on with the list item above it.
-_CONTINUED = re.compile(r"\t| {2,}")
-_ROW = re.compile(r"\s*\|(.*)\|\s*$")
+_CONTINUED = lazy_pattern(r"\t| {2,}")
+_ROW = lazy_pattern(r"\s*\|(.*)\|\s*$")
 # What stands between the header of a table and its rows.
-_ROW_RULE = re.compile(r"[\s:|-]*$")
-_QUOTE_MARK = re.compile(r"\s*>\s?")
+_ROW_RULE = lazy_pattern(r"[\s:|-]*$")
+_QUOTE_MARK = lazy_pattern(r"\s*>\s?")
 # The white space after the end of a sentence, before what may begin another one.
-_SENTENCE_END = re.compile(
+_SENTENCE_END = lazy_pattern(
     r"""
     (?<=[.!?]) ["')\]*_]* (\s+)
     (?= ["'(\[*_`]* [A-ZА-ЯЄІЇҐÀ-Þ0-9] | ` )
     """,
     re.VERBOSE,
 )
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|ms|dr)\.$", re.I)
-_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,200}?)(?<=\S)\1")
-_LINK = re.compile(r"\[([^\]\n]{1,120})\]\((?:[^()\s]|\([^()\s]*\))*\)")
+_ABBREVIATION = lazy_pattern(
+    r"\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|ms|dr)\.$", re.I
+)
+_EMPHASIS = lazy_pattern(r"(\*\*|__)(?=\S)(.{1,200}?)(?<=\S)\1")
+_LINK = lazy_pattern(r"\[([^\]\n]{1,120})\]\((?:[^()\s]|\([^()\s]*\))*\)")
 
 
 class Statement(NamedTuple):

@@ -6,30 +6,31 @@ number of a line or a temporary path are one signature.
 
 import re
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.causal.volatile_parts import without_volatile_parts
 from theorex_lab.text.line import one_line
 
 _SIGNATURE_CHARACTERS = 200
 _WORDS_CHARACTERS = 110
-_ESCAPES = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
-_TEMPORARY = re.compile(
+_ESCAPES = lazy_pattern(r"\x1b\[[\d;]*[A-Za-z]")
+_TEMPORARY = lazy_pattern(
     r"(?:/private)?/(?:tmp|var/folders|var/tmp|dev/shm)/[^\s:'\"),]*"
     r"|\btmp\.\w+|\b[a-z]:\\(?:[^\\\s]+\\){1,6}te?mp\\[^\s:'\"),]*",
     re.I,
 )
 _REPLACED = (
-    (re.compile(r"\b(localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}\b(?!:)"), r"\1:<port>"),
-    (re.compile(r"\bport \d{2,5}\b", re.I), "port <port>"),
-    (re.compile(r"\b0x[0-9a-f]+\b", re.I), "<address>"),
-    (re.compile(r"(?<=\w):\d+(?::\d+)?(?=\D|$)"), ""),
-    (re.compile(r"\((\d+),(\d+)\)"), ""),
-    (re.compile(r"\b(line|column|col) \d+\b", re.I), r"\1 <n>"),
-    (re.compile(r"(?<![\w.#])\d+(?:[.,]\d+)*\b(?!\.\w)"), "<n>"),
+    (lazy_pattern(r"\b(localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}\b(?!:)"), r"\1:<port>"),
+    (lazy_pattern(r"\bport \d{2,5}\b", re.I), "port <port>"),
+    (lazy_pattern(r"\b0x[0-9a-f]+\b", re.I), "<address>"),
+    (lazy_pattern(r"(?<=\w):\d+(?::\d+)?(?=\D|$)"), ""),
+    (lazy_pattern(r"\((\d+),(\d+)\)"), ""),
+    (lazy_pattern(r"\b(line|column|col) \d+\b", re.I), r"\1 <n>"),
+    (lazy_pattern(r"(?<![\w.#])\d+(?:[.,]\d+)*\b(?!\.\w)"), "<n>"),
 )
 # How long a test took, behind its name.
-_LAST_DURATION = re.compile(r"(?<=\w)\s+[(\[]<duration>[)\]]$")
+_LAST_DURATION = lazy_pattern(r"(?<=\w)\s+[(\[]<duration>[)\]]$")
 # Complaints of an agent's own tools, which tell nothing of the project's work.
-_AGENTS_OWN = re.compile(
+_AGENTS_OWN = lazy_pattern(
     r"""
       doesn't[ ]want[ ]to | user[ ](?:rejected|denied|declined) | has[ ]not[ ]been[ ]read
     | string[ ]to[ ]replace | file[ ]has[ ]been[ ](?:modified|unexpectedly)
@@ -40,18 +41,18 @@ _AGENTS_OWN = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-_PLACE_BEFORE = re.compile(
+_PLACE_BEFORE = lazy_pattern(
     r"^(?:\(eval\):(?:<n>:)?\s*|(?:/bin/)?(?:ba|z|da)?sh: (?:line <n>: )?"
     r"|[\w./@+<>-]+\.\w+(?:\(<n>,<n>\))?\s?:?(?:\s-)?\s+(?=\S)|[*•-]\s+|error:\s+)+",
     re.I,
 )
-_FAILED_TEST = re.compile(r"(?:--- FAIL: |FAILED |✗ |\(fail\) ).*|Test \".*")
-_MARK = re.compile(r"<\w+>")
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_FAILED_TEST = lazy_pattern(r"(?:--- FAIL: |FAILED |✗ |\(fail\) ).*|Test \".*")
+_MARK = lazy_pattern(r"<\w+>")
+_WORD = lazy_pattern(r"[^\W\d_]{2,}")
 _FEWEST_WORDS = 2
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
+_QUOTED = lazy_pattern(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
 # A name of the code, such as TestSync; the name of an error's class tells its kind.
-_NAME_OF_CODE = re.compile(
+_NAME_OF_CODE = lazy_pattern(
     r"""
     (?<![\w.<])\*?(?:\w+\.)*
     (?:[A-Za-z\d]*[a-z\d][A-Z]\w* | (?<=\.)[A-Z]\w+)
@@ -59,7 +60,7 @@ _NAME_OF_CODE = re.compile(
     """,
     re.VERBOSE,
 )
-_FILE = re.compile(
+_FILE = lazy_pattern(
     r"(?<![\w<])[\w./@+-]*/[\w./@+-]+|\b[\w-]+\.(?:go|py|ts|tsx|js|json|mod)\b"
 )
 

@@ -8,6 +8,8 @@ text without such parts keeps its published hash.
 import re
 from collections.abc import Callable
 
+from theorex_lab.core.patterns import lazy_pattern
+
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _CLOCK = r"\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?"
 _ZONE = r"(?:\s?(?:Z|UTC|GMT)\b|\s?[+-]\d\d:?\d\d\b)?"
@@ -50,13 +52,13 @@ _PATTERNS = (
     (rf"(?<![\w.,#-]){_NUMBER}\s?{_SIZE_UNIT}\b", "<size>"),
 )
 _FLAGS = re.IGNORECASE | re.ASCII
-_VOLATILE = [(re.compile(pattern, _FLAGS), mark) for pattern, mark in _PATTERNS]
+_VOLATILE = [(lazy_pattern(pattern, _FLAGS), mark) for pattern, mark in _PATTERNS]
 # Letters and digits in one word, which may be a hash or an id that was drawn.
-_WORD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{7,128}(?![A-Za-z0-9])")
-_HEXADECIMAL = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_WORD = lazy_pattern(r"(?<![A-Za-z0-9])[A-Za-z0-9]{7,128}(?![A-Za-z0-9])")
+_HEXADECIMAL = lazy_pattern(r"[0-9a-f]+|[0-9A-F]+")
 _ALL_DIGITS_FROM = 20  # so many digits are no count
 _FEWEST_CHANGES = 4  # from letters to digits and back, in an id that was drawn
-_CHANGE = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_CHANGE = lazy_pattern(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 
 
 def without_volatile_parts(text: str) -> str:

@@ -2,22 +2,24 @@
 
 import re
 
+from theorex_lab.core.patterns import lazy_pattern
+
 # That a call failed; the group is an exit code.
-STATED = re.compile(r"\s*(?:<tool_use_error>|(exit code:? *[1-9]\d*))\s*", re.I)
-REFUSED = re.compile(r"\s*the user doesn.t want to proceed with this tool use", re.I)
+STATED = lazy_pattern(r"\s*(?:<tool_use_error>|(exit code:? *[1-9]\d*))\s*", re.I)
+REFUSED = lazy_pattern(r"\s*the user doesn.t want to proceed with this tool use", re.I)
 # What an error says in JSON.
-MESSAGE = re.compile(
+MESSAGE = lazy_pattern(
     r"""
     "(?:message|detail|error)":\s*"((?:[^"\\]|\\.)+)"
     """,
     re.VERBOSE,
 )
 # How an error begins with the program that says it.
-SPEAKER = re.compile(r"(?:\(eval\):\d+: )?([\w.+-]+): ")
+SPEAKER = lazy_pattern(r"(?:\(eval\):\d+: )?([\w.+-]+): ")
 # What every error has.
-FURNITURE = re.compile(r"</?\w+>|^\s*error:\s*", re.I)
+FURNITURE = lazy_pattern(r"</?\w+>|^\s*error:\s*", re.I)
 # How a tool is used, which is nobody's task.
-FRICTION = re.compile(
+FRICTION = lazy_pattern(
     r"""
       string[ ]to[ ]replace[ ]not[ ]found
     | not[ ]been[ ]read[ ]yet
@@ -30,7 +32,7 @@ FRICTION = re.compile(
     re.I | re.VERBOSE,
 )
 # Errors from which nothing is to be learnt.
-EMPTY = re.compile(
+EMPTY = lazy_pattern(
     r"""
       sibling[ ]tool[ ]call[ ]errored
     | errors?
@@ -41,7 +43,7 @@ EMPTY = re.compile(
     re.I | re.VERBOSE,
 )
 # What an exit code must come with.
-TELLING = re.compile(
+TELLING = lazy_pattern(
     r"""
       error
     | time(?:d[ ])?.?out
@@ -73,7 +75,7 @@ TELLING = re.compile(
     re.I | re.VERBOSE,
 )
 # The same for a check, which may fail and have been called well.
-MISUSE = re.compile(
+MISUSE = lazy_pattern(
     r"""
       not[ ]found
     | no[ ]such
@@ -87,7 +89,7 @@ MISUSE = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-CHECK = re.compile(
+CHECK = lazy_pattern(
     r"""
     \b(?:
           test
@@ -108,19 +110,19 @@ CHECK = re.compile(
     """,
     re.VERBOSE,
 )
-CALL = re.compile(r"([A-Za-z_][\w.-]*)\(\{")
-VALUE = re.compile(
+CALL = lazy_pattern(r"([A-Za-z_][\w.-]*)\(\{")
+VALUE = lazy_pattern(
     r"""
     "(\w+)":[ ]?(?:"((?:[^"\\]|\\.)*+)"|([\w.+-]+))
     """,
     re.VERBOSE,
 )
-WORD = re.compile(r"\w+")
+WORD = lazy_pattern(r"\w+")
 # A call and its tool.
-NAMED = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
-EXIT = re.compile(r"(?:Error: )?Exit code:? [1-9]")
+NAMED = lazy_pattern(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
+EXIT = lazy_pattern(r"(?:Error: )?Exit code:? [1-9]")
 # Tools that only look.
-LOOKS = re.compile(
+LOOKS = lazy_pattern(
     r"""
     (?:
           get
@@ -156,7 +158,7 @@ LOOKS = re.compile(
     re.VERBOSE,
 )
 # Commands that only look.
-LOOKING = re.compile(
+LOOKING = lazy_pattern(
     r"""
     (?:cd[ ][^;&|]+(?:&&|;)\s*)*(?:
           ls
@@ -183,33 +185,33 @@ LOOKING = re.compile(
     re.VERBOSE,
 )
 # A call that hands the work over.
-HANDED = re.compile(
+HANDED = lazy_pattern(
     r"""
     \s*\w*(?:transfer_to|hand_?over|hand_?off|escalate|abort|give_?up)\w*\(
     """,
     re.I | re.VERBOSE,
 )
 # What a call was given: its keys.
-KEY = re.compile(
+KEY = lazy_pattern(
     r"""
     (?:"(\w+)"\s*:|\b(\w+)=)
     """,
     re.VERBOSE,
 )
 # What a call was given: its quoted values.
-QUOTED = re.compile(
+QUOTED = lazy_pattern(
     r"""
     (["'])([^"'\n]{0,300})\1(?!\s*:)
     """,
     re.VERBOSE,
 )
 # Of what a call was given, a path.
-PLACE = re.compile(r"/|\.\w{1,5}$")
+PLACE = lazy_pattern(r"/|\.\w{1,5}$")
 # A word such as mia_li_3668, no path.
-ID = re.compile(r"(?<![\w./-])(?=\w*[\d_])\w{4,}(?![\w/-]|\.\w)")
-FILE = re.compile(r"[\w@+./-]*\w\.[A-Za-z]\w{0,5}")
+ID = lazy_pattern(r"(?<![\w./-])(?=\w*[\d_])\w{4,}(?![\w/-]|\.\w)")
+FILE = lazy_pattern(r"[\w@+./-]*\w\.[A-Za-z]\w{0,5}")
 # The first of a command that is no word of the shell.
-PROGRAM = re.compile(
+PROGRAM = lazy_pattern(
     r"""
     (?:^|&&|[;|\n]|\bdo\b|\bthen\b)\s*(?:\w+=\S*\s+|sudo[ ])*(?!
         (?:

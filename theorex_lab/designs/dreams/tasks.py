@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.text.line import one_line
 from theorex_lab.text.speech_acts import classify_sentence
 from theorex_lab.text.statements import sentences_in
@@ -59,7 +60,7 @@ _KIND_BY_VERB: dict[str, str] = {}
 for _kind, _verbs in _VERBS_BY_KIND.items():
     _KIND_BY_VERB.update(dict.fromkeys(_verbs.split(), _kind))
 # What a program sends as a prompt of its own, and what is no request.
-_NO_REQUEST = re.compile(
+_NO_REQUEST = lazy_pattern(
     r"""
       \[Request[ ]interrupted | <local-command | <command- | <bash- | <task-not
     | <system-reminder | Caveat:[ ]The[ ]messages | \[Image | \[object[ ]Object
@@ -67,12 +68,12 @@ _NO_REQUEST = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-_SLASH = re.compile(r"/([A-Za-z][\w:-]*)(?=\s|$)")
+_SLASH = lazy_pattern(r"/([A-Za-z][\w:-]*)(?=\s|$)")
 # How a plan is handed on: its title says the task.
-_PLAN = re.compile(
+_PLAN = lazy_pattern(
     r"implement the following plan:?\s*#+\s*(?:plan:\s*)?(?:feat\S*:\s*)?([^\n]+)", re.I
 )
-_LEAD_IN = re.compile(
+_LEAD_IN = lazy_pattern(
     r"""
     (?:
         ok(?:ay)? | k | mmk+ | yes | yep | yup | yeah | sure | no | nope | great | good
@@ -112,22 +113,22 @@ _TRACKED_KINDS = (
     "comment",
     "todo",
 )
-_TRACKED = re.compile(
+_TRACKED = lazy_pattern(
     rf"""
     \b(?P<a>the[ ]|a[ ]|an[ ])?(?P<kind>{"|".join(_TRACKED_KINDS).replace(" ", "[ ]")})s?
       [ ]?(?:\#|no\.?[ ]?)?(?:[A-Z]{{1,6}}-)?\d(?:[\w.\-]*\w)?
     """,
     re.I | re.VERBOSE,
 )
-_NUMBERED = re.compile(r"(?<![\w&])#\d(?:[\w.\-]*\w)?|(?<!\w)\b[A-Z]{2,6}-\d+\b")
-_DIGIT = re.compile(r"\d")
-_MENTION = re.compile(r"(?<!\w)@[\w./\-]+(?:\s?\(\d+-\d+\))?")
-_ADDRESS = re.compile(r"https?://\S+|\b[0-9a-f]{7,40}\b(?<![a-z]{7})")
-_FAR_PATH = re.compile(r"(?<![\w.])(?:~|\.\.)?/(?:[\w.@-]+/)+[\w.@-]*")
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”")
-_AMOUNT = re.compile(r"(?:\s+to)?\s+[vV]?\d[\d.,/+x-]*(?=\s|$)")
-_MAKE_SURE = re.compile(r"make sure\b(?: that\b)?", re.I)
-_THIS = re.compile(r"\b(?:this|that|these|those)\b(?= [\w`-])", re.I)
+_NUMBERED = lazy_pattern(r"(?<![\w&])#\d(?:[\w.\-]*\w)?|(?<!\w)\b[A-Z]{2,6}-\d+\b")
+_DIGIT = lazy_pattern(r"\d")
+_MENTION = lazy_pattern(r"(?<!\w)@[\w./\-]+(?:\s?\(\d+-\d+\))?")
+_ADDRESS = lazy_pattern(r"https?://\S+|\b[0-9a-f]{7,40}\b(?<![a-z]{7})")
+_FAR_PATH = lazy_pattern(r"(?<![\w.])(?:~|\.\.)?/(?:[\w.@-]+/)+[\w.@-]*")
+_QUOTED = lazy_pattern(r"\"[^\"]*\"|“[^”]*”")
+_AMOUNT = lazy_pattern(r"(?:\s+to)?\s+[vV]?\d[\d.,/+x-]*(?=\s|$)")
+_MAKE_SURE = lazy_pattern(r"make sure\b(?: that\b)?", re.I)
+_THIS = lazy_pattern(r"\b(?:this|that|these|those)\b(?= [\w`-])", re.I)
 _TIME_WORD_LIST = (
     "again",
     "now",
@@ -141,13 +142,13 @@ _TIME_WORD_LIST = (
     "ourselves",
     "everywhere",
 )
-_TIME_WORDS = re.compile(rf"\b(?:{'|'.join(_TIME_WORD_LIST)})\b", re.I)
+_TIME_WORDS = lazy_pattern(rf"\b(?:{'|'.join(_TIME_WORD_LIST)})\b", re.I)
 # A path of several folders that is long, or names a day.
-_LONG_PATH = re.compile(r"[\w.@-]+(?:/[\w.@-]+){2,}")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_LONG_PATH = lazy_pattern(r"[\w.@-]+(?:/[\w.@-]+){2,}")
+_DAY = lazy_pattern(r"\d{4}-\d\d-\d\d")
 _LONGEST_PATH = 40
 # Where what is to be done ends, and how or why begins.
-_CLAUSE = re.compile(
+_CLAUSE = lazy_pattern(
     r"""
       [;:\n(\[—–?!,]|\.(?=\s|$)|[ ]-[ ]|[ ]\[
     | [ ](?:so[ ]that|because|which|that|in[ ]order[ ]to|and[ ]then|making[ ]sure|when
@@ -161,8 +162,8 @@ _CLAUSE = re.compile(
     """,
     re.VERBOSE,
 )
-_AND_VERB = re.compile(r"[ ](?:and|then)[ ](?:then[ ]|also[ ]|\w+ly[ ])?([a-z]+)\b")
-_ENUMERATION = re.compile(r"[ ](?:and|then)[ ]")
+_AND_VERB = lazy_pattern(r"[ ](?:and|then)[ ](?:then[ ]|also[ ]|\w+ly[ ])?([a-z]+)\b")
+_ENUMERATION = lazy_pattern(r"[ ](?:and|then)[ ]")
 _PRONOUNS = frozenset(
     """
     it this that these those them they him her everything anything something all both
@@ -185,29 +186,29 @@ _NO_WORK = frozenset(
     """.split()
 )
 # An order as English has it: a verb in its plain form, and what it is done to.
-_IMPERATIVE = re.compile(
+_IMPERATIVE = lazy_pattern(
     r"[A-Za-z]{3,}(?<!s)(?<!ed)(?<!ing) (?:the|a|an|all|our|my|your|every|each|its|their)\b"
 )
 _BARE_PRONOUNS = frozenset("it them him her both w/ with".split())
 _THIN = frozenset("new existing current proper first following a an the".split())
-_TAIL = re.compile(
+_TAIL = lazy_pattern(
     r"(?:\s+(?:to|in|on|of|for|from|with|by|at|into|via|per|and|or|the|a|an|see|is|are"
     r"|our|my|this|that|these|those|about|as|such|it|then|accordingly|thus far|so far"
     r"|just|all|detailed|though|completely|entirely|fully|properly)|[\s,.:;'\"/-]+)+$",
     re.I,
 )
 # A second verb whose object is no part of the clause.
-_BARE_VERB_AT_END = re.compile(
+_BARE_VERB_AT_END = lazy_pattern(
     r"(?<=\w) and (?:use|pass|return|show|give|see|resume|make|put|let|call|apply)"
     r"(?: (?:the|a|an|it))?$"
 )
-_WORK_ON = re.compile(r"(?:working|work)(?: \w+ly)? on\b|(?:working|work)$", re.I)
-_WORK_ON_TRACKED = re.compile(
+_WORK_ON = lazy_pattern(r"(?:working|work)(?: \w+ly)? on\b|(?:working|work)$", re.I)
+_WORK_ON_TRACKED = lazy_pattern(
     r"(?:start|begin|finish|complete|execute)\w*(?: on| with)?"
     r" (an? (?:task|issue|ticket|phase|step|chunk|milestone|story))\b",
     re.I,
 )
-_WORD = re.compile(r"[^\W_][\w'./`-]*")
+_WORD = lazy_pattern(r"[^\W_][\w'./`-]*")
 
 
 @lru_cache(1 << 13)

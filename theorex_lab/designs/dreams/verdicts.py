@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.dreams import Ended
 from theorex_lab.designs.dreams.tasks import (
     SAME_WORDS,
@@ -50,7 +51,7 @@ EVIDENCE_IN_WORDS = {
 # What a user asks for who is not content with what was done.
 _DOUBTING_KINDS = frozenset(("fix", "check", "find"))
 # Tools that edit, their names folded as `tool_key` does; some tell no path.
-_EDITING = re.compile(
+_EDITING = lazy_pattern(
     r"(?:multi|notebook)?edit|write|searchreplace|strreplace|applypatch|createfile"
 )
 _CHECKS = (TEST, LINT, BUILD)
@@ -60,12 +61,12 @@ STANDING_CHARACTERS = 200
 _READ_CHARACTERS = 400
 _FIRST_CHARACTERS = 120
 # What opens an answer and says nothing of its own.
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     r"(?:(?:ok(?:ay)?|k|mmk+|hm+|uh+|ah|oh|well|so|hey|wait|actually|but|and|yes|yeah"
     r"|yep|yup|right)\b|[^\w❯])+",
     re.I,
 )
-_CORRECTS = re.compile(
+_CORRECTS = lazy_pattern(
     r"""
       no(?:pe)?\b(?![ ](?:problem|worr|need|rush|more|idea)) | nah\b | wrong\b | incorrect
     | stop\b | revert\b | undo\b | try[ ](?:to[ ]\w+[ ].{0,30})?again | still\b
@@ -87,7 +88,7 @@ _CORRECTS = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-_CORRECTS_ANYWHERE = re.compile(
+_CORRECTS_ANYWHERE = lazy_pattern(
     r"""
     \b(?: (?:does|do|did|is|are|was)(?:n'?t|[ ]not)[ ](?:work(?:ing)?|correct|right|fix)
       | not[ ]working | still[ ](?:fail\w*|broken|see\w*|get\w*|there|wrong|has|shows?)
@@ -97,7 +98,7 @@ _CORRECTS_ANYWHERE = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-_ACCEPTS = re.compile(
+_ACCEPTS = lazy_pattern(
     r"""
       great\b | perfect\w*\b | nice\b | awesome\b | excellent\b | cool\b | beautiful\w*\b
     | lovely\b | love[ ]it | good(?:[ ](?:job|work|stuff|catch))?(?:[.!,;]|$|[ ]now\b)
@@ -113,10 +114,10 @@ _ACCEPTS = re.compile(
     re.I | re.VERBOSE,
 )
 # Praise that goes on with "but" is none.
-_RESERVATION = re.compile(r"\bbut\b|\bexcept\b|\?\s*$", re.I)
-_SLASH = re.compile(r"\s*/\w")
+_RESERVATION = lazy_pattern(r"\bbut\b|\bexcept\b|\?\s*$", re.I)
+_SLASH = lazy_pattern(r"\s*/\w")
 # A file whose change makes no earlier check stale.
-_PROSE_FILE = re.compile(r"\.(?:md|mdc|mdx|txt|rst)$", re.I)
+_PROSE_FILE = lazy_pattern(r"\.(?:md|mdc|mdx|txt|rst)$", re.I)
 _COMMITS = ("git commit", "git merge --continue")
 
 

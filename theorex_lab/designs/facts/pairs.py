@@ -10,7 +10,6 @@ meaning.
 """
 
 import hashlib
-import re
 import unicodedata
 from array import array
 from collections import defaultdict
@@ -21,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import Stemmer
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.sections import read_sections
 from theorex_lab.search.lexical import STOP_WORDS
 from theorex_lab.text.lexicon import word_kinds
@@ -72,9 +72,9 @@ _NEGATIONS = (
     r"переста(?:л|ла|ли|ть)",
     r"бросил[аи]?",
 )
-_NEGATION = re.compile(rf"(?i)\b(?:{'|'.join(_NEGATIONS)})\b")
-_WORD = re.compile(r"[^\W\d_]*\d+(?:[.,:]\d+)+|[^\W_]+(?:['’][^\W_]+)?")
-_ENDING = re.compile(r"(?<=\d)(?:st|nd|rd|th)$|['’]s?$")
+_NEGATION = lazy_pattern(rf"(?i)\b(?:{'|'.join(_NEGATIONS)})\b")
+_WORD = lazy_pattern(r"[^\W\d_]*\d+(?:[.,:]\d+)+|[^\W_]+(?:['’][^\W_]+)?")
+_ENDING = lazy_pattern(r"(?<=\d)(?:st|nd|rd|th)$|['’]s?$")
 # Words for numbers; "one" is as often no number.
 _NUMBER_WORDS = {
     "1": "first",
@@ -446,10 +446,10 @@ class SharedWords:
 
 # Tokens with a digit, or with a sign that a name ends in or begins with: "C++", "c#",
 # ".net", "v1.2", "-5", "50%".
-_SIGNED = re.compile(
+_SIGNED = lazy_pattern(
     r"(?:(?<!\w)[-+±<>≤≥~$€£.]+)?\w+(?:[.,:/+*_-]+\w+)*(?:[+#%!°]+|\*+)?"
 )
-_PLAIN_JOIN = re.compile(r"(?<=[^\W\d_])[-.](?=[^\W\d_])")
+_PLAIN_JOIN = lazy_pattern(r"(?<=[^\W\d_])[-.](?=[^\W\d_])")
 
 
 def normal_form(text: str) -> str:

@@ -6,8 +6,10 @@ can be added beside these tables.
 
 import re
 
+from theorex_lab.core.patterns import lazy_pattern
+
 # What stands before a statement and is no part of it.
-LEAD_IN = re.compile(
+LEAD_IN = lazy_pattern(
     r"""
     (?: \(\d+\)\s+(?=[`A-Z])
       | [✅✓✔❌⚠️🔑📌🎯💡•*–—-]+\s*
@@ -40,7 +42,7 @@ NO_OPENING = frozenset(
     """.split()
 )
 # Points at something that stands outside the statement.
-POINTING = re.compile(
+POINTING = lazy_pattern(
     r"""
     \b(?: this(?![ ](?:project|repo|repository|codebase)\b) | these | those | here
       | above | below | aforementioned | the[ ]following | as[ ]follows | the[ ]former
@@ -57,7 +59,7 @@ POINTING = re.compile(
     re.I | re.VERBOSE,
 )
 # Holds for the work of the moment alone, is supposed, or is only proposed.
-PASSING = re.compile(
+PASSING = lazy_pattern(
     r"""
     \b(?: pass(?:ed|ing)? | passes(?![ ]`) | fail(?:s|ed|ing|ure|ures)? | complete(?:d|ly)? | done
       | ready | finished | successful(?:ly)? | works | working[ ](?:as|fine|well)
@@ -86,7 +88,7 @@ PASSING = re.compile(
     re.I | re.VERBOSE,
 )
 # Praises or judges, and tells nothing of how something is.
-JUDGING = re.compile(
+JUDGING = lazy_pattern(
     r"""
     \b(?: good | great | better | best | excellent | perfect(?:ly)? | correct(?:ly)?
       | proper(?:ly)? | clear(?:ly|er)? | important | critical(?:ly)? | crucial
@@ -110,7 +112,7 @@ JUDGING = re.compile(
     re.I | re.VERBOSE,
 )
 # Counts what is so at one moment, or names what is of one piece of work.
-OF_ONE_RUN = re.compile(
+OF_ONE_RUN = lazy_pattern(
     r"""
     \b\d[\d,]*[ ](?:of|new|other|failing|total|more|remaining|tests?|files?|errors?
       |warnings?|lines?|commits?|failures?|usages?|occurrences?|places?|calls?)\b
@@ -127,7 +129,7 @@ OF_ONE_RUN = re.compile(
     re.I | re.VERBOSE,
 )
 # What stands under such a heading is proposed, asked or told of a moment.
-PASSING_HEADING = re.compile(
+PASSING_HEADING = lazy_pattern(
     r"""
     \b(?: next | todo | to[ ]do | questions? | options? | alternatives? | recommend\w*
       | suggest\w* | plan | planned | propos\w* | future | improve\w* | examples? | would
@@ -182,7 +184,7 @@ CODE_HEADS = frozenset(
     """.split()
 )
 # Verbs by which a text is told of, or one thing is compared with another.
-OF_TEXTS = re.compile(
+OF_TEXTS = lazy_pattern(
     r"""
     (?:now[ ]|also[ ]|only[ ]|still[ ])?
     (?: says? | knows? | passes?(?=[ ]`(?:true|false|nil|null)`) | gains?
@@ -249,7 +251,7 @@ PROPERTIES = frozenset(
     """.split()
 )
 # Verbs that tell of a person.
-OF_PERSONS = re.compile(
+OF_PERSONS = lazy_pattern(
     r"(?:lives?|likes?|prefers?|loves?|hates?|owns?|leads?|maintains?|reviews?|works|speaks?"
     r"|approves?|decides?|joined|studies|teaches|is (?:a|an|the) (?:\w+ )?"
     r"(?:maintainer|owner|lead|engineer|designer|manager|developer|reviewer|admin|nurse"
@@ -263,7 +265,7 @@ ROLES = frozenset(
 # Verbs that say so little that what follows has to name something.
 WEAK_VERBS = frozenset("is are has have does do be gets get".split())
 # The change of a value, told without its subject: "Renamed `a` to `b`".
-REPORTED_CHANGE = re.compile(
+REPORTED_CHANGE = lazy_pattern(
     r"""
     (?: (?:i|we)(?:[ ]have|['’]ve)?[ ] )?
     (?P<verb> renamed | moved | switched | migrated | upgraded | downgraded | raised
@@ -276,7 +278,7 @@ REPORTED_CHANGE = re.compile(
     re.I | re.VERBOSE,
 )
 # The same with its subject: "`a.go` moved to `b/`", "The port was raised to 80".
-TOLD_CHANGE = re.compile(
+TOLD_CHANGE = lazy_pattern(
     r"""
     (?P<subject> \S.{0,60}? ) [ ]
     (?: (?:was|were|is|are|has|have|been|got|now) [ ] )*
@@ -288,12 +290,12 @@ TOLD_CHANGE = re.compile(
     re.I | re.VERBOSE,
 )
 # A value and the one before it: "Database file: `b.db` (was `a.db`)".
-NOTED_CHANGE = re.compile(
+NOTED_CHANGE = lazy_pattern(
     r"(?P<subject>[A-Z][a-z]+(?:[ ][a-z]+){1,2}):\s+(?P<value>`[^`]+`)"
     r"\s+\((?:was|previously|formerly)\s+(?P<old>`[^`]+`)\)"
 )
 # What a thing was given: "Added the `--all` flag to `tasks list`".
-REPORTED_ADDITION = re.compile(
+REPORTED_ADDITION = lazy_pattern(
     r"""
     (?: (?:i|we)(?:[ ]have|['’]ve)?[ ] )? (?:added|introduced|implemented) [ ]
     (?:(?:an?|the)[ ])? (?:(?:new|optional|additional)[ ])*
@@ -305,7 +307,7 @@ REPORTED_ADDITION = re.compile(
     re.I | re.VERBOSE,
 )
 # What was taken away: "Removed the `port` parameter from `serve`".
-REPORTED_REMOVAL = re.compile(
+REPORTED_REMOVAL = lazy_pattern(
     r"""
     (?: (?:i|we)(?:[ ]have|['’]ve)?[ ] )? (?:removed|deleted|dropped) [ ]
     (?:(?:an?|the|all|unused|old|obsolete|legacy|dead|now-unused)[ ])*
@@ -317,15 +319,15 @@ REPORTED_REMOVAL = re.compile(
     re.I | re.VERBOSE,
 )
 # What can be left out of a dated statement: "now shows", "correctly shows".
-LEFT_OUT = re.compile(
+LEFT_OUT = lazy_pattern(
     r"\b(?:correctly|properly|cleanly|successfully|explicitly|actually|basically|now)"
     r"\s+(?=[a-z`\"(#*])",
     re.I,
 )
 # "`name`: what it does", "`name` — what it does".
-LABELLED = re.compile(r"(`[^`]+`(?:[ ]\w+)?)(?:\s+[–—-]\s+|:\s+)(.+)$")
+LABELLED = lazy_pattern(r"(`[^`]+`(?:[ ]\w+)?)(?:\s+[–—-]\s+|:\s+)(.+)$")
 # An exact name: code, a path, a file, a name in code, an abbreviation, a switch.
-EXACT_NAME = re.compile(
+EXACT_NAME = lazy_pattern(
     r"""
     `[^`]+` | (?<!\w)--?[a-z][\w-]+ | @?[\w.-]+/[\w./-]+ | \b[\w-]+\.[a-z]{1,5}\b
     | \b[a-z]+[A-Z]\w* | \b[A-Z]\w*[a-z][A-Z]\w* | \b\w+_\w+ | \b[A-Z]{2,}[\w-]*
@@ -334,16 +336,16 @@ EXACT_NAME = re.compile(
     re.VERBOSE,
 )
 # Where in a file something stood, or how long it took, which soon is no longer so.
-POSITION = re.compile(
+POSITION = lazy_pattern(
     r"\s*\((?:see\s+)?(?:`?[\w./-]+:\d[\d,:–-]*`?(?:[,;]\s*|\s+and\s+)?)+\)"
     r"|\s+(?:at|in)\s+`[\w./-]+:\d[\d,:–-]*`"
     r"|\s*\(~?\d[\d.,–-]*\s*(?:ms|s|seconds|minutes)\)"
     r"|\s*←.*$"
 )
 # A position within code that names a file: "`search.go:113`".
-POSITION_IN_NAME = re.compile(r"(?<=`)([\w./-]+\.\w+):\d[\d,:–-]*(?=`)")
+POSITION_IN_NAME = lazy_pattern(r"(?<=`)([\w./-]+\.\w+):\d[\d,:–-]*(?=`)")
 # Something that is exact in a value: a name, a number, words in quotes.
-EXACT_VALUE = re.compile(
+EXACT_VALUE = lazy_pattern(
     rf"(?:{EXACT_NAME.pattern}) | \b\d[\d.:]*\b | [\"“][^\"”]+[\"”]"
     r" | (?<=[a-z,(][ ])[A-Z][a-z]+",
     re.VERBOSE,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing import rule_cues
 from theorex_lab.memory.briefing.rule_signs import (
     score_of,
@@ -17,22 +18,22 @@ _FEWEST_WORDS = 3
 _MOST_WORDS = 40
 _NAMED_BEFORE = 5  # words before "it" that may name what it stands for
 _SURE_WISH = 1.9  # the score from which a sentence without "always" is a standing wish
-POINTING_BACK = re.compile(
+POINTING_BACK = lazy_pattern(
     r"""
     \b(?: this | that | these | those | it | them | they | he | she | here | there
       | above | below | you | your )\b
     """,
     re.I | re.VERBOSE,
 )
-_OF_THE_USER = re.compile(r"\b(?:me|my|I|i)\b")
-_IN_INFINITIVE = re.compile(r"\bto (?:always|never)\b", re.I)
-_OF_A_RULE = re.compile(r"\brule\b", re.I)
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
+_OF_THE_USER = lazy_pattern(r"\b(?:me|my|I|i)\b")
+_IN_INFINITIVE = lazy_pattern(r"\bto (?:always|never)\b", re.I)
+_OF_A_RULE = lazy_pattern(r"\brule\b", re.I)
+_QUOTED = lazy_pattern(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
 _AFTER_EXPLETIVE = frozenset("seems is makes".split())
 _DEMONSTRATIVES = frozenset("those these that".split())
 _PRONOUNS = frozenset("it them they".split())
 # Of one moment or of one piece of work, or said in anger.
-_PASSING = re.compile(
+_PASSING = lazy_pattern(
     r"""
     \b(?: yet | right[ ]now | currently | today | now | was | were | did
       | stop[ ]talking | what[ ]to[ ]do | update[ ]the[ ](?:doc|plan)
@@ -45,7 +46,7 @@ _PASSING = re.compile(
     re.I | re.VERBOSE,
 )
 # Says what a text at hand is to hold.
-_ABOUT_A_TEXT = re.compile(
+_ABOUT_A_TEXT = lazy_pattern(
     r"""
     \b(?:the|that|this|a|each|another)[ ] (?:\w+[- ])?
     (?:rule|doc|document|section|description|spec|sentence|paragraph|pr|task|message

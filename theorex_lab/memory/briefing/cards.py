@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.candidates import (
     WORK,
     Candidate,
@@ -116,59 +117,59 @@ _EVEN_SCORE = 2.6
 _HIGHEST_WEIGHT = 0.6
 
 # Answers to the agent that ask for nothing of their own. English.
-_GO_AHEAD = re.compile(
+_GO_AHEAD = lazy_pattern(
     r"^(?:yes|yup|yep|ok|okay|go ahead|do it|continue|proceed|sure|good|great|thanks"
     r"|thank you|please|no|nice|perfect|try again|done|fixed|looks good|lgtm|commit"
     r"|push|and push|y)\b[\s,.!]*(?:\w+[\s,.!]*){0,4}$",
     re.I,
 )
 # Politeness before a wish: "Can you please add …?" asks for what follows.
-_POLITE = re.compile(
+_POLITE = lazy_pattern(
     r"^(?:(?:can|could|would|will) you(?: please)?|please|pls)[,:]?\s+", re.I
 )
 # What a user says before the wish itself.
-_INTERJECTION = re.compile(
+_INTERJECTION = lazy_pattern(
     r"^(?:(?:ok|okay|hi|hey|hello|so|and|now|also|great|thanks|thank you|u+h+|h+m+|umm+"
     r"|no|nope|yes|yep|yeah|y|wait|actually|alright|right|perfect|nice|cool)"
     r"(?:[,.!:;]+\s*|\s+(?=(?:no|yes|ok|please|can you|could you|let['’]?s)\b)))+",
     re.I,
 )
 # Goes on with a wish instead of being one.
-_CONTINUATION = re.compile(
+_CONTINUATION = lazy_pattern(
     r"^(?:for (?:example|instance)|e\.g|i\.e|because|see|re:|that way|otherwise)\b",
     re.I,
 )
 # Words that point to what a reader of the line does not see.
-_POINTING = re.compile(r"\b(?:this|thats?|these|those|same|above|below|here)\b", re.I)
+_POINTING = lazy_pattern(r"\b(?:this|thats?|these|those|same|above|below|here)\b", re.I)
 _FEWEST_WORDS_OF_A_WISH = 3
 _MOST_WORDS_OF_AN_ITEM = 6
 _FEWEST_WORDS_IF_POINTING = 5
 # Git says on which branch one is, or is told to change it.
-_ON_A_BRANCH = re.compile(
+_ON_A_BRANCH = lazy_pattern(
     r"^On branch ([\w#./-]{3,60})$|^\* ([\w#./-]{3,60})$"
     r"|Switched to (?:a new )?branch '([\w#./-]{3,60})'",
     re.M,
 )
 # Each match of it has one of these.
 _SIGNS_OF_A_BRANCH = ("On branch ", "* ", "Switched to ")
-_CHECKED_OUT = re.compile(
+_CHECKED_OUT = lazy_pattern(
     r"git (?:checkout -[bB]|switch -[cC]|switch) ([\w#./-]{3,60})(?=\s|$)"
 )
 # The user or the agent names the branch, which has a sign that no usual word has.
-_BRANCH_IN_WORDS = re.compile(
+_BRANCH_IN_WORDS = lazy_pattern(
     r"\b(?:on|the|this|current) branch (?:is )?[`'\"]?(\w+[-/#_][\w#./-]{1,60}\w)"
     r"|[`'\"](\w+[-/#_][\w#./-]{1,60}\w)[`'\"] (?:branch\b|\(HEAD\))"
     r"|\bHEAD \([`'\"]?(\w+[-/#_][\w#./-]{1,60}\w)[`'\"]?\)",
     re.I,
 )
 _USUAL_BRANCHES = frozenset({"main", "master", "dev", "develop", "trunk"})
-_PLAN_WORD = re.compile(r"^(?:the )?(?:implementation )?plan\s*[:—–-]\s*", re.I)
+_PLAN_WORD = lazy_pattern(r"^(?:the )?(?:implementation )?plan\s*[:—–-]\s*", re.I)
 # The characters of a prompt or message in which its numbers and branches are sought.
 _LONGEST_READ = 1_500
-_BARE_NUMBER = re.compile(r"(?<![\w.#/-])#?(\d{1,5})\b(?![.\w])")
-_SLASH_WITH_NUMBER = re.compile(r"^/\S+(?:\s+\S+){0,12}")
+_BARE_NUMBER = lazy_pattern(r"(?<![\w.#/-])#?(\d{1,5})\b(?![.\w])")
+_SLASH_WITH_NUMBER = lazy_pattern(r"^/\S+(?:\s+\S+){0,12}")
 # A command that runs tests, by a word of it.
-_TESTING = re.compile(
+_TESTING = lazy_pattern(
     r"(?:^|[\s/:])(?:test|tests|pytest|jest|vitest|mocha|rspec|ctest|unittest|tox)\b"
 )
 _LONGEST_COMMAND = 80

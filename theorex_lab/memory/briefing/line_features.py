@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing.prompt_words import GENERIC_WORDS
 from theorex_lab.text.caseless import CaselessTest, lower_case
@@ -32,7 +33,7 @@ _MOST_CODE_SPANS = 3
 # Feature -> what marks it in a text. They are of English and of coding work in general.
 CUES = {
     # The agent announces what it does next.
-    "process": re.compile(
+    "process": lazy_pattern(
         r"^(?:let me|let['’]s|i['’]?ll|i will|i['’]?m (?:(?:also|now|just) )?\w+ing"
         r"|i (?:also |now )?(?:need|want|plan|have|intend) to|i should"
         r"|i can|now i|next,? i|here['’]?s|here is|here are|perfect|great"
@@ -43,7 +44,7 @@ CUES = {
         re.I,
     ),
     # It speaks of its answer instead of the work.
-    "meta": re.compile(
+    "meta": lazy_pattern(
         r"\b(?:no (?:code )?changes (?:were )?(?:needed|made|required)|comprehensive"
         r"|summary of (?:changes|what)|as follows|would you like|let me know|feel free"
         r"|happy to|want me to|shall i|if you(?:'d| would) (?:like|prefer)|code review"
@@ -52,7 +53,7 @@ CUES = {
         re.I,
     ),
     # A change is reported.
-    "done": re.compile(
+    "done": lazy_pattern(
         r"\b(?:added|implemented|fixed|created|updated|removed|deleted|renamed|moved"
         r"|replaced|refactored|changed|extracted|merged|resolved|migrated|introduced"
         r"|converted|rewrote|dropped|now (?:uses?|returns?|shows?|supports?|handles?"
@@ -61,14 +62,14 @@ CUES = {
         re.I,
     ),
     # It says how tests, build or lint stand.
-    "tests": re.compile(
+    "tests": lazy_pattern(
         r"\b(?:tests? (?:all )?pass(?:es|ed|ing)?|all (?:\d+ )?tests"
         r"|\d+ (?:pass|fail)\w*|0 issues|lint\w* (?:is )?(?:clean|passes)"
         r"|build (?:passes|succeeds|clean))\b",
         re.I,
     ),
     # Something is left to do.
-    "open": re.compile(
+    "open": lazy_pattern(
         r"\b(?:todo|not (?:yet|done|implemented|merged|tested|committed)"
         r"|remain(?:s|ing)|left (?:open|to do|out)"
         r"|next (?:step|up|chunk|phase|is)|still (?:needs?|open|to|fails?|failing"
@@ -77,20 +78,20 @@ CUES = {
         re.I,
     ),
     # A cause or a reason is given.
-    "why": re.compile(
+    "why": lazy_pattern(
         r"\b(?:because|since|root cause"
         r"|the (?:issue|problem|cause|reason|culprit|bug) (?:is|was)|due to|so that"
         r"|otherwise|which (?:means|caused)|caused by|the fix)\b",
         re.I,
     ),
     # It says how something is.
-    "factual": re.compile(
+    "factual": lazy_pattern(
         r"\b(?:is|are|has|have|lives?|uses?|returns?|contains?|requires?|expects?"
         r"|supports?|stores?|located|means|default(?:s)?|only|always|never)\b",
         re.I,
     ),
     # Something was chosen over something else.
-    "decide": re.compile(
+    "decide": lazy_pattern(
         r"\b(?:decided|decision|chose|chosen|agreed"
         r"|we(?:'ll| will)? (?:keep|use|go with|drop|stick)|instead of|rather than"
         r"|keep(?:ing)?|dropp(?:ed|ing)|reject(?:ed)?|prefer(?:red)?|on purpose"
@@ -98,29 +99,29 @@ CUES = {
         re.I,
     ),
     # It praises.
-    "praise": re.compile(
+    "praise": lazy_pattern(
         r"^(?:✅|👍|⭐|🎉)|\b(?:perfect|excellent|great (?:job|question|work)|nice"
         r"|clean and|good (?:catch|question|addition))\b",
         re.I,
     ),
     # Its subject is in the sentence before.
-    "pronoun": re.compile(
+    "pronoun": lazy_pattern(
         r"^(?:it|this|that|these|those|they|he|she|which|so|and|but|also|then"
         r"|the (?:above|latter|former)|both|one|same|yes|no)\b",
         re.I,
     ),
     # It counts lines, which have moved since.
-    "line_number": re.compile(r"\blines? \d+|:\d+\b|^\d+;|^L\d+", re.I),
+    "line_number": lazy_pattern(r"\blines? \d+|:\d+\b|^\d+;|^L\d+", re.I),
 }
 
 # The same as "process", within a sentence.
-_ANNOUNCEMENT = re.compile(
+_ANNOUNCEMENT = lazy_pattern(
     r"\b(?:i['’]?ll|let me|i will|i['’]?m going to|i should|i['’]?m about to"
     r"|the user (?:has requested|has asked|is asking))\b",
     re.I,
 )
 
-_QUESTION = re.compile(
+_QUESTION = lazy_pattern(
     r"^(?:why|what|how|who|where|when|which|is|are|does|did|has|should|shall)\b"
     r"[^.!:]*$|\?$|\?\s*[)\"']$"
     r"|[,–—-] (?:will|does|is|are|can|should|would) (?:it|this|that|they|we|you)\b[^.]*$",
@@ -128,7 +129,7 @@ _QUESTION = re.compile(
 )
 
 # A heading that begins so names a part of an answer and not a subject.
-_PART_OF_AN_ANSWER = re.compile(
+_PART_OF_AN_ANSWER = lazy_pattern(
     r"(?:summary|changes?|what|key|files?|notes?|example|usage|result|overview|here"
     r"|details?|the|now|this|before|after|steps?|implementation|done|solution|phase"
     r"|option|todo|fix|features?|benefits?|improvements?|tests?|lines?|we|i|you|in"
@@ -136,53 +137,53 @@ _PART_OF_AN_ANSWER = re.compile(
     re.I,
 )
 # How a text begins that was cut from a longer one, within a list or a code span.
-_CUT_START = re.compile(r"[`*\"'\s]*[,;:)\]}]")
+_CUT_START = lazy_pattern(r"[`*\"'\s]*[,;:)\]}]")
 # A line needs other words than these.
 _GENERIC = content_words(" ".join(GENERIC_WORDS))
 _FEWEST_TELLING_WORDS = 2
 # What an agent calls a stretch of its own thought: "Checking the main file".
-_THOUGHT = re.compile(r"[A-Z][a-z]+ing\s+\S")
+_THOUGHT = lazy_pattern(r"[A-Z][a-z]+ing\s+\S")
 # Words that begin a sentence, or a further thought, where a title runs into it
 # without a space: "Evaluating the loaderRemoved the old one".
-_GLUED = re.compile(
+_GLUED = lazy_pattern(
     r"(?<=[a-z0-9)])(?=`|(?:[A-Z][a-z]+(?:ing|ed)|Full|Add|Fix|Use|Update|Remove|Set|Run|Make"
     r"|Move|Replace|The|This|That|There|These|It|We|You|Your|I|Yes|No|Now|All|Both"
     r"|Let|Here|To|In|On|For|With|If|As|Got|Done|Rewrote|Built|Kept|Made"
     r")(?:['’]\w+)?[\s.,:;!])"
 )
-_GLUED_AT_THE_END = re.compile(r"(?<=[a-z0-9)`][.!])[A-Z][a-z]+ing\s[^.!?]*$")
+_GLUED_AT_THE_END = lazy_pattern(r"(?<=[a-z0-9)`][.!])[A-Z][a-z]+ing\s[^.!?]*$")
 _FEWEST_GLUED_PARTS = 2
 # Ticks, warning signs, and the number an item has in its list.
-_LIST_SIGNS = re.compile(
+_LIST_SIGNS = lazy_pattern(
     r"^(?:[^\w\s`\"'(\[/@.#$~<-]+\s*|\(\d{1,3}\)\s+|\d{1,2}[.)]\s+)+"
 )
 # Ties a statement to the one before it.
-_CONNECTIVE = re.compile(
+_CONNECTIVE = lazy_pattern(
     r"(?:meanwhile|however|additionally|in addition|finally|furthermore|moreover"
     r"|overall|in short|in summary|to summari[sz]e|specifically|also|therefore|thus"
     r"|note|as a result|consequently|that said|for now|currently)[,:]\s+",
     re.I,
 )
 # A word that says that something is done, before what it is.
-_DONE_FIRST = re.compile(
+_DONE_FIRST = lazy_pattern(
     r"(?:all )?(?:done|fixed|complete|completed|finished|implemented|fully done)"
     r"(?:\.|!|:|\s+[—–-])\s+(?=\S)",
     re.I,
 )
 # A line of settings: "description: Use this …".
-_KEY = re.compile(r"[a-z_]{2,}: ")
-_CODE_SPAN = re.compile(r"`[^`]+`")
+_KEY = lazy_pattern(r"[a-z_]{2,}: ")
+_CODE_SPAN = lazy_pattern(r"`[^`]+`")
 # A run of signs that may be a name, and what makes it one: a file, a path, code.
-_RUN = re.compile(r"[\w@.+\-/\[\]()~%$:]+")
-_MARK_OF_A_NAME = re.compile(r"[a-z0-9][A-Z]|_|/|\w\.\w|::")
+_RUN = lazy_pattern(r"[\w@.+\-/\[\]()~%$:]+")
+_MARK_OF_A_NAME = lazy_pattern(r"[a-z0-9][A-Z]|_|/|\w\.\w|::")
 # What a program shows at its prompt: which key does what.
-_SCREEN_TEXT = re.compile(
+_SCREEN_TEXT = lazy_pattern(
     r"\W*(?:press|hit|type)\s+(?:ctrl|cmd|control|command|enter|return|esc|any key"
     r"|[\"'`]?\w[\"'`]?\s)",
     re.I,
 )
-_NO_LETTER = re.compile(r"[^\w ]|[\d_]")
-_PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
+_NO_LETTER = lazy_pattern(r"[^\w ]|[\d_]")
+_PLAIN_WORD = lazy_pattern(r"[^\W\d_]{2,}")
 _FEWEST_NAMES_OF_A_WALL = 3
 _SENTENCE_ENDS = (".", "!", "?")
 # The index of prompts, the cards and the briefing look at the same statements.

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.candidates import (
     Candidate,
     dated,
@@ -36,22 +37,22 @@ _LABELS = (REQUESTED, INTERRUPTED, UNANSWERED)
 _MOST_NEW_WORDS = 0.2
 _FEWEST_NEW_WORDS = 1
 
-_CODE = re.compile(r"`([^`]*)`")
-_CODE_OR_RUN = re.compile(r"`[^`]*`|[^\s`]+")
-_QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|(?<!\w)'([^']+)'(?!\w)")
+_CODE = lazy_pattern(r"`([^`]*)`")
+_CODE_OR_RUN = lazy_pattern(r"`[^`]*`|[^\s`]+")
+_QUOTED = lazy_pattern(r"\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|(?<!\w)'([^']+)'(?!\w)")
 # What Markdown or HTML would take for its own.
-_MARKUP = re.compile(
+_MARKUP = lazy_pattern(
     r"\*\*|__\w|``|\]\(|^\s*(?:[#>*+•–-]|\d+[.)])\s|<[/!a-zA-Z]|\||~~|&\w+;"
 )
 _AROUND_A_WORD = "\"'“”‘’«»()[]{}`"
 _AFTER_A_WORD = f"{_AROUND_A_WORD}.,;:!?…"
-_POSSESSIVE = re.compile(r"['’]s$")
+_POSSESSIVE = lazy_pattern(r"['’]s$")
 # Makes a run of signs a name: a digit, a sign within it, a capital after its first
 # letter.
-_MARK_OF_A_NAME = re.compile(r"\d|[^\w'’]|_|(?<=.)[A-Z]")
+_MARK_OF_A_NAME = lazy_pattern(r"\d|[^\w'’]|_|(?<=.)[A-Z]")
 _CUT_ENDS = (",", ";", "…", "-", "...")
 _SENTENCE_ENDS = (".", "!", "?", ":", ";")
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NUMBER = lazy_pattern(r"\d+(?:[.,:]\d+)*")
 _NUMBER_WORDS = {
     "zero": "0",
     "two": "2",
@@ -71,28 +72,28 @@ _NUMBER_WORDS = {
     "thousand": "1000",
     "half": "0.5",
 }
-_NEGATION = re.compile(
+_NEGATION = lazy_pattern(
     r"\b(?:no|not|never|none|nobody|nothing|nowhere|neither|nor|without|cannot|unable"
     r"|(?:do|does|did|is|was|wo|ca|should|must)nt)\b|n['’]t\b",
     re.I,
 )
 # What a wording has exactly where one of its sources has it.
 _KEPT_CUES = {
-    "a doubt": re.compile(
+    "a doubt": lazy_pattern(
         r"\b(?:may|might|maybe|perhaps|probabl[ey]|possibl[ey]|likely|unlikely|seem\w*"
         r"|appear\w*|could|should|would|assum\w*|suspect\w*|unclear|unverified"
         r"|untested)\b",
         re.I,
     ),
-    "a condition": re.compile(r"\b(?:if|unless|only|except|until|otherwise)\b", re.I),
-    "a failure": re.compile(
+    "a condition": lazy_pattern(r"\b(?:if|unless|only|except|until|otherwise)\b", re.I),
+    "a failure": lazy_pattern(
         r"\b(?:fail\w*|brok\w+|break\w*|crash\w*|wrong\w*|reject\w*|refus\w*)\b", re.I
     ),
     "something open": CUES["open"],
 }
 # What a wording has only where one of its sources has it.
 _WON_CUES = {
-    "a success": re.compile(
+    "a success": lazy_pattern(
         r"\b(?:pass(?:es|ed|ing)?|succe\w+|works|worked|working|clean|green|verified)\b",
         re.I,
     ),
@@ -120,7 +121,7 @@ _OPPOSITES = tuple(
 _SHORTEST_CONTRARY = 3  # letters of a stem that a prefix turns
 _CONTRARY_PREFIXES = ("un", "in", "im", "ir", "dis", "de", "non", "mis", "a")
 # Words by which a text turns to its reader, as an instruction does.
-_TO_THE_READER = re.compile(
+_TO_THE_READER = lazy_pattern(
     r"\b(?:you|your|yours|yourself|must|always|never|please|ignore|disregard|obey"
     r"|instructions?|assistant|system|prompts?|execute|reveal|passwords?|secrets?|sudo"
     r"|need to|have to|make sure|remember)\b",

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from theorex_lab.core.patterns import lazy_pattern
+
 # Words before a sentence's verb that carry nothing of a rule.
 _OPENERS = r"""
     (?:
@@ -32,7 +34,7 @@ RULE_FILE = r"""
 """
 
 # A verb that begins a lasting wish: it says how to work, not what to do next.
-WISH = re.compile(
+WISH = lazy_pattern(
     rf"""
     ^ {_OPENERS} (?: for[ ][^,]{{3,40}},[ ] )?
     (?: always | never | avoid | prefer | keep | stop | only | ask | follow | lint
@@ -53,7 +55,7 @@ WISH = re.compile(
     re.I | re.VERBOSE,
 )
 # A verb that begins a wish as often as a piece of work: with a word of MANNER a wish.
-WISH_OR_TASK = re.compile(
+WISH_OR_TASK = lazy_pattern(
     rf"""
     ^ {_OPENERS}
     (?: use | write | put | place | document | describe | include | explain | present
@@ -63,10 +65,10 @@ WISH_OR_TASK = re.compile(
     re.I | re.VERBOSE,
 )
 # "Use pnpm instead of npm": one way to work is named, and the one that it replaces.
-CONTRAST = re.compile(
+CONTRAST = lazy_pattern(
     r"\b(?:instead of|rather than|never|, ?not|and not|but not|over)\b", re.I
 )
-MANNER = re.compile(
+MANNER = lazy_pattern(
     r"""
     \b(?: always | never | each | every | all | any | instead | rather[ ]than
       | without | not | whenever | when \s \w+ing | before \s \w+ing
@@ -76,7 +78,7 @@ MANNER = re.compile(
 )
 
 # A verb that begins a piece of work. It is a rule only with a word of EVERY_TIME.
-TASK = re.compile(
+TASK = lazy_pattern(
     rf"""
     ^ {_OPENERS}
     (?: (?:can|could|would)[ ](?:you|we) | let'?s | lets | now | go[ ]ahead | go[ ]with
@@ -103,7 +105,7 @@ TASK = re.compile(
 )
 
 # A wish that holds beyond the moment.
-EVERY_TIME = re.compile(
+EVERY_TIME = lazy_pattern(
     r"""
     \b(?: always | never | every[ ]time | each[ ]time | whenever | from[ ]now[ ]on
       | going[ ]forward | in[ ](?:the[ ])?future | at[ ]all[ ]times | in[ ]general
@@ -116,13 +118,13 @@ EVERY_TIME = re.compile(
     re.I | re.VERBOSE,
 )
 
-NEGATION = re.compile(
+NEGATION = lazy_pattern(
     r"\b(?:don'?t|do not|never|not|no|avoid|stop|without|rather than|instead of)\b",
     re.I,
 )
 
 # What ought to be, said of the code or of the agent.
-OUGHT = re.compile(
+OUGHT = lazy_pattern(
     r"""
     \b(?: should(?:n'?t)? | must(?:n'?t)? | needs?[ ]to | ha(?:ve|s)[ ]to | ought
       | supposed[ ]to | may[ ](?:not[ ])?be
@@ -135,14 +137,14 @@ OUGHT = re.compile(
 )
 
 # What stands before a colon that announces a text of someone else.
-ANNOUNCEMENT = re.compile(
+ANNOUNCEMENT = lazy_pattern(
     r"^(?:here(?:'s| is| are)|this is|(?:the|a|an|his|her|their|my) [\w ]+ "
     r"(?:says?|said|reads?|wrote))\b",
     re.I,
 )
 
 # Who does what: the user's part of the work, or the agent's.
-ROLE = re.compile(
+ROLE = lazy_pattern(
     r"""
     ^ the[ ]user[ ](?:does|makes|decides|tests|runs|commits|reviews|prefers|wants
       |expects)\b
@@ -152,7 +154,7 @@ ROLE = re.compile(
 )
 
 # How work is done in any project: a rule speaks of at least one of these.
-PRACTICE = re.compile(
+PRACTICE = lazy_pattern(
     r"""
     \b(?: code | tests? | testing | tested | untested | commit\w* | push\w* | stag(?:e|ing)
       | branch(?:es)? | git | docs? | documentation | comments? | dependenc\w+ | lint\w*
@@ -173,7 +175,7 @@ PRACTICE = re.compile(
 )
 
 # A word that points at something outside the sentence.
-DEICTIC = re.compile(
+DEICTIC = lazy_pattern(
     r"""
     \b(?: (?:this|that|these|those)
         (?! [ ](?:project|repo|repository|code[ ]?base|workspace) )
@@ -186,7 +188,7 @@ DEICTIC = re.compile(
 
 # What a thing of the product is to do or to be: "make sure uploads return their id". It
 # is a rule only if it speaks of how work is done.
-PRODUCT_WISH = re.compile(
+PRODUCT_WISH = lazy_pattern(
     rf"""
     ^ {_OPENERS}
     (?: (?P<sure>make[ ]sure|ensure|be[ ]sure) (?:[ ]that)? [ ]
@@ -199,14 +201,14 @@ PRODUCT_WISH = re.compile(
     re.I | re.VERBOSE,
 )
 # A piece of work in a second clause: "no ports for jobs - remove them everywhere".
-SECOND_TASK = re.compile(
+SECOND_TASK = lazy_pattern(
     r"(?: [-–—]+ |; )(?:please |just |now )?"
     r"(?:remove|delete|drop|add|fix|rename|update|change|move|replace|revert|undo)\b",
     re.I,
 )
 # "do it", "reference them", "in any other location": what is meant is not in the
 # sentence.
-WITHOUT_REFERENT = re.compile(
+WITHOUT_REFERENT = lazy_pattern(
     rf"""
     \b (?:any|some|an)[ ]?other[ ](?:location|place|way|folder|file|one)s? \b
     | ^ {_OPENERS} (?:only|always|never|don'?t|do[ ]not)[ ](?:go[ ]ahead|proceed|continue)
@@ -219,12 +221,12 @@ WITHOUT_REFERENT = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-BEGINS_WITH_PRONOUN = re.compile(
+BEGINS_WITH_PRONOUN = lazy_pattern(
     r"^(?:so|and|but|it|its|that|this|these|those|they|he|she|which|then|there)\b", re.I
 )
 
 # How a prompt begins that objects to what an agent has just done.
-CORRECTION = re.compile(
+CORRECTION = lazy_pattern(
     r"""
     ^ (?: no\b | nope | wait | stop | hold[ ]on | hmm | uhh? | umm | whoa | dude | man\b
       | what[ ]the | why[ ](?:are|did|didn'?t|do|would|don'?t|is|isn'?t|so|not)
@@ -242,7 +244,7 @@ CORRECTION = re.compile(
 )
 
 # The user asks to write a wish down where agents read it, or says that it lasts.
-RECORD_REQUEST = re.compile(
+RECORD_REQUEST = lazy_pattern(
     rf"""
       \b(?: make | create | add | write | record | document | save | put | turn | update
           | adjust | include | improve | change | has | mention )
@@ -258,14 +260,14 @@ RECORD_REQUEST = re.compile(
 )
 
 # A norm of a conversation's summary stands under a heading such as these.
-NORM_HEADING = re.compile(
+NORM_HEADING = lazy_pattern(
     r"constraint|convention|guideline|preference|\brules?\b|instruction"
     r"|user (?:wants|prefers|correct)",
     re.I,
 )
 
 # An agent says that it keeps a rule of the user's or of the project's.
-OBEYED = re.compile(
+OBEYED = lazy_pattern(
     r"""
       \b(?: per | as[ ]per | following | according[ ]to | in[ ]line[ ]with | under
           | respecting | adhering[ ]to | against | by )
@@ -282,7 +284,7 @@ OBEYED = re.compile(
 )
 # Sentences of an agent that name a rule but do not say what it is: plans, confessions,
 # thanks, verdicts of a review.
-NOT_OBEDIENCE = re.compile(
+NOT_OBEDIENCE = lazy_pattern(
     r"""
       ^ (?: let[ ]me | let'?s | now | next | i'?ll | i[ ]will | i'?m[ ]going | to[ ]ensure
         | thank | you'?re | here | this | it | that | after | first | sorry | earlier
@@ -296,11 +298,11 @@ NOT_OBEDIENCE = re.compile(
 )
 
 # A reminder that is only the name of a rule file: "@errors.mdc".
-BARE_REMINDER = re.compile(r"^\W*@?(?:[\w-]+/)*([\w.-]+\.mdc|[A-Z]+\.md)\W*$")
-RULE_MENTION = re.compile(r"@(?:[\w.-]+/)*([\w-]+\.mdc|[A-Z]{4,}\.md)\b")
+BARE_REMINDER = lazy_pattern(r"^\W*@?(?:[\w-]+/)*([\w.-]+\.mdc|[A-Z]+\.md)\W*$")
+RULE_MENTION = lazy_pattern(r"@(?:[\w.-]+/)*([\w-]+\.mdc|[A-Z]{4,}\.md)\b")
 
 # What is no wish at all, however it is put: reports of a state, moods, invitations.
-SMALL_TALK = re.compile(
+SMALL_TALK = lazy_pattern(
     r"""
       \b any[ ]questions \b | \b same[ ](?:issue|error|problem) \b
     | ^ i[ ](?:don'?t|do[ ]not|didn'?t)[ ](?:want|need|like|love|see|know|understand|think) \b

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.rule_cues import RULE_FILE
 
 # What stands before a wish and is no part of it; stripped again and again.
 _LEAD_INS = (
-    re.compile(
+    lazy_pattern(
         r"""
         (?: no+ | nope | yes | yeah | yep | ok | okay | k | also | and | but | so | wait
           | hmm+ | um+ | uh+ | well | actually | again | please | pls | oh | hey | dude
@@ -24,20 +25,20 @@ _LEAD_INS = (
         """,
         re.I | re.VERBOSE,
     ),
-    re.compile(r"go ahead[.,;]\s+|stop,\s+|just\s+", re.I),
-    re.compile(r"(?:and|also|please|but|so|now|lets|let's) +", re.I),
-    re.compile(r"you (?:missed|forgot)(?: this(?: part)?)?:\s*>?\s*", re.I),
-    re.compile(r"\(?\d{1,2}[.)]\s+|[>*•–-]\s+"),
-    re.compile(r"(?:be sure|make sure|remember|you (?:have|need)) to +", re.I),
-    re.compile(r"(?:mention|note|state|specify|remember) that +", re.I),
-    re.compile(
+    lazy_pattern(r"go ahead[.,;]\s+|stop,\s+|just\s+", re.I),
+    lazy_pattern(r"(?:and|also|please|but|so|now|lets|let's) +", re.I),
+    lazy_pattern(r"you (?:missed|forgot)(?: this(?: part)?)?:\s*>?\s*", re.I),
+    lazy_pattern(r"\(?\d{1,2}[.)]\s+|[>*•–-]\s+"),
+    lazy_pattern(r"(?:be sure|make sure|remember|you (?:have|need)) to +", re.I),
+    lazy_pattern(r"(?:mention|note|state|specify|remember) that +", re.I),
+    lazy_pattern(
         r"re:? [\w ]{3,30}, (?:they|agents?|you) should (?:just |always )?", re.I
     ),
-    re.compile(r"i (?:want|need|expect|would like|'d like) you to +", re.I),
+    lazy_pattern(r"i (?:want|need|expect|would like|'d like) you to +", re.I),
 )
 
 # A request to record a wish, up to the wish itself.
-_REQUEST = re.compile(
+_REQUEST = lazy_pattern(
     rf"""
     ^ (?: (?:is[ ]there[ ]a[ ]way|can|could|how[ ](?:can|do|might))[ ](?:you|we|i)
         (?:[ ]can)? [ ] )?
@@ -60,67 +61,67 @@ _REQUEST = re.compile(
     re.I | re.VERBOSE,
 )
 # "record this as a global rule": the wish is the sentence before it.
-_RECORD_THIS = re.compile(
+_RECORD_THIS = lazy_pattern(
     r"[.,;]?\s*(?:and\s+)?(?:please\s+)?(?:record|document|save|remember|note) "
     r"(?:this|that|it)\b.*$",
     re.I,
 )
 # "when fixing a bug to first always create a test".
-_WHEN_TO = re.compile(
+_WHEN_TO = lazy_pattern(
     r"^(when(?:ever)? [^,]{3,60}?) to (?=(?:first|always|never)\b)", re.I
 )
 # A mention of a rule file at the end: "…, see errors.mdc".
-_END_MENTION = re.compile(
+_END_MENTION = lazy_pattern(
     r"[\s?.!,]*(?:according to|as per|per|following|see)?\s*"
     r"@(?:[\w.-]+/)*([\w-]+\.mdc|[A-Z]{4,}\.md)\s*[?.!]*$"
 )
-_ENDS_OPEN = re.compile(r"\b(?:in|of|by|with|from|to|at|the|using|use)$", re.I)
-_DOUBT = re.compile(
+_ENDS_OPEN = lazy_pattern(r"\b(?:in|of|by|with|from|to|at|the|using|use)$", re.I)
+_DOUBT = lazy_pattern(
     r"[,.]?\s*(?:though|right|no|yeah|yes|pls|please|ok|okay)?\s*[?!.…]+$", re.I
 )
-_ASIDE = re.compile(
+_ASIDE = lazy_pattern(
     r"[\s,]*\b(?:think carefully|be specific|explain in details?|again|just now)$",
     re.I,
 )
 
-_OBJECTION = re.compile(
+_OBJECTION = lazy_pattern(
     r"""^ why [ ] (?:are|were|do|would) [ ] (?:you|we) [ ] (?:keep[ ])?
         (?P<gerund>\w+ing) \b (?P<rest>.*) $""",
     re.I | re.VERBOSE,
 )
-_OBJECTION_OF_PAST = re.compile(
+_OBJECTION_OF_PAST = lazy_pattern(
     r"^why (?:did|do|would) (?:you|we) (?:start|keep|begin)? ?"
     r"(?!have|need|care|see|even|think|want)"
     r"(?P<verb>[a-z]+)\b(?P<rest>.*)$",
     re.I,
 )
-_EXPECTATION = re.compile(
+_EXPECTATION = lazy_pattern(
     r"^why (?:did ?n[o'’]?t|didnt|don'?t|aren'?t|arent|weren'?t) (?:you|we) "
     r"(?P<wish>.+)$",
     re.I,
 )
-_TOO_MANY = re.compile(r"^why so (?P<what>many|much)\b(?P<rest>.*)$", re.I)
-_DONE_WRONG = re.compile(
+_TOO_MANY = lazy_pattern(r"^why so (?P<what>many|much)\b(?P<rest>.*)$", re.I)
+_DONE_WRONG = lazy_pattern(
     r"^you (?:just |also )?(?P<past>[a-z]+ed|made|put|wrote|ran)\b(?P<rest>.*)$",
     re.I,
 )
-_NOT_DONE = re.compile(
+_NOT_DONE = lazy_pattern(
     r"^you (?:did ?n[o'’]?t|forgot to|failed to) (?P<wish>.+)$", re.I
 )
-_NOT_DOING = re.compile(
+_NOT_DOING = lazy_pattern(
     r"^you(?:'?re| are) not (?P<gerund>\w+ing)\b(?P<rest>.*)$", re.I
 )
-_OUGHT = re.compile(
+_OUGHT = lazy_pattern(
     r"^you (?P<modal>should(?: not|n'?t)?|must(?: not)?|are to|need to) ", re.I
 )
-_USER_WILL = re.compile(r"^i(?:'?ll| will| do)(?: always)? (?P<base>[a-z]+)\b", re.I)
-_USER_DOES = re.compile(
+_USER_WILL = lazy_pattern(r"^i(?:'?ll| will| do)(?: always)? (?P<base>[a-z]+)\b", re.I)
+_USER_DOES = lazy_pattern(
     r"^i (?P<verb>prefer|expect|want|use|make|made|decide|always|never|test|run|commit)"
     r"\b",
     re.I,
 )
 # Contractions that were typed without their apostrophe.
-_APOSTROPHE = re.compile(
+_APOSTROPHE = lazy_pattern(
     r"(?<![@/\w-])(do|does|did|is|are|was|were|have|has|should|would|could|wo|ca)nt"
     r"(?![\w./-])",
     re.I,
@@ -347,7 +348,7 @@ def _capitalised(sentence: str) -> str:
 
 
 # An agent's report of a rule that it wrote down, up to what the rule says.
-_REPORT = re.compile(
+_REPORT = lazy_pattern(
     rf"""
     ^ (?: (?:i|we) (?:'ve|'ll|[ ]have|[ ]will)? [ ] )? (?:also[ ]|now[ ])?
     (?: created? | added? | updated? | recorded? | documented? | established?
@@ -360,13 +361,13 @@ _REPORT = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-_NORM_VERB = re.compile(
+_NORM_VERB = lazy_pattern(
     r"(?:explicitly )?(?P<verb>enforc|establish|requir|specif|prevent|forbid|prohibit"
     r"|ensur|emphasi[sz]|stat|mak|say)(?P<end>es|e|ies|y|s|)\b(?P<rest>.*)$",
     re.I,
 )
-_ARTICLE = re.compile(r"^(?:an?|the|new|global|\s)+", re.I)
-_AGENTS_WISH = re.compile(r"^(?:never|always)\b", re.I)
+_ARTICLE = lazy_pattern(r"^(?:an?|the|new|global|\s)+", re.I)
+_AGENTS_WISH = lazy_pattern(r"^(?:never|always)\b", re.I)
 
 
 def report_wording(text: str) -> str:
@@ -399,7 +400,7 @@ def report_wording(text: str) -> str:
 
 
 # What a rule brings about, up to the wish itself: "that ensures agents always …".
-_BRINGS_ABOUT = re.compile(
+_BRINGS_ABOUT = lazy_pattern(
     r"(?:explicitly )?(?:prevents?|forbids?|prohibits?|avoids?|stops?)"
     r" (?:agents? |you |us )?(?:from )?(?P<gerund>\w+ing\b.*)$"
     r"|(?:explicitly )?(?:ensures?|makes? sure|requires?|states?|says?|specif(?:y|ies)"
@@ -409,7 +410,7 @@ _BRINGS_ABOUT = re.compile(
     r" (?P<practice>\w+ing\b.*)$",
     re.I,
 )
-_FOR_THE_FUTURE = re.compile(r" (?:in the future|from now on|going forward)$", re.I)
+_FOR_THE_FUTURE = lazy_pattern(r" (?:in the future|from now on|going forward)$", re.I)
 
 
 def _direct_wording(norm: str) -> str:
@@ -449,7 +450,7 @@ def _rule_says(what: str, verb: re.Match[str]) -> str:
     return f"The {what} {verb['verb'].lower()}{end}{verb['rest']}"
 
 
-_SECOND_PERSON = re.compile(r"\byour\b", re.I)
+_SECOND_PERSON = lazy_pattern(r"\byour\b", re.I)
 OBEYED_MARK = "Agents report: "
 
 

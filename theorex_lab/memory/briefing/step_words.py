@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing.command_roles import (
     BUILD,
@@ -33,23 +34,23 @@ _STEP_CHARACTERS = 160
 _COMMAND_CHARACTERS = 80
 _MOST_COMMANDS = 4
 # Tools that edit a file, as their names begin or go on.
-_EDITS = re.compile(
+_EDITS = lazy_pattern(
     r"(?:multi_?)?edit\w*|write\w*|notebook_?edit|search_replace|str_replace\w*"
     r"|apply_\w*patch|create_file|update_file|reapply",
     re.I,
 )
 # Tools of agents that only look, plan or ask.
-_LOOKS = re.compile(
+_LOOKS = lazy_pattern(
     r"read\w*|grep\w*|glob\w*|ls|list_?dir\w*|codebase_search|file_search|web_?search"
     r"|(?!search_?replace)\w*(?:grep|search|lints|diagnostics)\w*"
     r"|web_?fetch|todo\w*|task\w*|exit_?plan\w*|enter_?plan\w*|ask_?user\w*|skill|agent"
     r"|bash_?output|kill_?(?:shell|bash)|fetch_rules|notebook_?read|tool_?search",
     re.I,
 )
-_DELETES = re.compile(r"delete_?file|remove_?file", re.I)
-_CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
-_TOOL_AND_FILES = re.compile(r"([A-Za-z_][\w.-]*) (\S.*)")
-_TEMPORARY = re.compile(
+_DELETES = lazy_pattern(r"delete_?file|remove_?file", re.I)
+_CALL = lazy_pattern(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
+_TOOL_AND_FILES = lazy_pattern(r"([A-Za-z_][\w.-]*) (\S.*)")
+_TEMPORARY = lazy_pattern(
     r"(?:/private)?/(?:tmp|var/folders)/|\bmktemp\b|\$TMPDIR|\.tmp\b"
 )
 # What a role is for, and the words that introduce its command.
@@ -96,21 +97,23 @@ _LOOKS_AT_VERSIONS = frozenset(
     " rev-list check-ignore".split()
 )
 _SHELL_WORDS = frozenset("if for while then do done fi else { } ( ) ! function".split())
-_PROSE = re.compile(r"[A-Z][^`$|&;]*[.!?:]\s*$", re.S)
+_PROSE = lazy_pattern(r"[A-Z][^`$|&;]*[.!?:]\s*$", re.S)
 _WORDS_OF_PROSE = 8
 # Programs that run a text that was written for the moment.
-_INTERPRETERS = re.compile(r"(?:python[\d.]*|node|bun|ruby|perl|bash|sh|zsh|deno|php)$")
+_INTERPRETERS = lazy_pattern(
+    r"(?:python[\d.]*|node|bun|ruby|perl|bash|sh|zsh|deno|php)$"
+)
 # What a call of a tool was given: the line of a shell, or the file that it edits.
-_COMMAND_OF_CALL = re.compile(r'\{"(?:command|cmd)":\s?"((?:[^"\\]|\\.)*)')
-_FILE_OF_CALL = re.compile(r"\b(?:file|path)[\"':\s]+([\w@+./-]*\w\.\w{1,5})\b", re.I)
+_COMMAND_OF_CALL = lazy_pattern(r'\{"(?:command|cmd)":\s?"((?:[^"\\]|\\.)*)')
+_FILE_OF_CALL = lazy_pattern(r"\b(?:file|path)[\"':\s]+([\w@+./-]*\w\.\w{1,5})\b", re.I)
 # Ids of one time, such as "task#012" and "order007".
-_ID_OF_ONE_TIME = re.compile(r"(?<=[A-Za-z]#)\d+\b|(?<=[A-Za-z])0\d+\b")
-_HASH = re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
-_ASSIGNMENTS = re.compile(r"^(?:[A-Za-z_]\w*=\S*\s+)+")
-_GAP = re.compile(r"(?<!\S)(?:\"\"|'')(?!\S)")
+_ID_OF_ONE_TIME = lazy_pattern(r"(?<=[A-Za-z]#)\d+\b|(?<=[A-Za-z])0\d+\b")
+_HASH = lazy_pattern(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
+_ASSIGNMENTS = lazy_pattern(r"^(?:[A-Za-z_]\w*=\S*\s+)+")
+_GAP = lazy_pattern(r"(?<!\S)(?:\"\"|'')(?!\S)")
 _FEWEST_CHARACTERS = 2
 # A number that names a folder or begins a file's name, such as that of a task.
-_NUMBERED_PART = re.compile(r"(?<![\w.-])\d{2,}(?=[/_-]|$)")
+_NUMBERED_PART = lazy_pattern(r"(?<![\w.-])\d{2,}(?=[/_-]|$)")
 _INLINE = frozenset(("-c", "-e", "-", "--eval", "-p"))
 
 

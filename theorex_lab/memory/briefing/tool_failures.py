@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing.command_roles import (
     FORMAT,
@@ -33,21 +34,21 @@ _FEWEST_WORDS = 3
 _SIGNATURE_CHARACTERS = 90
 
 # Members of a response in which the output stands, those of errors first.
-_OUTPUT_MEMBER = re.compile(
+_OUTPUT_MEMBER = lazy_pattern(
     r'"(stderr|error|stdout|output|content|text|result|message)"\s*:\s*'
     r'"((?:[^"\\]|\\.)*)'
 )
 _ERROR_MEMBERS = ("stderr", "error")
-_CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
+_CUT_ESCAPE = lazy_pattern(r"\\(?:u[0-9a-fA-F]{0,3})?$")
 # A terminal's line that only repeats the command.
-_TERMINAL_PROMPT = re.compile(r"^\S+@\S+ .{0,80}?[%$#❯](?: |$)")
-_MARKUP = re.compile(r"</?(?:tool_use_error|stderr|stdout|error)>")
-_TERMINAL_COLOR = re.compile(r"\x1b\[[\d;]*m")
+_TERMINAL_PROMPT = lazy_pattern(r"^\S+@\S+ .{0,80}?[%$#❯](?: |$)")
+_MARKUP = lazy_pattern(r"</?(?:tool_use_error|stderr|stdout|error)>")
+_TERMINAL_COLOR = lazy_pattern(r"\x1b\[[\d;]*m")
 # Lines that only say that something failed, not what.
-_BARE_FAILURE = re.compile(
+_BARE_FAILURE = lazy_pattern(
     r"(?:Exit code:? \d+|Error:?|Command failed.*|\$.*|\^+|[=\-_*~. ]+)$", re.I
 )
-_COMPLAINT = re.compile(
+_COMPLAINT = lazy_pattern(
     r"""
     \b(?:
         errors? | fatal | failed | failure | cannot | can't | couldn't | could[ ]not
@@ -61,35 +62,35 @@ _COMPLAINT = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-_WARNING = re.compile(r"\bwarning\b", re.I)
-_WORD = re.compile(r"[A-Za-z]{2,}")
+_WARNING = lazy_pattern(r"\bwarning\b", re.I)
+_WORD = lazy_pattern(r"[A-Za-z]{2,}")
 # What stands before a complaint: the shell's own place, a file with its line.
-_PLACE_BEFORE = re.compile(
+_PLACE_BEFORE = lazy_pattern(
     r"^(?:\(eval\):(?:\w+:)?\d+:\s*|(?:/bin/)?(?:ba|z|da)?sh: (?:line \d+: )?(?:\d+: )?"
     r"|[\w./@+-]+:\d+(?::\d+)?:?\s+|(?:Error|error):\s*)"
 )
 # A program that complains by its own name at the beginning of a line.
-_SPEAKER = re.compile(r"^(?:\(eval\):\d+: )?(?:error: )?([\w.+-]+): ")
+_SPEAKER = lazy_pattern(r"^(?:\(eval\):\d+: )?(?:error: )?([\w.+-]+): ")
 # How any program begins to say that it failed.
-_SAYS_FAILURE = re.compile(r"(?:Error|Failed|Cannot|Could not|Unable)\b")
+_SAYS_FAILURE = lazy_pattern(r"(?:Error|Failed|Cannot|Could not|Unable)\b")
 # Names under which any program complains.
 _NAMELESS = frozenset(("error", "fatal", "failed", "usage"))
-_NOT_FOUND = re.compile(
+_NOT_FOUND = lazy_pattern(
     r"command not found: ([\w.+-]+)|^(?:.*: )?([\w.+-]+): (?:command )?not found"
 )
-_CHANGED_FOLDER = re.compile(
+_CHANGED_FOLDER = lazy_pattern(
     r"^(?:\(eval\):)?cd:(?:\d+:)? (?:no such file or directory: )?([^\s:]+)"
 )
-_NO_MATCHES = re.compile(r"no matches found: (.+)$")
-_BAD_WORD = re.compile(r"(?:^|: )(=+)\w* not found")
-_FORMAT_ERROR = re.compile(
+_NO_MATCHES = lazy_pattern(r"no matches found: (.+)$")
+_BAD_WORD = lazy_pattern(r"(?:^|: )(=+)\w* not found")
+_FORMAT_ERROR = lazy_pattern(
     r"not properly formatted|would reformat|code style issues|needs? formatting"
     r"|\(gofmt\)|\(goimports\)|prettier/prettier|Delete `|Insert `",
     re.I,
 )
 # What is wrong with the work at hand, which tells nothing of how to work here: errors
 # of compilers, failed assertions and tests, merges, files that are being written.
-_WORK_ERROR = re.compile(
+_WORK_ERROR = lazy_pattern(
     r"""
       undefined: | (?:declared|imported)[ ]and[ ]not[ ]used | \bassert
     | expected[ ].*\b(?:got|found|but|to)\b | ---[ ]FAIL | ^FAIL\b | ^\(fail\)
@@ -110,12 +111,12 @@ _WORK_ERROR = re.compile(
     re.VERBOSE,
 )
 # Where a complaint can be cut and is still whole.
-_CLAUSE_END = re.compile(r"; |\. |, | - |: ")
-_QUOTED = re.compile(r"[\"'`“‘][^\"'`”’]*[\"'`”’]")
-_PATH = re.compile(r"\S*/\S+|\S+\.\w{1,4}\b")
-_NUMBER = re.compile(r"\d[\d.,]*")
-_RULE_NAME = re.compile(r"\s*\([\w-]+\)$")  # of a linter, at the end of its complaint
-_UNCLOSED_QUOTE = re.compile(r"\s[\"'`“][^\"'`”]*$")
+_CLAUSE_END = lazy_pattern(r"; |\. |, | - |: ")
+_QUOTED = lazy_pattern(r"[\"'`“‘][^\"'`”’]*[\"'`”’]")
+_PATH = lazy_pattern(r"\S*/\S+|\S+\.\w{1,4}\b")
+_NUMBER = lazy_pattern(r"\d[\d.,]*")
+_RULE_NAME = lazy_pattern(r"\s*\([\w-]+\)$")  # of a linter, at the end of its complaint
+_UNCLOSED_QUOTE = lazy_pattern(r"\s[\"'`“][^\"'`”]*$")
 
 
 @dataclass(frozen=True, slots=True)

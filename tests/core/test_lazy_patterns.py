@@ -1,0 +1,70 @@
+"""Patterns that are compiled when they are first used."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from theorex_lab.core.patterns import lazy_pattern
+
+
+def test_a_lazy_pattern_does_what_a_compiled_one_does() -> None:
+    source = r"(?P<word>[a-z]+)-(\d)"
+    text = "till-1, TILL-2; key-3"
+    lazy = lazy_pattern(source, re.IGNORECASE)
+    compiled = re.compile(source, re.IGNORECASE)
+
+    assert [match.group() for match in lazy.finditer(text)] == [
+        "till-1",
+        "TILL-2",
+        "key-3",
+    ]
+    assert lazy.findall(text) == compiled.findall(text)
+    assert lazy.sub("x", text) == compiled.sub("x", text)
+    assert lazy.subn("x", text) == compiled.subn("x", text)
+    assert lazy.split(text) == compiled.split(text)
+    assert (lazy.pattern, lazy.flags) == (source, compiled.flags)
+    assert (lazy.groups, lazy.groupindex) == (2, compiled.groupindex)
+    for method in ("match", "fullmatch", "search"):
+        expected = getattr(compiled, method)("key-3")
+        assert getattr(lazy, method)("key-3").span() == expected.span()
+
+
+def test_an_error_in_a_pattern_is_raised_at_its_first_use() -> None:
+    broken = lazy_pattern("(")
+
+    with pytest.raises(re.error):
+        broken.search("x")
+
+
+def test_a_pattern_has_no_other_attributes() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'found'"):
+        lazy_pattern("x").found  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_modules_of_words_compile_little_when_they_are_imported() -> None:
+    program = (
+        "import re, sys\n"
+        "compiled = []\n"
+        "original = re.compile\n"
+        "def counting(source, flags=0):\n"
+        "    compiled.append(sys._getframe(1).f_globals['__name__'])\n"
+        "    return original(source, flags)\n"
+        "re.compile = counting\n"
+        "import theorex_lab.text.speech_act_cues\n"
+        "import theorex_lab.memory.briefing.rule_cues\n"
+        "import theorex_lab.designs.facts.statement_cues\n"
+        "print(sum(name.endswith('_cues') for name in compiled))\n"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ended.stdout == "0\n"
