@@ -37,6 +37,11 @@ class Journal(ABC):
     clock: Clock
     notice = ""  # what whoever opens it should know
 
+    @property
+    def local(self) -> Journal:
+        """The journal of this machine's folders and captures: by default this one."""
+        return self
+
     @abstractmethod
     def append(
         self, events: Sequence[Event], *, allow_future: bool = False

@@ -28,7 +28,6 @@ from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import in_file
 from theorex_lab.memory.briefing.briefing_file import (
     CONTEXT_FILE,
-    remove_briefings,
 )
 from theorex_lab.memory.contract import Home, check_given
 from theorex_lab.memory.observation import (
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.maintenance import MaintenanceReport
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.evolution.replay import ReplayReport
+    from theorex_lab.evolution.syncing import SyncReport
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.files.ingest.documents import Ingested
     from theorex_lab.files.ingest.file_reader import FileReader
@@ -1120,32 +1120,39 @@ class Lab:
 
     def _erase(self, selection: EraseSelection) -> list[str]:
         """Erase what is selected, and return the ids; see `erase`."""
-        from theorex_lab.core.remembering import forget_texts
+        from theorex_lab.evolution.syncing import erase_everywhere, is_shared
         from theorex_lab.journal.sqlite.archive import erase_from_segments
         from theorex_lab.journal.sqlite.erase import erase_part, wipe
-        from theorex_lab.memory.briefing.prompt_index import (
-            remove_erased_projects,
-            write_prompt_index,
-        )
+        from theorex_lab.memory.briefing.prompt_index import write_prompt_index
+        from theorex_lab.memory.erased_texts import forget_erased
         from theorex_lab.memory.projects import known_projects
 
+        if is_shared(self.home):
+            return erase_everywhere(self.home, selection)
         journal = in_file(self.journal)
         erased = erase_part(journal, selection, agent=SCANNER, at=self.clock.now())
-        # From here on nobody folds or renders it. What others had made before is removed
-        # once they have let go of it.
-        forget_texts()
-        remove_briefings(self.folder, self.views.folder)
-        projects = remove_erased_projects(self.home, erased)
-        self.views.remove_reached()
+        projects = forget_erased(self.home, erased)
         journal.forget_places()
         erase_from_segments(journal)
-        self._sweep_vectors()
         wipe(journal)
         if projects:
             # A project that holds nothing any longer is not written again.
             left = {*known_projects(self.home), ""}
             write_prompt_index(self.home, sorted(left.intersection(projects)))
         return erased.ids
+
+    def sync(self) -> SyncReport:
+        """Forward what waits here to the shared journal, and take in what others decided.
+
+        See `evolution.syncing.sync`.
+
+        Raises:
+            InvalidInput: The home has a journal of its own.
+            StorageError: The shared journal cannot be reached; nothing is lost.
+        """
+        from theorex_lab.evolution.syncing import sync
+
+        return sync(self.home)
 
     def projects(self) -> list[dict[str, Any]]:
         """Return the projects that the home has memory of.
@@ -1173,6 +1180,7 @@ class Lab:
             StorageError: A briefing or the index of prompts cannot be written.
         """
         from theorex_lab.evolution.briefing import save_again
+        from theorex_lab.evolution.syncing import sync_if_shared
         from theorex_lab.memory.briefing.prompt_index import write_prompt_index
         from theorex_lab.memory.projects import merge_projects
 
@@ -1180,6 +1188,7 @@ class Lab:
         self.views.remove_reached()
         write_prompt_index(self.home)
         save_again(self.home)
+        sync_if_shared(self.home)
         return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:
@@ -1420,16 +1429,6 @@ class Lab:
 
         with self.views.reading(projects_view(self.home)) as projects:
             return projects.events_of(self.home.project)
-
-    def _sweep_vectors(self) -> None:
-        """Remove the vectors of texts that are no longer remembered."""
-        from theorex_lab.search.vectors import sweep_vectors
-
-        folder = self.folder / "vectors"
-        index = self.home.item_view
-        if any(folder.glob("*")):
-            with self.views.reading(index):
-                sweep_vectors(folder, lambda keys: self.views.get(index).holds(keys))
 
 
 def _keep_back(text: bytes) -> None:

@@ -211,6 +211,45 @@ def erase_part(
     return ErasedPart(reached, frozenset(projects), seq)
 
 
+def erase_as_noted(
+    journal: SqliteJournal, ids: Iterable[str], *, agent: str, at: int
+) -> list[str]:
+    """Erase here what was erased in another journal that shares events with this one.
+
+    These are the events of the ids, as far as they are here, and all that was derived
+    from any of them, also from one that is not here. Safe to repeat.
+
+    Args:
+        journal: The journal.
+        ids: The ids that the note of the other journal lists.
+        agent: The agent of the note.
+        at: The time of the note (µs).
+
+    Returns:
+        The ids of the events that were erased now.
+
+    Raises:
+        StorageError: The journal cannot be written.
+    """
+    tree = set(ids)
+    reached: list[str] = []
+    with journal.writing() as connection:
+        rows = connection.execute(
+            "SELECT id, lineage, body FROM events WHERE lineage <> '[]'"
+            " OR id IN (SELECT value FROM json_each(?)) ORDER BY seq",
+            [json.dumps(sorted(tree))],
+        )
+        for event_id, lineage, body in rows.fetchall():
+            if event_id not in tree and not _is_derived(lineage, tree):
+                continue
+            tree.add(event_id)
+            if not body.startswith(_ERASED):
+                reached.append(event_id)
+        if reached:
+            _erase(connection, reached, agent=agent, at=at)
+    return reached
+
+
 def _project_of(
     connection: sqlite3.Connection, segments: Segments, event_id: str
 ) -> str:
