@@ -169,7 +169,7 @@ class SpooledJournal(Journal):
         n_sent = 0
         with exclusive(self._folder / _LOCK_FILE, wait=True):
             connected = self.connected
-            mark = self._checked_mark(SENT_FILE)
+            mark = self._checked_sent_mark()
             last = self._spool.last_seq()
             seq = mark.read.seq
             while seq < last:
@@ -203,24 +203,23 @@ class SpooledJournal(Journal):
         mark = read_mark(self._folder / SENT_FILE)
         return mark if mark.read.is_in(self._spool) else Mark()
 
-    def _checked_mark(self, name: str) -> Mark:
-        """Return a mark, the start where one of its journals is another by now.
+    def _checked_sent_mark(self) -> Mark:
+        """Return how far the spool was forwarded to the shared journal as it is now.
 
-        So is a shared journal that was put back from a backup: what it lost is sent
-        again from every spool.
+        That is the start where the shared journal was put back from a backup: what it
+        lost is sent again from every spool.
         """
-        mark = read_mark(self._folder / name)
-        journals = (self._spool, self.connected.journal)
-        if name == PULLED_FILE:
-            journals = (self.connected.journal, self.connected.journal)
-        read_from, other = journals
-        if mark.read.is_in(read_from) and mark.other.is_in(other):
-            return mark
-        return Mark()
+        mark = self._sent_mark()
+        return mark if mark.other.is_in(self.connected.journal) else Mark()
+
+    def _pulled_mark(self) -> Mark:
+        """Return how far the shared journal was looked at, as it is now."""
+        mark = read_mark(self._folder / PULLED_FILE)
+        return mark if mark.read.is_in(self.connected.journal) else Mark()
 
     def is_joined(self) -> bool:
         """Return whether this shared journal was looked at from this home before."""
-        return self._checked_mark(PULLED_FILE).read.seq > 0
+        return self._pulled_mark().read.seq > 0
 
     def pull(self) -> Pulled:
         """Carry out in the spool what the shared journal erased and merged since.
@@ -233,7 +232,7 @@ class SpooledJournal(Journal):
                 written.
         """
         journal = self.connected.journal
-        after = self._checked_mark(PULLED_FILE).read.seq
+        after = self._pulled_mark().read.seq
         newest = newest_position(journal)
         erased_ids: set[str] = set()
         merges: list[Event] = []

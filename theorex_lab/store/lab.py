@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from theorex_lab.core.clock import Clock
-from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.core.ids import SCANNER, check_agent, check_session, new_event_id
 from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.core.spans import (
@@ -1153,6 +1153,25 @@ class Lab:
         from theorex_lab.evolution.syncing import sync
 
         return sync(self.home)
+
+    def spool_status(self) -> dict[str, Any] | None:
+        """Return how many events wait to be forwarded, and why none can be.
+
+        Returns:
+            The number `waiting`, and the `problem`, '' where the shared journal can be
+            reached; None for a home with a journal of its own.
+        """
+        from theorex_lab.journal.spool import SpooledJournal
+
+        if not isinstance(self.journal, SpooledJournal):
+            return None
+        problem = ""
+        waiting = self.journal.n_waiting()
+        try:
+            _ = self.journal.connected
+        except StorageError as error:
+            problem = str(error)
+        return {"waiting": waiting, "problem": problem}
 
     def projects(self) -> list[dict[str, Any]]:
         """Return the projects that the home has memory of.

@@ -267,11 +267,16 @@ def status(agent: str | None) -> None:
 
     JSON: {home, project, events, active, facts, dreams, causal, research, concepts,
     observations, agents: [{agent, concepts, tiers, top}], decay_law, holds: [{what, n}],
-    waits: [{what, n, do}], bad_events: [{seq, id, kind, why, do}], embedder, vectors}
+    waits: [{what, n, do}], bad_events: [{seq, id, kind, why, do}], embedder, vectors};
+    spool: {waiting, problem} where the home shares a journal
     """
     from theorex_lab.journal.view import BadEvent
 
     lab = open_lab()
+    spool = lab.spool_status()
+    if spool is not None and spool["problem"]:
+        emit({"home": str(lab.folder), "spool": spool}, _spool_line(spool))
+        return
     result = lab.status(agent=agent)
     if lab.views.n_behind(lab.home.item_view) <= _READ_FOR_STATUS:
         vectors = lab.searcher.vectors
@@ -280,6 +285,9 @@ def status(agent: str | None) -> None:
     else:
         result["vectors"] = "texts with vectors are counted after the next search"
     lines = [f"home      {result['home']}", f"events    {result['events']}"]
+    if spool is not None:
+        result["spool"] = spool
+        lines.append(_spool_line(spool))
     for row in result["holds"]:
         lines.append(f"{row['n']:8d}  {row['what']}")
     lines.append(f"active    {', '.join(result['active'])}{_other_designs(lab)}")
@@ -300,6 +308,12 @@ def status(agent: str | None) -> None:
         lines += [f"{row['agent']}: {tiers}", f"    hottest: {', '.join(row['top'])}"]
     lines += [BadEvent(**row).told for row in result["bad_events"]]
     emit(result, "\n".join(lines))
+
+
+def _spool_line(spool: dict[str, Any]) -> str:
+    """Return how many events wait to be forwarded, and why they do."""
+    line = f"spool     {spool['waiting']} events wait to be forwarded → theorex sync"
+    return f"{line} ({spool['problem']})" if spool["problem"] else line
 
 
 def _other_designs(lab: Lab) -> str:
