@@ -101,7 +101,7 @@ def test_an_erasure_on_one_machine_leaves_no_byte_on_the_other(
         lab.maintain()
     names = _holding(tmp_path / "b", b"zebrastripes")
     assert {"SHARED_CONTEXT.md", "briefing.db", "theorex.db-wal"} <= {*names}
-    (vectors,) = (tmp_path / "b" / "vectors").glob("*.f16")
+    (vectors,) = (tmp_path / "b" / "vectors").glob("*.vectors")
     size = vectors.stat().st_size
     (erased_id,) = first.erase(match="zebrastripes")
     assert _holding(tmp_path / "a", b"zebrastripes") == []
