@@ -57,7 +57,8 @@ def note_roots_of(journal: Journal, projects: Iterable[str] | None = None) -> No
     """
     places = journal.local.places()
     if projects is None:
-        projects = dict.fromkeys(map(places.current, places.bound))
+        current_projects = map(places.current, places.bound)
+        projects = dict.fromkeys(current_projects)
     noted = first_commits(journal.local)
     for project in projects:
         paths = places.paths_of(project)
@@ -65,9 +66,11 @@ def note_roots_of(journal: Journal, projects: Iterable[str] | None = None) -> No
         if paths and project not in noted:
             commits = _first_commits_at(paths[-1])
         if commits:
-            body = {"project": project, "roots": commits[:_MOST_ROOTS]}
+            roots = commits[:_MOST_ROOTS]
+            body = {"project": project, "roots": roots}
             now = journal.clock.now()
-            journal.append([new_event(ROOTS, body, agent=SCANNER, at=now)])
+            event = new_event(ROOTS, body, agent=SCANNER, at=now)
+            journal.append([event])
 
 
 def _first_commits_at(path: str) -> list[str]:
@@ -77,7 +80,8 @@ def _first_commits_at(path: str) -> list[str]:
         output = repository.run("rev-list", "--max-parents=0", "HEAD", "--")
     except TheorexError:  # no git, no commit, or not ours to read
         return []
-    return output.decode("ascii", "replace").split()
+    text = output.decode("ascii", "replace")
+    return text.split()
 
 
 def _has_folder(paths: Iterable[str]) -> bool:

@@ -24,9 +24,13 @@ def write_policy(folder: Path, number: int, settings: dict[str, Any]) -> None:
         StorageError: The file cannot be written.
     """
     path = folder / POLICY_FILE
-    content = {"number": number, "settings": settings}
+    content = {
+        "number": number,
+        "settings": settings,
+    }
+    text = json.dumps(content)
     with writing(path, "the old file is untouched"):
-        write_atomically(path, json.dumps(content).encode())
+        write_atomically(path, text.encode())
 
 
 def remove_policy(folder: Path) -> None:
@@ -38,8 +42,10 @@ def remove_policy(folder: Path) -> None:
 
 def read_policy(folder: Path) -> dict[str, Any]:
     """Return the settings of the home's copy by camelCase keys; none without one."""
+    path = folder / POLICY_FILE
     try:
-        content = json.loads((folder / POLICY_FILE).read_bytes())
+        text = path.read_bytes()
+        content = json.loads(text)
         settings = content["settings"]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
@@ -57,13 +63,17 @@ def with_policy(own_settings: Settings, folder: Path) -> tuple[Settings, str]:
         folder: The folder of the home.
     """
     changes: dict[str, Any] = {}
-    for key, value in read_policy(folder).items():
+    policy = read_policy(folder)
+    for key, value in policy.items():
         name = to_snake(key)
-        if hasattr(own_settings, name) and own_settings.source(name) == "default":
+        if not hasattr(own_settings, name):  # of a later release
+            continue
+        if own_settings.source(name) == "default":
             changes[key] = value
     if not changes:
         return own_settings, ""
-    changed = {**own_settings.to_dict(only_given=True), **changes}
+    own_values = own_settings.to_dict(only_given=True)
+    changed = {**own_values, **changes}
     try:
         return check_settings(changed, where="the shared policy"), ""
     except ConfigError as error:
