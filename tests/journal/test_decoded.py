@@ -10,9 +10,9 @@ import pytest
 from theorex_lab import Lab
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.journal.base import Journal
+from theorex_lab.journal.decoded import DecodedEvents
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import store
-from theorex_lab.journal.sqlite.decoded import DecodedEvents
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 

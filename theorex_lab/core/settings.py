@@ -22,6 +22,7 @@ from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, cast, get_args
+from urllib.parse import parse_qsl, urlsplit
 
 from theorex_lab.core.errors import ConfigError, InvalidInput
 from theorex_lab.core.ids import check_agent
@@ -557,6 +558,12 @@ class Settings(SettingsRecord):
         "none",
         "named set of settings in the place of the defaults; what is set here wins",
         choices=PRESET_NAMES,
+    )
+
+    journal_url: str = setting(
+        "",
+        "PostgreSQL database that keeps the events, as postgresql://USER@HOST/DATABASE;"
+        " none: a file of the home. Passwords stand in ~/.pgpass or PGPASSWORD",
     )
 
     # How a memory fades.
@@ -1165,6 +1172,9 @@ def _problems_between(settings: Settings, wrong: Collection[str]) -> list[str]:
     if not {"mild_threshold", "active_threshold"} & set(wrong):
         problems += _problems_of_thresholds(settings)
     problems += _problems_of_weights(settings)
+    if settings.journal_url:
+        problem = journal_url_problem(settings.journal_url)
+        problems += [f"journalUrl {problem}"] if problem else []
     if not {"decay_law", "decay_params", "half_life_days"} & set(wrong):
         problems += _problems_of_law(settings)
     if "models" not in wrong:
@@ -1173,6 +1183,39 @@ def _problems_between(settings: Settings, wrong: Collection[str]) -> list[str]:
     for role in settings.roles:
         problems += _problem_of_agent(role.agent_id)
     return problems
+
+
+_URL_SCHEMES = ("postgresql", "postgres")
+_PASSWORD_PARAMETERS = ("password", "sslpassword")
+
+
+def journal_url_problem(url: str) -> str:
+    """Return what is wrong with the URL of a journal, '' where nothing is.
+
+    What is said of it never repeats the URL, which may hold a password.
+
+    >>> journal_url_problem("postgresql://team@db.example/memory?sslmode=verify-full")
+    ''
+    >>> journal_url_problem("postgresql://team:secret@db.example/memory")
+    'holds a password; allowed is a URL without one: put it into ~/.pgpass or PGPASSWORD'
+    """
+    allowed = "allowed is postgresql://USER@HOST/DATABASE"
+    try:
+        parts = urlsplit(url)
+        has_password = parts.password is not None
+        parameters = parse_qsl(parts.query, keep_blank_values=True)
+    except ValueError:
+        return f"is no URL; {allowed}"
+    if parts.scheme not in _URL_SCHEMES:
+        return f"does not begin with postgresql://; {allowed}"
+    if has_password or any(name in _PASSWORD_PARAMETERS for name, _ in parameters):
+        return (
+            "holds a password; allowed is a URL without one: put it into ~/.pgpass or"
+            " PGPASSWORD"
+        )
+    if not parts.path.strip("/"):
+        return f"names no database; {allowed}"
+    return ""
 
 
 def _problems_of_thresholds(settings: Settings) -> list[str]:

@@ -21,7 +21,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.project import check_project
 from theorex_lab.core.settings import Settings, load_settings, part_of
 from theorex_lab.journal.event import register_kinds
-from theorex_lab.journal.sqlite.store import open_journal
+from theorex_lab.journal.opened import open_home_journal
 from theorex_lab.search.items import OWN_ITEMS
 from theorex_lab.search.items import ItemKind as ItemKind
 from theorex_lab.search.items import ItemText as ItemText
@@ -746,7 +746,9 @@ class Home:
         self.own_settings = settings
         self.settings = settings
         self.policy_problem = ""
-        self.journal = journal or open_journal(folder, clock=self.clock)
+        self.journal = journal or open_home_journal(
+            folder, url=settings.journal_url, clock=self.clock
+        )
         self.take_policy()
         self._find_designs = designs
         self._activated: frozenset[str] = frozenset()

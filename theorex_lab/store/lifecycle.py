@@ -94,8 +94,9 @@ class SessionHome:
         """The journal; opened, or created, when it is first needed."""
         journal = self.shared_journal or self._own_journal
         if journal is None:
-            from theorex_lab.journal.sqlite.store import open_journal
+            from theorex_lab.journal.opened import open_journal
 
+            # Hooks never wait for a server: what they say is kept on this machine.
             journal = self._own_journal = open_journal(self.folder)
         return journal
 

@@ -18,13 +18,11 @@ from theorex_lab.journal.segments import (
     write_segment,
 )
 from theorex_lab.journal.sqlite.connection import (
-    COLUMNS,
     damaged,
-    has_checksum,
-    row_checksum,
 )
 from theorex_lab.journal.sqlite.erase import compact
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
+from theorex_lab.journal.stored import COLUMNS, has_checksum, row_checksum
 
 SEGMENT_EVENTS = 10_000
 _RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)

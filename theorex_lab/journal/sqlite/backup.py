@@ -22,8 +22,9 @@ from theorex_lab.core.files import (
     write_atomically,
     writing,
 )
+from theorex_lab.journal.checked import checked_rows
 from theorex_lab.journal.segments import ARCHIVE_FOLDER
-from theorex_lab.journal.sqlite.check import check_rows, checked_rows
+from theorex_lab.journal.sqlite.check import all_rows, check_rows
 from theorex_lab.journal.sqlite.connection import (
     connect_as_allowed,
     connect_to_read,
@@ -243,7 +244,8 @@ def restore(home: Path, file: Path, *, aside: str) -> RestoreReport:
             _refuse_foreign(connection, file)
             _unpack(connection, file, folder)
             make_database(
-                drafts / DATABASE_FILE, checked_rows(connection, file, problems)
+                drafts / DATABASE_FILE,
+                checked_rows(all_rows(connection), file, problems),
             )
             _restore_config(connection, home, drafts)
         more, counts = check_rows(drafts / DATABASE_FILE, folder)

@@ -6,21 +6,19 @@ That is SQLite's own check, every row's checksum, and the segments.
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from theorex_lab.journal.checked import MOST_PROBLEMS, checked_rows
 from theorex_lab.journal.event import RAW_KINDS, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, check_segment
 from theorex_lab.journal.sqlite.connection import (
-    COLUMNS,
     WAYS_OUT,
     connect_as_allowed,
-    has_checksum,
 )
-
-_MOST_PROBLEMS = 20
+from theorex_lab.journal.stored import COLUMNS
 
 
 def check_rows(
@@ -41,11 +39,11 @@ def check_rows(
     counts: Counter[str] = Counter()
     try:
         with closing(connect_as_allowed(path)[0]) as connection:
-            query = f"PRAGMA integrity_check({_MOST_PROBLEMS})"
+            query = f"PRAGMA integrity_check({MOST_PROBLEMS})"
             for (text,) in connection.execute(query).fetchall():
                 if text != "ok":
                     problems.append(f"{path}: {text}")
-            for row in checked_rows(connection, path, problems):
+            for row in checked_rows(all_rows(connection), path, problems):
                 counts[str(row[5])] += 1
                 stub = _stub_of(row)
                 segment = segment_of(stub)
@@ -66,22 +64,6 @@ def _stub_of(row: tuple[Any, ...]) -> Any:
     return {}
 
 
-def checked_rows(
-    connection: sqlite3.Connection, path: Path, problems: list[str]
-) -> Iterator[tuple[Any, ...]]:
-    """Yield every row of the journal, `seq` to `crc`.
-
-    What is wrong with the rows is added to `problems`.
-    """
-    expected = 1
-    for row in connection.execute(f"SELECT {COLUMNS}, crc FROM events ORDER BY seq"):
-        seq = row[0]
-        if len(problems) < _MOST_PROBLEMS:
-            if seq > expected:
-                problems.append(f"{path}: events {expected} to {seq - 1} are gone")
-            if seq < expected:
-                problems.append(f"{path}: event {seq} stands behind {expected - 1}")
-            if not has_checksum(row):
-                problems.append(f"{path}: event {seq} does not have its checksum")
-        expected = seq + 1
-        yield row
+def all_rows(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    """Return every row of a journal, `seq` to `crc`, in the order of the seqs."""
+    return connection.execute(f"SELECT {COLUMNS}, crc FROM events ORDER BY seq")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-import zlib
 from contextlib import contextmanager
 
 from theorex_lab.core.errors import AlreadyThere, CorruptJournal, StorageError
@@ -16,60 +15,21 @@ from theorex_lab.core.light_sqlite import sqlite3
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 BUSY_TIMEOUT_SECONDS = 60.0
-# of an event, as it is stored; `crc` comes after them
-COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
 LOG_HEADER_BYTES = 32  # of a write-ahead log, before its first frame
 WAYS_OUT = (
     "put a backup back with `theorex restore FILE`, or keep what is sound with `theorex"
     " verify --salvage`"
 )
-# In a checksum that covers the seq of its row too.
-_COVERS_SEQ = 1 << 32
 _SWITCH_WAIT_SECONDS = 0.005
 _UNKNOWN_OUTCOME = "the commit failed"
 _ROLLED_BACK = "the transaction was rolled back"
 _PLAIN = frozenset(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-~:"
 )  # of a file URI
-
-
-def checksum(*fields: object) -> int:
-    """Return the CRC-32 over the columns of one stored row, `id` to `body`.
-
-    Earlier releases wrote it alone, which does not tell where a row belongs; see
-    `row_checksum`.
-    """
-    return zlib.crc32("\x1f".join(map(str, fields)).encode())
-
-
-def row_checksum(seq: int, *fields: object) -> int:
-    """Return the checksum of a stored row, over its columns from `seq` to `body`.
-
-    A bit above the CRC-32 marks it, so that the rows of earlier releases, whose
-    checksum does not cover the seq, are told from those of this one.
-    """
-    return _COVERS_SEQ | checksum(seq, *fields)
-
-
-def has_checksum(row: Sequence[object]) -> bool:
-    """Return whether a stored row, `seq` to `crc`, is as it was written.
-
-    >>> row = (7, "e", 0, "main", "", "lost", "[]", "{}")
-    >>> has_checksum((*row, row_checksum(*row)))
-    True
-    >>> has_checksum((8, *row[1:], row_checksum(*row)))
-    False
-    >>> has_checksum((*row, checksum(*row[1:])))
-    True
-    """
-    crc = row[-1]
-    if isinstance(crc, int) and crc & _COVERS_SEQ:
-        return crc == _COVERS_SEQ | checksum(*row[:-1])
-    return crc == checksum(*row[1:-1])
 
 
 def connect(path: str | Path) -> sqlite3.Connection:

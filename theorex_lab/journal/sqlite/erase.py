@@ -17,9 +17,9 @@ from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.places import MERGED
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 from theorex_lab.journal.sqlite import connection as connections
-from theorex_lab.journal.sqlite.connection import row_checksum
 from theorex_lab.journal.sqlite.free_space import free_space
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
+from theorex_lab.journal.stored import row_checksum
 
 _RETRY_SECONDS = 0.01
 _BUSY = (

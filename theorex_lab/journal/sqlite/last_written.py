@@ -49,6 +49,17 @@ def write_last(path: str, seq: int, event_id: str) -> None:
         seq: The seq of the event.
         event_id: Its id.
     """
+    write_slot(_beside(path), seq, event_id)
+
+
+def write_slot(slots_path: str, seq: int, event_id: str) -> None:
+    """Note in a file of slots that a journal's newest event is this one.
+
+    Args:
+        slots_path: The file.
+        seq: The seq of the event.
+        event_id: Its id.
+    """
     event_sum = id_sum(event_id)
     text = f"{seq} {event_sum}"
     slot_sum = _sum(text)
@@ -58,7 +69,6 @@ def write_last(path: str, seq: int, event_id: str) -> None:
     number = seq % _SLOTS
     offset = number * _SLOT_BYTES
     with suppress(OSError):
-        slots_path = _beside(path)
         file = os.open(slots_path, _TO_WRITE, 0o600)
         try:
             os.lseek(file, offset, os.SEEK_SET)
@@ -78,15 +88,24 @@ def last_written(path: str) -> LastWritten:
     """
     folders_seq = _seq_of_folders(path)
     newest = LastWritten(folders_seq, "", _FOLDERS_FILE)
-    slots_path = _beside(path)
+    written = newest_slot(_beside(path))
+    return written if written.seq and written.seq >= newest.seq else newest
+
+
+def newest_slot(slots_path: str) -> LastWritten:
+    """Return the newest event that a file of slots knows; its seq is 0 for none.
+
+    Args:
+        slots_path: The file.
+    """
+    source = os.path.basename(slots_path)
+    newest = LastWritten(0, "", source)
     content = _start_of(slots_path, _FILE_BYTES)
     size = len(content)
     for start in range(0, size, _SLOT_BYTES):
         end = start + _SLOT_BYTES
-        slot = _slot_of(content[start:end])
-        if slot.seq == 0:
-            continue
-        if slot.seq >= newest.seq:
+        slot = _slot_of(content[start:end], source)
+        if slot.seq > newest.seq:
             newest = slot
     return newest
 
@@ -107,7 +126,7 @@ def _beside(path: str) -> str:
     return os.path.join(folder, LAST_WRITTEN_FILE)
 
 
-def _slot_of(content: bytes) -> LastWritten:
+def _slot_of(content: bytes, source: str) -> LastWritten:
     """Return what a slot says; the seq 0 where it is empty, torn or damaged."""
     nothing = LastWritten(0, "", "")
     text = content.decode("ascii", "replace")
@@ -121,7 +140,7 @@ def _slot_of(content: bytes) -> LastWritten:
     if not seq.isdecimal():
         return nothing
     number = int(seq)
-    return LastWritten(number, event_sum, LAST_WRITTEN_FILE)
+    return LastWritten(number, event_sum, source)
 
 
 def _seq_of_folders(path: str) -> int:

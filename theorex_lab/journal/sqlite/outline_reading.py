@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     Row = tuple[Any, ...]
 
 _MOST_KEPT = 10_000  # bodies, each without its texts
-_COVERS_SEQ = 1 << 32  # see `connection.row_checksum`
+_COVERS_SEQ = 1 << 32  # see `stored.row_checksum`
 _ESCAPED_HALF = "\\ud"  # how the escape of half of a sign may begin
 
 
 def _joined(*columns: str) -> str:
-    """Return the bytes that `connection.checksum` sums up, in SQL."""
+    """Return the bytes that `stored.checksum` sums up, in SQL."""
     joined = " || x'1f' || ".join(columns)
     return f"CAST({joined} AS BLOB)"
 

@@ -18,14 +18,13 @@ from theorex_lab.journal.event import RAW_KINDS, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hashes
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import (
-    COLUMNS,
     explained,
-    has_checksum,
     log_size,
 )
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_known
 from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
+from theorex_lab.journal.stored import COLUMNS, has_checksum
 
 Gap = tuple[int, int]  # the first and the last seq that are lost
 Row = tuple[Any, ...]  # seq to crc

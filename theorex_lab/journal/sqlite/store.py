@@ -8,42 +8,30 @@ from __future__ import annotations
 
 import os
 from _thread import RLock, allocate_lock
-from _thread import (
-    _local as local,
-)  # `threading` has them from here, and would cost every hook 1 ms
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from theorex_lab.core import light_json as json
 from theorex_lab.core.clock import LATEST, Clock, SystemClock
-from theorex_lab.core.errors import CorruptJournal, InvalidInput, StorageError
+from theorex_lab.core.errors import CorruptJournal, StorageError
 from theorex_lab.core.light_sqlite import sqlite3
-from theorex_lab.journal.base import Journal, check_time, is_wanted
-from theorex_lab.journal.event import (
-    RAW_KINDS,
-    VERSIONS,
-    Body,
-    Event,
-    encode,
-    readable,
-    segment_of,
-)
+from theorex_lab.journal.base import check_time, is_wanted
+from theorex_lab.journal.event import RAW_KINDS, Body, Event, encode, segment_of
 from theorex_lab.journal.redaction import kept_event
 from theorex_lab.journal.sqlite import connection as connections
-from theorex_lab.journal.sqlite.connection import (
-    COLUMNS,
-    damaged,
-    explained,
-    has_checksum,
-    row_checksum,
-    transaction,
-)
+from theorex_lab.journal.sqlite.connection import damaged, explained, transaction
 from theorex_lab.journal.sqlite.last_written import id_sum, write_last
 from theorex_lab.journal.sqlite.opening import (
-    DATABASE_FILE,
     check_file,
     create,
     newest_known,
     refuse_unfinished,
+)
+from theorex_lab.journal.stored import (
+    COLUMNS,
+    NEWEST,
+    StoredJournal,
+    of_project_now,
+    row_checksum,
 )
 
 TYPE_CHECKING = False  # what type checkers take for true
@@ -53,9 +41,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from theorex_lab.journal.places import Places
+    from theorex_lab.journal.base import Journal
     from theorex_lab.journal.segments import Segments
-    from theorex_lab.journal.sqlite.decoded import DecodedEvents
     from theorex_lab.journal.sqlite.last_written import LastWritten
     from theorex_lab.journal.sqlite.outline_reading import OutlineReader
 
@@ -65,16 +52,11 @@ APPLICATION_ID = 0x7E0_4E3
 # From layout 2 on, the checksum of a new row covers its seq; a journal of layout 1 becomes
 # one of layout 2 when it is written to.
 SCHEMA_VERSION = 2
-_PAGE_ROWS = 5_000
-_KEYS_PER_QUERY = 500
-_PLACES_AFTER = 1_000  # events, after which what they say of projects is kept again
-
-_NEWEST = "SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1"
 
 INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-class SqliteJournal(Journal):
+class SqliteJournal(StoredJournal):
     """The append-only journal in one SQLite file.
 
     Many threads and processes may use it at once.
@@ -104,16 +86,11 @@ class SqliteJournal(Journal):
                 although something that was made from it is there, or ends before that.
         """
         self._file = os.path.abspath(path)
-        self._folder = os.path.dirname(self._file)
-        self.clock: Clock = clock or SystemClock()
-        self.read_only = False
+        super().__init__(os.path.dirname(self._file), clock or SystemClock())
         self._layout = SCHEMA_VERSION
-        self._local = local()
         self._connections: list[sqlite3.Connection] = []
-        self._pid = os.getpid()
         self._lock = allocate_lock()
         self._segments: Segments | None = None
-        self._places: Places | None = None
         refuse_unfinished(self._folder)
         if not os.path.exists(self._file):
             create(self._file)
@@ -184,7 +161,7 @@ class SqliteJournal(Journal):
                     self._refuse_replaced()
                     newest = None
                     if connection.total_changes != n_changes:
-                        newest = connection.execute(_NEWEST).fetchone()
+                        newest = connection.execute(NEWEST).fetchone()
             if newest is not None:
                 write_last(self._file, *newest)
         except BaseException:
@@ -199,59 +176,6 @@ class SqliteJournal(Journal):
         if self._layout < SCHEMA_VERSION:
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._layout = SCHEMA_VERSION
-
-    def read(
-        self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False
-    ) -> list[Event]:
-        """See `Journal`."""
-        events: list[Event] = []
-        for start in range(0, len(seqs), _KEYS_PER_QUERY):
-            part = [int(seq) for seq in seqs[start : start + _KEYS_PER_QUERY]]
-            events += self._select_by("seq", part)
-        for start in range(0, len(ids), _KEYS_PER_QUERY):
-            events += self._select_by("id", ids[start : start + _KEYS_PER_QUERY])
-        if seqs and len(events) < len(seqs):
-            self._refuse_lost(seqs, {event.seq for event in events})
-        return sorted(event for event in events if erased or not event.erased)
-
-    def _select_by(self, column: str, keys: Sequence[int | str]) -> list[Event]:
-        """Return the events whose column is one of the keys, in journal order."""
-        marks = ",".join("?" * len(keys))
-        return self._select(f"WHERE {column} IN ({marks}) ORDER BY seq", keys)
-
-    def _refuse_lost(self, seqs: Sequence[int], read_seqs: set[int]) -> None:
-        """Raise CorruptJournal where a seq of the journal was not read."""
-        last = self.last_seq()
-        for seq in seqs:
-            if 1 <= seq <= last and int(seq) not in read_seqs:
-                raise damaged(self._file, f"event {seq} of {last} is not found")
-
-    def tail(
-        self,
-        after: int,
-        *,
-        kinds: Sequence[str] | None = None,
-        upto: int | None = None,
-        projects: Sequence[str] | None = None,
-        lacking: tuple[str, str] | None = None,
-        erased: bool = False,
-    ) -> Iterator[Event]:
-        """See `Journal`.
-
-        Read in pages: no read transaction stays open between them, so that a slow
-        reader holds nobody up.
-        """
-        condition, parameters = _tail_condition(kinds, lacking)
-        last = self.last_seq() if upto is None else upto
-        if projects is not None:
-            places = self.places()
-            projects = [places.current(project) for project in projects]
-            of_projects, names = self._project_condition(projects)
-            condition += of_projects
-            parameters += names
-        for event in self._paged(after, last, condition, parameters):
-            if is_wanted(event, kinds, projects, erased=erased):
-                yield event
 
     def _project_condition(self, projects: Sequence[str]) -> tuple[str, list[str]]:
         """Return the condition of rows that may be of projects, with its parameters.
@@ -278,7 +202,7 @@ class SqliteJournal(Journal):
         """See `Journal`: read in pages as `tail` does."""
         from theorex_lab.journal.sqlite import outline_reading
 
-        condition, parameters = _tail_condition(kinds, None)
+        condition, parameters = self._tail_condition(kinds, None)
         last = self.last_seq() if upto is None else upto
         outline_reading.prepare(self.connection())
         reader = outline_reading.OutlineReader(self._decoded)
@@ -291,117 +215,10 @@ class SqliteJournal(Journal):
             if is_wanted(event, wanted, None, erased=erased):
                 yield event
 
-    def _paged(
-        self,
-        after: int,
-        last: int,
-        condition: str,
-        parameters: Sequence[str],
-        *,
-        select: Callable[[str, Sequence[object]], list[Event]] | None = None,
-    ) -> Iterator[Event]:
-        """Yield the events with `after` < seq ≤ `last` that meet a condition, in order.
-
-        Args:
-            after: The seq behind which they begin.
-            last: The last seq.
-            condition: What is asked of their rows, in SQL.
-            parameters: The parameters of the condition.
-            select: Reads the events of a page; None for whole ones.
-        """
-        select = select or self._select
-        self._expect_all(after, last)
-        where = (
-            f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}"
-        )
-        while after < last:
-            page = select(where, [after, last, *parameters])
-            for event in page:
-                self._refuse_disorder(after, event.seq)
-                after = event.seq
-                yield event
-            if len(page) < _PAGE_ROWS:
-                return
-
-    def _refuse_disorder(self, before: int, seq: int) -> None:
-        """Raise CorruptJournal where an event comes out of the order of seqs."""
-        if seq <= before:
-            raise damaged(self._file, f"event {seq} stands behind event {before}")
-
-    def _expect_all(self, after: int, last: int) -> None:
-        """Refuse a file that does not hold each seq in between once.
-
-        Raises:
-            CorruptJournal: A seq is missing.
-        """
-        if after >= last:
-            return
-        row = self._row(
-            "SELECT count(*), sum(seq - ?) FROM events WHERE seq > ? AND seq <= ?",
-            after,
-            after,
-            last,
-        )
-        expected = last - after
-        if (
-            row != (expected, expected * (expected + 1) // 2)
-            and self.last_seq() >= last
-        ):
-            raise damaged(
-                self._file,
-                f"{row[0]} events stand where events {after + 1} to {last} should",
-            )
-
     def last_seq(self) -> int:
         """See `Journal`."""
         self._refuse_replaced(log=False)
         return int(self._row("SELECT max(seq) FROM events")[0] or 0)
-
-    def event_id(self, seq: int) -> str | None:
-        """See `Journal`: its body, which may be a large scan's, is not read."""
-        row = self._row("SELECT id FROM events WHERE seq = ?", seq)
-        return None if row is None else str(row[0])
-
-    def places(self) -> Places:
-        """See `Journal`: what was read of them before is read no more."""
-        from theorex_lab.journal.places import KINDS
-
-        places = self._places or self._kept_places()
-        n_scanned = 0
-        last, event_id = self._row(_NEWEST) or (0, "")
-        if last > places.seq:
-            n_scanned = last - places.seq
-            where = "WHERE seq > ? AND seq <= ? AND kind IN (?, ?, ?) ORDER BY seq"
-            rows = self._rows(where, [places.seq, last, *KINDS])
-            events = (self._as_written(row) for row in rows)
-            places = places.after(events, last, event_id)
-        self._places = places
-        may_write = not self.read_only and not self.connection().in_transaction
-        if n_scanned > _PLACES_AFTER and may_write:
-            self.keep_places()
-        return places
-
-    def keep_places(self) -> None:
-        """See `Journal`."""
-        from theorex_lab.journal.places import write_cache
-
-        write_cache(self._folder, self.places())
-
-    def forget_places(self) -> None:
-        """Remove what is kept of them: an event that said it was erased.
-
-        Raises:
-            OSError: That fails.
-        """
-        from theorex_lab.journal.places import CACHE_FILE
-
-        self._places = None
-        with suppress(FileNotFoundError):
-            os.remove(os.path.join(self._folder, CACHE_FILE))
-
-    def holds_places(self, places: Places) -> bool:
-        """Return whether they were read from this journal."""
-        return self.event_id(places.seq) == places.event_id
 
     def has_project(self, project: str) -> bool:
         """See `Journal`."""
@@ -410,18 +227,6 @@ class SqliteJournal(Journal):
             " '$.project') = ? LIMIT 1"
         )
         return self._row(query, project, project) is not None
-
-    def _kept_places(self) -> Places:
-        """Return those that are kept beside the journal, where they are its own.
-
-        Else there are none.
-        """
-        from theorex_lab.journal.places import Places, read_cache
-
-        places = read_cache(self._folder)
-        if places is None or not self.holds_places(places):
-            return Places()
-        return places
 
     def check(self) -> tuple[list[str], dict[str, int]]:
         """See `journal.sqlite.check.check_rows`."""
@@ -434,7 +239,7 @@ class SqliteJournal(Journal):
         with self._lock:
             connections = self._connections
             self._connections = []
-            self._local = local()
+            self._forget_threads()
         if self._pid == os.getpid() and connections:
             with _opening:
                 for connection in connections:
@@ -455,83 +260,6 @@ class SqliteJournal(Journal):
         with self.explained():
             return self.connection().execute(query, parameters).fetchall()
 
-    def _select(self, where: str, parameters: Sequence[object]) -> list[Event]:
-        """Return the events of these rows.
-
-        Those of a project that was merged into another come as that one's.
-        """
-        decoded = self._decoded_events()
-        if decoded is None:
-            rows = self._rows(where, parameters)
-            events = [self._as_written(row) for row in rows]
-        else:
-            events = self._select_once(decoded, where, parameters)
-        merged = self.places().merged if events else {}
-        return (
-            [_of_project_now(event, merged) for event in events] if merged else events
-        )
-
-    @contextmanager
-    def decoding_once(self) -> Iterator[None]:
-        """See `Journal`: this thread keeps what it reads, up to some 32 MB of bodies."""
-        if self._decoded_events() is not None:
-            yield
-            return
-        from theorex_lab.journal.sqlite.decoded import DecodedEvents
-
-        self.connection()  # in a process that was forked it makes a new `_local`
-        local_of_thread = self._local
-        local_of_thread.decoded = DecodedEvents()
-        try:
-            yield
-        finally:
-            local_of_thread.decoded = None
-
-    def _decoded_events(self) -> DecodedEvents | None:
-        """Return what this thread keeps, None outside of `decoding_once`."""
-        if self._pid != os.getpid():
-            return None
-        decoded: DecodedEvents | None = getattr(self._local, "decoded", None)
-        return decoded
-
-    def _select_once(
-        self, decoded: DecodedEvents, where: str, parameters: Sequence[object]
-    ) -> list[Event]:
-        """Return the events of these rows, and decode those that are not kept."""
-        self._forget_erased(decoded)
-        with self.explained():
-            query = f"SELECT seq FROM events {where}"
-            seq_rows = self.connection().execute(query, parameters).fetchall()
-        seqs: list[int] = [seq for (seq,) in seq_rows]
-        missing = decoded.missing(seqs)
-        fresh: dict[int, Event] = {}
-        for start in range(0, len(missing), _KEYS_PER_QUERY):
-            part = missing[start : start + _KEYS_PER_QUERY]
-            marks = ",".join("?" * len(part))
-            for row in self._rows(f"WHERE seq IN ({marks})", part):
-                event = self._as_written(row)
-                fresh[event.seq] = event
-                decoded.add(event, len(row[7]))
-        events: list[Event] = []
-        for seq in seqs:
-            selected = fresh.get(seq) or decoded.get(seq)
-            if selected is not None:
-                events.append(selected)
-        return events
-
-    def _forget_erased(self, decoded: DecodedEvents) -> None:
-        """Let go of every kept event where one was erased, or the journal replaced."""
-        last = self.last_seq()
-        if last == decoded.checked_upto:
-            return
-        is_outdated = last < decoded.checked_upto
-        if len(decoded) and not is_outdated:
-            query = "SELECT 1 FROM events WHERE seq > ? AND kind = 'erasure' LIMIT 1"
-            is_outdated = self._row(query, decoded.checked_upto) is not None
-        if is_outdated:
-            decoded.clear()
-        decoded.checked_upto = last
-
     def _select_outlines(
         self, reader: OutlineReader, where: str, parameters: Sequence[object]
     ) -> list[Event]:
@@ -550,32 +278,25 @@ class SqliteJournal(Journal):
             else:
                 events.append(event)
         if merged:
-            events = [_of_project_now(event, merged) for event in events]
+            events = [of_project_now(event, merged) for event in events]
         if whole_seqs:
             whole = self.read(seqs=whole_seqs, erased=True)
             events = sorted([*events, *map(outline_of, whole)])
         return events
 
-    def _as_written(
-        self, row: tuple[int, str, int, str, str, str, str, str, int]
-    ) -> Event:
-        if not has_checksum(row):
-            raise damaged(self._file, f"event {row[0]} does not have its checksum")
-        return self._decoded(row)
+    def damaged(self, what: object) -> CorruptJournal:
+        """See `StoredJournal`."""
+        return damaged(self._file, what)
 
-    def _decoded(self, row: tuple[Any, ...]) -> Event:
-        """Return the event of a row that has its checksum."""
-        seq, event_id, at, agent, session, kind, lineage, body, _ = row
-        try:
-            parents = () if lineage == "[]" else tuple(json.loads(lineage))
-            content = _content(body)
-        except (ValueError, TypeError) as error:
-            raise damaged(self._file, f"event {seq} is not JSON: {error}") from error
-        if kind in RAW_KINDS and isinstance(content, dict) and segment_of(content):
-            content = self._archived(event_id, content)
-        return readable(
-            Event(seq, event_id, at, agent, session, kind, parents, content)
-        )
+    def _in_transaction(self) -> bool:
+        return self.connection().in_transaction
+
+    def _whole_body(self, event_id: str, kind: str, content: Any) -> Any:
+        """Return what an event says, which may lie in a segment."""
+        is_stub = kind in RAW_KINDS and isinstance(content, dict)
+        if is_stub and segment_of(content):
+            return self._archived(event_id, content)
+        return content
 
     def _archived(self, event_id: str, stub: Body) -> Body:
         """Return the body that a stub stands for."""
@@ -598,19 +319,19 @@ class SqliteJournal(Journal):
 
     def connection(self) -> sqlite3.Connection:
         """This thread's connection; for the journal's own package."""
-        if self._pid != os.getpid():  # a connection must not be carried across a fork
-            self._pid = os.getpid()
-            self._local = local()
-            self._connections = []
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        thread = self._thread()
+        connection: sqlite3.Connection | None = getattr(thread, "connection", None)
         if connection is None:
             with _opening, self.explained():
                 connection, self.read_only = connections.connect_as_allowed(self._file)
                 _open_here[self._identity] = _open_here.get(self._identity, 0) + 1
-            self._local.connection = connection
+            thread.connection = connection
             with self._lock:
                 self._connections.append(connection)
         return connection
+
+    def _after_fork(self) -> None:
+        self._connections = []
 
     def _check(self) -> None:
         """Refuse a file that is not a journal, or not all of one.
@@ -635,7 +356,7 @@ class SqliteJournal(Journal):
             )
             raise StorageError(f"{has}; install a later release")
         self._layout = marks[1]
-        last, event_id = self._row(_NEWEST) or (0, "")
+        last, event_id = self._row(NEWEST) or (0, "")
         if last < newest.seq:
             raise damaged(
                 self._file,
@@ -679,57 +400,6 @@ class SqliteJournal(Journal):
         return explained(self._file)
 
 
-def _tail_condition(
-    kinds: Sequence[str] | None, lacking: tuple[str, str] | None
-) -> tuple[str, list[str]]:
-    """Return the condition of `Journal.tail` for its kinds and texts, in SQL.
-
-    An event whose kind was damaged is of no kind that there is, and must be looked at
-    like those that were asked for.
-    """
-    condition = ""
-    parameters: list[str] = []
-    if kinds is not None:
-        parameters = [kind for kind in VERSIONS if kind not in kinds]
-    if parameters:
-        marks = ",".join("?" * len(parameters))
-        condition = f"AND (kind IN ({marks})) IS NOT 1"
-    if lacking:
-        condition += " AND (instr(body, ?) = 0 OR instr(body, ?) > 0)"
-        parameters += lacking
-    return condition, parameters
-
-
-def _content(body: str) -> Any:
-    """Return what a stored body holds.
-
-    What no release writes, a body that cannot be written again, is read as None, which
-    is no body.
-
-    Raises:
-        JSONDecodeError: It is no JSON.
-    """
-    try:
-        content = json.loads(body)
-        # Signs stand in the file as they are; only what has an escape may be half of
-        # one.
-        if "\\ud" in body:
-            encode(content)
-    except (RecursionError, InvalidInput):
-        return None
-    return content
-
-
-def open_journal(home: str | Path, *, clock: Clock | None = None) -> SqliteJournal:
-    """Return the journal of a home, opened or created.
-
-    Raises:
-        StorageError: As `SqliteJournal`.
-        CorruptJournal: As `SqliteJournal`.
-    """
-    return SqliteJournal(os.path.join(home, DATABASE_FILE), clock=clock)
-
-
 def in_file(journal: Journal) -> SqliteJournal:
     """Return the journal where it lies in a file of this machine.
 
@@ -764,13 +434,6 @@ def _identity(path: str) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return status.st_dev, status.st_ino
-
-
-def _of_project_now(event: Event, merged: dict[str, str]) -> Event:
-    now = merged.get(event.body.get("project", ""))
-    if now is None:
-        return event
-    return event._replace(body={**event.body, "project": now})
 
 
 def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None) -> int:

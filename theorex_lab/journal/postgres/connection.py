@@ -1,0 +1,151 @@
+"""Connections to the journal's database, opened alike everywhere.
+
+Passwords come from ~/.pgpass or the environment, never from the settings. Errors say
+what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from theorex_lab.core.errors import AlreadyThere, ConfigError, StorageError
+from theorex_lab.core.settings import journal_url_problem
+
+try:
+    import psycopg
+    from psycopg import errors
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+except ImportError as error:
+    raise StorageError(
+        "the setting journalUrl needs the package psycopg, which cannot be imported"
+        f" ({error}); install it with: pip install 'theorex-lab[postgres]'"
+    ) from error
+
+Row = tuple[Any, ...]
+Connection = psycopg.Connection[Row]
+
+SCHEMA = "theorex"
+LOCK_TIMEOUT_SECONDS = 60
+_CONNECT_TIMEOUT_SECONDS = 10
+_UNKNOWN_OUTCOME = "the commit failed"
+# What may be lost with the server is not kept, whatever the server does by default.
+_SESSION = f"""
+    SET search_path = {SCHEMA};
+    SET lock_timeout = '{LOCK_TIMEOUT_SECONDS}s';
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') = 'off';
+"""
+
+
+def connect(url: str) -> Connection:
+    """Return a connection as every reader and writer of the journal must have it.
+
+    Each statement is a transaction of its own, unless one is begun.
+
+    Raises:
+        ConfigError: The URL is outside the rule of the setting journalUrl.
+    """
+    problem = journal_url_problem(url)
+    if problem:
+        raise ConfigError(f"journalUrl {problem}")
+    try:
+        parameters = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise ConfigError(
+            f"journalUrl is no URL that PostgreSQL reads: {error}"
+        ) from error
+    parameters.setdefault("connect_timeout", _CONNECT_TIMEOUT_SECONDS)
+    parameters.setdefault("application_name", "theorex")
+    parameters["client_encoding"] = "UTF8"
+    connection = psycopg.connect(make_conninfo("", **parameters), autocommit=True)
+    try:
+        connection.execute(_SESSION)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def is_idle(connection: Connection) -> bool:
+    """Return whether no transaction was begun in a connection."""
+    return connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+def commit(connection: Connection, *, notify: str = "") -> None:
+    """Commit, and tell those who listen on a channel of the database.
+
+    An error carries a note that says that the outcome is not known.
+
+    Args:
+        connection: The connection.
+        notify: The channel, '' for none.
+    """
+    statement = f"NOTIFY {notify}; COMMIT" if notify else "COMMIT"
+    try:
+        connection.execute(statement)
+    except BaseException as error:
+        error.add_note(_UNKNOWN_OUTCOME)
+        raise
+
+
+def roll_back(connection: Connection) -> None:
+    """Take back what was done since the transaction began, where that still goes on."""
+    if connection.closed or is_idle(connection):
+        return
+    try:
+        connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()  # then the server takes it back
+
+
+@contextmanager
+def explained(url: str) -> Iterator[None]:
+    """Turn PostgreSQL's errors into ones that say what to do."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise _explanation(url, error) from error
+
+
+def _explanation(url: str, error: psycopg.Error) -> StorageError | AlreadyThere:
+    text = " ".join(str(error).split())
+    if isinstance(error, errors.UniqueViolation):
+        return already_there(text)
+    if isinstance(error, errors.LockNotAvailable):
+        wait = f"another program kept it locked for {LOCK_TIMEOUT_SECONDS} s"
+        return StorageError(f"{url}: {wait}; nothing was written: try again")
+    if isinstance(error, errors.InsufficientPrivilege):
+        grant = "let its owner grant this role what theorex needs"
+        return StorageError(f"{url}: {text}; {grant}, see docs/adr/051")
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return StorageError(
+            f"{url}: {text}; it is a standby: name the primary server in journalUrl"
+        )
+    if isinstance(error, errors.DiskFull):
+        return StorageError(
+            f"{url}: the server's disk is full ({text}); make room, and"
+            f" {_outcome(error)}"
+        )
+    if isinstance(error, psycopg.OperationalError):
+        advice = "see that the server runs, that journalUrl is right, and ~/.pgpass"
+        return StorageError(
+            f"{url}: the server cannot be reached ({text}); {advice}: {_outcome(error)}"
+        )
+    return StorageError(f"{url}: {text}; {_outcome(error)}")
+
+
+def _outcome(error: psycopg.Error) -> str:
+    """Return what became of a write that failed."""
+    if _UNKNOWN_OUTCOME in getattr(error, "__notes__", ()):
+        look = "look with `theorex audit --limit 5`, and repeat it if it is missing"
+        return f"whether this write is kept is not known: {look}"
+    return "nothing was written"
+
+
+def already_there(cause: str) -> AlreadyThere:
+    """Return the error for an event whose id the journal has already."""
+    return AlreadyThere(
+        f"the event was not appended: {cause}; every event needs an id of its own"
+    )

@@ -1,0 +1,482 @@
+"""The journal in one PostgreSQL database, for several machines.
+
+The events get their seqs under a lock that only writers take: no seq is left out, and
+what a reader sees is all that there is up to the newest. A sequence of the database
+would leave gaps, and show a later event before an earlier one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from theorex_lab.core.clock import LATEST, Clock, SystemClock
+from theorex_lab.core.errors import CorruptJournal, InvalidInput, StorageError
+from theorex_lab.journal.base import check_time
+from theorex_lab.journal.checked import checked_rows
+from theorex_lab.journal.event import Event, encode
+from theorex_lab.journal.postgres import connection as connections
+from theorex_lab.journal.postgres.connection import SCHEMA, Connection, already_there
+from theorex_lab.journal.postgres.last_seen import LastSeen
+from theorex_lab.journal.redaction import kept_event
+from theorex_lab.journal.stored import COLUMNS, NEWEST, StoredJournal, row_checksum
+
+LAYOUT = 1
+CHANNEL = "theorex_events"
+# What writers lock: a number of this program's, and one of its journal.
+_LOCK = (0x7E0_4E3, 1)
+_BEGIN = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED;"
+    f" SELECT pg_advisory_xact_lock({_LOCK[0]}, {_LOCK[1]})"
+)
+_COPY_FROM_ROWS = 20  # fewer are inserted one by one
+_IDS_PER_QUERY = 10_000
+_PAGE_ROWS = 5_000
+
+# A row before it has its seq: `id` to `body`.
+_Unnumbered = tuple[str, int, str, str, str, str, str]
+
+
+class PostgresJournal(StoredJournal):
+    """The append-only journal in the schema `theorex` of a PostgreSQL database.
+
+    Many threads, processes and machines may use it at once. A thread that reads or
+    writes has a connection of its own.
+
+    Attributes:
+        url: The database.
+    """
+
+    position = "strpos"
+
+    def __init__(
+        self, url: str, home: str | Path, *, clock: Clock | None = None
+    ) -> None:
+        """Open the journal at `url`, or create it.
+
+        Args:
+            url: The database, as postgresql://USER@HOST/DATABASE.
+            home: The folder of the home, in which caches lie.
+            clock: The clock; by default the system's.
+
+        Raises:
+            StorageError: The server cannot be reached, or the role may not use it.
+            CorruptJournal: It lost events that were there when this home saw it last.
+            ConfigError: The URL is outside the rule of the setting journalUrl.
+        """
+        super().__init__(os.path.abspath(home), clock or SystemClock())
+        self.url = url
+        self._connections: list[tuple[threading.Thread, Connection]] = []
+        self._lock = threading.Lock()
+        try:
+            with connections.explained(url):
+                journal_id = self._check_layout()
+            self._last_seen = LastSeen(self._folder, journal_id)
+            self._refuse_lost_end()
+        except BaseException:
+            self.close()
+            raise
+
+    def append(
+        self, events: Sequence[Event], *, allow_future: bool = False
+    ) -> list[int]:
+        """See `Journal`: they are on the server's disk when this returns."""
+        now = LATEST if allow_future else self.clock.now()
+        for event in events:
+            check_time(event, now, allow_future=allow_future)
+        if not events:
+            return []
+        rows = [_row_of(event) for event in events]
+        with self.writing() as writing:
+            return writing.append(rows)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[Callable[[Event], int]]:
+        """See `Journal`."""
+        with self.writing() as writing:
+
+            def append(event: Event) -> int:
+                return writing.append([_row_of(event)])[0]
+
+            yield append
+
+    def append_batch(self, events: Sequence[Event]) -> int:
+        """Append those of the events whose ids are not in the journal.
+
+        They may have any date: they were checked where they were written first. All of
+        the new ones are kept, or none.
+
+        Returns:
+            How many were new.
+
+        Raises:
+            InvalidInput: An event cannot be stored.
+            StorageError: Nothing can be written.
+        """
+        rows: dict[str, _Unnumbered] = {}
+        for event in events:
+            check_time(event, LATEST, allow_future=True)
+            row = _row_of(event)
+            rows.setdefault(row[0], row)
+        if not rows:
+            return 0
+        with self.writing() as writing:
+            old_ids = self.known_ids(list(rows))
+            new = [row for event_id, row in rows.items() if event_id not in old_ids]
+            return len(writing.insert(new))
+
+    def known_ids(self, ids: Collection[str]) -> set[str]:
+        """Return those of the ids that events of the journal have."""
+        in_order = list(ids)
+        old_ids: set[str] = set()
+        for start in range(0, len(in_order), _IDS_PER_QUERY):
+            part = in_order[start : start + _IDS_PER_QUERY]
+            rows = self._fetch("SELECT id FROM events WHERE id = ANY(?)", [part])
+            old_ids.update(event_id for (event_id,) in rows)
+        return old_ids
+
+    @contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """Keep one transaction open, in which nobody else writes.
+
+        Raises:
+            StorageError: The server cannot be reached, or this thread writes already.
+        """
+        with connections.explained(self.url):
+            writing = Writing(self._begin())
+            try:
+                yield writing
+            except BaseException:
+                connections.roll_back(writing.connection)
+                self._forget_taken_back()
+                raise
+            try:
+                connections.commit(
+                    writing.connection, notify=CHANNEL if writing.newest else ""
+                )
+            except BaseException:
+                connections.roll_back(writing.connection)
+                self._forget_taken_back()
+                raise
+        if writing.newest:
+            self._last_seen.note(*writing.newest)
+
+    def _forget_taken_back(self) -> None:
+        """Let go of what may hold events that were taken back."""
+        self._places = None
+        decoded = self._decoded_events()
+        if decoded is not None:
+            decoded.clear()
+
+    def _begin(self) -> Connection:
+        """Begin a transaction, and wait for all others who write."""
+        connection = self.connection()
+        if not connections.is_idle(connection):
+            raise StorageError(
+                "this thread writes to the journal already; allowed is one write at a"
+                " time: end the first one"
+            )
+        try:
+            connection.execute(_BEGIN)
+        except psycopg.OperationalError:
+            if not connection.closed:
+                connections.roll_back(connection)
+                raise
+            # The server was started anew since this connection was made.
+            connection = self.connection()
+            connection.execute(_BEGIN)
+        return connection
+
+    def last_seq(self) -> int:
+        """See `Journal`."""
+        return int(self._row("SELECT max(seq) FROM events")[0] or 0)
+
+    def has_project(self, project: str) -> bool:
+        """See `Journal`."""
+        query = "SELECT 1 FROM events WHERE project = ? LIMIT 1"
+        return self._row(query, _as_in_column(project)) is not None
+
+    def wait_for_events(self, after: int, seconds: float) -> bool:
+        """Wait until there is an event behind a seq, as a server does.
+
+        Args:
+            after: The seq.
+            seconds: How long to wait at most.
+
+        Returns:
+            Whether there is one.
+        """
+        with connections.explained(self.url), connections.connect(self.url) as listener:
+            listener.execute(f"LISTEN {CHANNEL}")
+            if self.last_seq() <= after:
+                for _ in listener.notifies(timeout=seconds, stop_after=1):
+                    pass
+        return self.last_seq() > after
+
+    def check(self) -> tuple[list[str], dict[str, int]]:
+        """See `Journal`: every row is read, with its seq and its checksum."""
+        problems: list[str] = []
+        counts: Counter[str] = Counter()
+        try:
+            for row in checked_rows(self._all_rows(), self.url, problems):
+                counts[str(row[5])] += 1
+        except StorageError as error:
+            problems.append(str(error))
+        return problems, dict(counts)
+
+    def _all_rows(self) -> Iterator[Any]:
+        """Yield every row, `seq` to `crc`, in the order of the seqs."""
+        after = 0
+        while True:
+            where = f"WHERE seq > ? ORDER BY seq LIMIT {_PAGE_ROWS}"
+            page = self._rows(where, [after])
+            yield from page
+            if len(page) < _PAGE_ROWS:
+                return
+            after = page[-1][0]
+
+    def close(self) -> None:
+        """Close every thread's connection; a later call opens a new one."""
+        with self._lock:
+            pairs = self._connections
+            self._connections = []
+            self._forget_threads()
+        if self._pid == os.getpid():
+            for _, connection in pairs:
+                connection.close()
+
+    def damaged(self, what: object) -> CorruptJournal:
+        """See `StoredJournal`."""
+        return CorruptJournal(
+            f"{self.url} is damaged ({what}), and nothing was changed; put a backup of"
+            " the database back, as its administrator does"
+        )
+
+    def connection(self) -> Connection:
+        """This thread's connection; for the journal's own package."""
+        thread = self._thread()
+        connection: Connection | None = getattr(thread, "connection", None)
+        if connection is None or connection.closed:
+            connection = connections.connect(self.url)
+            thread.connection = connection
+            self._keep_open(connection)
+        return connection
+
+    def _keep_open(self, connection: Connection) -> None:
+        """Note a connection of this thread; close those of threads that ended."""
+        with self._lock:
+            living: list[tuple[threading.Thread, Connection]] = []
+            for owner, held in self._connections:
+                if owner.is_alive() and not held.closed:
+                    living.append((owner, held))
+                else:
+                    held.close()
+            living.append((threading.current_thread(), connection))
+            self._connections = living
+
+    def _after_fork(self) -> None:
+        # To close them here would end the sessions of the other process.
+        _of_other_processes.extend(held for _, held in self._connections)
+        self._connections = []
+        self._lock = threading.Lock()
+
+    def _check_layout(self) -> str:
+        """Make the tables where there are none, and refuse those of a later release.
+
+        Returns:
+            The id of the journal.
+        """
+        connection = self.connection()
+        if not _has_tables(connection):
+            _make_tables(connection)
+        rows = connection.execute("SELECT id::text, layout FROM journal").fetchall()
+        if len(rows) != 1:
+            raise self.damaged(f"its table `journal` has {len(rows)} rows, not one")
+        journal_id, layout = rows[0]
+        if layout > LAYOUT:
+            raise StorageError(
+                f"{self.url} has the layout {layout}, this release reads {LAYOUT};"
+                " install a later release"
+            )
+        standby = connection.execute("SELECT pg_is_in_recovery()").fetchone()
+        self.read_only = standby == (True,)
+        return str(journal_id)
+
+    def _refuse_lost_end(self) -> None:
+        """Refuse a journal that ends before what this home saw of it."""
+        seen = self._last_seen.newest()
+        last, event_id = self._row(NEWEST) or (0, "")
+        if last < seen.seq and not self.read_only:  # a standby may lag behind
+            raise self.damaged(
+                f"it ends at event {last}, yet {seen.source} goes up to event {seen.seq}"
+            )
+        is_there = 0 < seen.seq <= last
+        if is_there and not self._last_seen.is_at(self.event_id(seen.seq)):
+            raise self.damaged(
+                f"its event {seen.seq} is not the one that was written: the database was"
+                " replaced"
+            )
+        if last > seen.seq:
+            self._last_seen.note(last, event_id)
+
+    def _row(self, query: str, *parameters: object) -> Any:
+        rows = self._fetch(query, parameters)
+        return rows[0] if rows else None
+
+    def _rows(
+        self,
+        where: str,
+        parameters: Sequence[object],
+        columns: str = f"{COLUMNS}, crc",
+    ) -> list[Any]:
+        return self._fetch(f"SELECT {columns} FROM events {where}", parameters)
+
+    def _fetch(self, query: str, parameters: Sequence[object]) -> list[Any]:
+        """Return the rows that a query gives, in which `?` stands for a parameter."""
+        statement = query.replace("?", "%s")
+        with connections.explained(self.url):
+            connection = self.connection()
+            is_alone = connections.is_idle(connection)
+            try:
+                return connection.execute(statement, parameters).fetchall()
+            except psycopg.OperationalError:
+                if not (is_alone and connection.closed):
+                    raise
+            # The server was started anew since this connection was made.
+            return self.connection().execute(statement, parameters).fetchall()
+
+    def _in_transaction(self) -> bool:
+        return not connections.is_idle(self.connection())
+
+    def _project_condition(self, projects: Sequence[str]) -> tuple[str, list[str]]:
+        """See `StoredJournal`.
+
+        A row without a project may be one of an earlier version, which an upcaster
+        gives one.
+        """
+        places = self.places()
+        names = {""}
+        for project in projects:
+            names.update(map(_as_in_column, places.names_of(project)))
+        marks = ",".join("?" * len(names))
+        return f" AND project IN ({marks})", sorted(names)
+
+
+class Writing:
+    """A transaction in which nobody else writes.
+
+    Attributes:
+        connection: The connection.
+        newest: The seq and the id of the last event that it appended; None without any.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.newest: tuple[int, str] | None = None
+        self._last: int | None = None
+
+    def append(self, rows: Sequence[_Unnumbered]) -> list[int]:
+        """Append rows, none of whose ids is in the journal; return their seqs.
+
+        Raises:
+            AlreadyThere: An id is there already, or is twice in the rows.
+        """
+        ids = [row[0] for row in rows]
+        query = "SELECT id FROM events WHERE id = ANY(%s) LIMIT 1"
+        old = self.connection.execute(query, [ids]).fetchone()
+        if old is not None or len(set(ids)) < len(ids):
+            raise already_there("an event with this id is there already")
+        return self.insert(rows)
+
+    def insert(self, rows: Sequence[_Unnumbered]) -> list[int]:
+        """Insert rows whose ids are known to be new; return their seqs."""
+        if not rows:
+            return []
+        first = self._last_seq() + 1
+        numbered = []
+        for seq, row in enumerate(rows, first):
+            numbered.append((seq, *row, row_checksum(seq, *row)))
+        with self.connection.cursor() as cursor:
+            if len(numbered) < _COPY_FROM_ROWS:
+                for full_row in numbered:
+                    cursor.execute(_INSERT, full_row)
+            else:
+                with cursor.copy(_COPY) as copy:
+                    for full_row in numbered:
+                        copy.write_row(full_row)
+        self._last = first + len(rows) - 1
+        self.newest = (self._last, rows[-1][0])
+        return list(range(first, self._last + 1))
+
+    def _last_seq(self) -> int:
+        if self._last is None:  # nobody else writes meanwhile
+            query = "SELECT coalesce(max(seq), 0) FROM events"
+            row = self.connection.execute(query).fetchone()
+            self._last = int(row[0]) if row else 0
+        return self._last
+
+
+_INSERT = (
+    f"INSERT INTO events ({COLUMNS}, crc) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
+_COPY = f"COPY events ({COLUMNS}, crc) FROM STDIN"
+# Kept so that nothing closes them here.
+_of_other_processes: list[Connection] = []
+
+
+def _row_of(event: Event) -> _Unnumbered:
+    """Return an event as its row has it, with its secrets masked.
+
+    Raises:
+        InvalidInput: Its body is not what its kind says, or the database cannot hold it.
+    """
+    masked_event, body = kept_event(event)
+    _, event_id, at, agent, session, kind, parents, _ = masked_event
+    if "\\u0000" in encode([event_id, agent, session, kind]):
+        raise InvalidInput(
+            f"got the event {event_id!r} with the sign U+0000 in its id, agent, session"
+            " or kind; allowed is text without it"
+        )
+    lineage = encode(list(parents)) if parents else "[]"
+    return event_id, at, agent, session, kind, lineage, body
+
+
+def _as_in_column(project: str) -> str:
+    """Return a project as the column `project` has it."""
+    return encode(project)[1:-1][:100]
+
+
+def _has_tables(connection: Connection) -> bool:
+    query = f"SELECT to_regclass('{SCHEMA}.events') IS NOT NULL"
+    return connection.execute(query).fetchone() == (True,)
+
+
+def _make_tables(connection: Connection) -> None:
+    """Make the schema and its tables, unless another process is first."""
+    encoding = connection.execute("SHOW server_encoding").fetchone()
+    if encoding != ("UTF8",):
+        raise StorageError(
+            f"got a database in the encoding {encoding}; allowed is UTF8: make one with"
+            " createdb --encoding UTF8 --template template0"
+        )
+    package = resources.files("theorex_lab.journal.postgres")
+    tables = (package / "schema.sql").read_text(encoding="utf-8")
+    connection.execute(_BEGIN)
+    try:
+        if not _has_tables(connection):
+            has_schema = "SELECT to_regnamespace(%s) IS NOT NULL"
+            if connection.execute(has_schema, [SCHEMA]).fetchone() != (True,):
+                connection.execute(f"CREATE SCHEMA {SCHEMA}")
+            connection.execute(tables)
+        connections.commit(connection)
+    except BaseException:
+        connections.roll_back(connection)
+        raise
