@@ -10,7 +10,6 @@ from theorex_lab.core.clock import Clock
 from theorex_lab.journal.spool import SpooledJournal
 from theorex_lab.journal.sqlite.archive import erase_from_segments
 from theorex_lab.journal.sqlite.batches import StoredRow
-from theorex_lab.journal.sqlite.connection import row_checksum
 from theorex_lab.journal.sqlite.erase import (
     ErasedPart,
     EraseSelection,
@@ -18,6 +17,7 @@ from theorex_lab.journal.sqlite.erase import (
     wipe,
 )
 from theorex_lab.journal.sqlite.store import INSERT, SqliteJournal, next_seq
+from theorex_lab.journal.stored import row_checksum
 
 
 class SharedFile:

@@ -28,11 +28,11 @@ def forget_erased(home: Home, erased: ErasedPart) -> list[str]:
     remove_briefings(home.folder, home.views.folder)
     projects = remove_erased_projects(home, erased)
     home.views.remove_reached()
-    _sweep_vectors(home)
+    sweep_home_vectors(home)
     return projects
 
 
-def _sweep_vectors(home: Home) -> None:
+def sweep_home_vectors(home: Home) -> None:
     """Remove the vectors of texts that are no longer remembered."""
     folder = home.folder / "vectors"
     index = home.item_view

@@ -28,6 +28,7 @@ from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import in_file
 from theorex_lab.memory.briefing.briefing_file import (
     CONTEXT_FILE,
+    remove_briefings,
 )
 from theorex_lab.memory.contract import Home, check_given
 from theorex_lab.memory.observation import (
@@ -1120,20 +1121,29 @@ class Lab:
 
     def _erase(self, selection: EraseSelection) -> list[str]:
         """Erase what is selected, and return the ids; see `erase`."""
+        from theorex_lab.core.remembering import forget_texts
         from theorex_lab.evolution.syncing import erase_everywhere, is_shared
         from theorex_lab.journal.sqlite.archive import erase_from_segments
         from theorex_lab.journal.sqlite.erase import erase_part, wipe
-        from theorex_lab.memory.briefing.prompt_index import write_prompt_index
-        from theorex_lab.memory.erased_texts import forget_erased
+        from theorex_lab.memory.briefing.prompt_index import (
+            remove_erased_projects,
+            write_prompt_index,
+        )
         from theorex_lab.memory.projects import known_projects
 
         if is_shared(self.home):
             return erase_everywhere(self.home, selection)
         journal = in_file(self.journal)
         erased = erase_part(journal, selection, agent=SCANNER, at=self.clock.now())
-        projects = forget_erased(self.home, erased)
+        # From here on nobody folds or renders it. What others had made before is removed
+        # once they have let go of it.
+        forget_texts()
+        remove_briefings(self.folder, self.views.folder)
+        projects = remove_erased_projects(self.home, erased)
+        self.views.remove_reached()
         journal.forget_places()
         erase_from_segments(journal)
+        self._sweep_vectors()
         wipe(journal)
         if projects:
             # A project that holds nothing any longer is not written again.
@@ -1448,6 +1458,12 @@ class Lab:
 
         with self.views.reading(projects_view(self.home)) as projects:
             return projects.events_of(self.home.project)
+
+    def _sweep_vectors(self) -> None:
+        """Remove the vectors of texts that are no longer remembered."""
+        from theorex_lab.memory.erased_texts import sweep_home_vectors
+
+        sweep_home_vectors(self.home)
 
 
 def _keep_back(text: bytes) -> None:

@@ -10,12 +10,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from theorex_lab.journal.event import RAW_KINDS, encode, segment_of
-from theorex_lab.journal.sqlite.connection import (
-    COLUMNS,
-    damaged,
-    has_checksum,
-)
 from theorex_lab.journal.sqlite.store import SqliteJournal
+from theorex_lab.journal.stored import COLUMNS, has_checksum
 
 _ERASED = '{"erased":1'
 _ARCHIVED = '"archived":'
@@ -71,10 +67,9 @@ def stored_rows(
     rows: list[StoredRow] = []
     for expected, columns in enumerate(stored, after + 1):
         if columns[0] != expected:
-            raise damaged(str(journal.path), f"event {expected} is not found")
+            raise journal.damaged(f"event {expected} is not found")
         if not has_checksum(columns):
-            problem = f"event {expected} does not have its checksum"
-            raise damaged(str(journal.path), problem)
+            raise journal.damaged(f"event {expected} does not have its checksum")
         row = StoredRow(*columns[:-1])
         rows.append(_whole(journal, row))
     return rows
