@@ -90,7 +90,9 @@ def main() -> None:
         _ = journal.connected  # a sync's connection is made once
         forwarded = cost_of(journal.forward, chosen.events)
         assert direct.last_seq() == chosen.events + chosen.single
-        print(f"one append an event  {single.cpu:8.1f} µs CPU {single.wall:8.1f} µs wall")
+        print(
+            f"one append an event  {single.cpu:8.1f} µs CPU {single.wall:8.1f} µs wall"
+        )
         print(
             f"forwarded            {forwarded.cpu:8.1f} µs CPU"
             f" {forwarded.wall:8.1f} µs wall"

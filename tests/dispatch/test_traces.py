@@ -21,7 +21,7 @@ from theorex_lab import Event, FixedClock, InvalidInput, new_event
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.dispatch.traces import Traces, trace, trace_stats
-from theorex_lab.journal.sqlite.erase import select
+from theorex_lab.journal.erasing import select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
 

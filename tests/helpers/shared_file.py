@@ -7,15 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from theorex_lab.core.clock import Clock
+from theorex_lab.journal.erasing import ErasedPart, EraseSelection
 from theorex_lab.journal.spool import SpooledJournal
 from theorex_lab.journal.sqlite.archive import erase_from_segments
 from theorex_lab.journal.sqlite.batches import StoredRow
-from theorex_lab.journal.sqlite.erase import (
-    ErasedPart,
-    EraseSelection,
-    erase_part,
-    wipe,
-)
+from theorex_lab.journal.sqlite.erase import erase_part, wipe
 from theorex_lab.journal.sqlite.store import INSERT, SqliteJournal, next_seq
 from theorex_lab.journal.stored import row_checksum
 

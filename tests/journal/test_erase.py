@@ -35,10 +35,10 @@ from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.evolution.briefing import refresh
 from theorex_lab.journal import snapshot, view
+from theorex_lab.journal.erasing import select
 from theorex_lab.journal.event import encode
 from theorex_lab.journal.sqlite import connection as connection_module
 from theorex_lab.journal.sqlite import erase as erasing
-from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
 from theorex_lab.memory.briefing import briefing_file

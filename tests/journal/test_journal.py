@@ -13,9 +13,9 @@ from conftest import DAY, NOW, erase, observation
 from theorex_lab import Event, FixedClock, InvalidInput
 from theorex_lab.core.errors import NewerVersion
 from theorex_lab.journal import event as events_module
+from theorex_lab.journal.erasing import select
 from theorex_lab.journal.event import encode, upcast
 from theorex_lab.journal.sqlite.check import check_rows
-from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 

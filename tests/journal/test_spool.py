@@ -17,8 +17,9 @@ from shared_file import SharedFile, spooled
 
 from theorex_lab import Event, FixedClock, StorageError, new_event
 from theorex_lab.journal import spool as spooling
+from theorex_lab.journal.erasing import EraseSelection
 from theorex_lab.journal.spool import SharedJournal, SpooledJournal
-from theorex_lab.journal.sqlite.erase import EraseSelection, erase_chosen
+from theorex_lab.journal.sqlite.erase import erase_chosen
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import differing_columns, fold_into
 from theorex_lab.memory.annotations import Marks

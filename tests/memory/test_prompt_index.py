@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from theorex_lab import Lab
 from theorex_lab.core.clock import FixedClock
+from theorex_lab.journal.erasing import ErasedPart, EraseSelection
 from theorex_lab.journal.event import new_event
-from theorex_lab.journal.sqlite.erase import ErasedPart, EraseSelection, erase_part
+from theorex_lab.journal.sqlite.erase import erase_part
 from theorex_lab.memory.briefing import prompt_index
 from theorex_lab.memory.briefing.candidates import ASKED, Candidate
 from theorex_lab.memory.briefing.index_file import (

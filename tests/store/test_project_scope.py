@@ -29,9 +29,9 @@ from theorex_lab.core.ids import concept_id
 from theorex_lab.core.project import checkout_root, project_of, repository_of
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.journal.erasing import select
 from theorex_lab.journal.event import upcast
 from theorex_lab.journal.identity import project_in
-from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal, in_file
 from theorex_lab.memory.contract import DesignApi
 from theorex_lab.memory.projects import find_project, known_projects

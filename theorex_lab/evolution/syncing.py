@@ -13,14 +13,10 @@ from theorex_lab.core.files import told
 from theorex_lab.core.ids import SCANNER
 from theorex_lab.evolution.acceptance import policies
 from theorex_lab.evolution.briefing import save_again
+from theorex_lab.journal.erasing import ErasedPart, EraseSelection
 from theorex_lab.journal.spool import Pulled, SpooledJournal
 from theorex_lab.journal.sqlite.archive import erase_from_segments
-from theorex_lab.journal.sqlite.erase import (
-    ErasedPart,
-    EraseSelection,
-    erase_as_noted,
-    wipe,
-)
+from theorex_lab.journal.sqlite.erase import erase_as_noted, wipe
 from theorex_lab.memory.briefing.prompt_index import write_prompt_index
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.erased_texts import forget_erased

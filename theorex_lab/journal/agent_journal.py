@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 from theorex_lab.core.ids import SCANNER
 from theorex_lab.journal.base import Journal
+from theorex_lab.journal.erasing import ERASURE
 from theorex_lab.journal.places import KINDS as PLACE_KINDS
-from theorex_lab.journal.sqlite.erase import ERASURE
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:

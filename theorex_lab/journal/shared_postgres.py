@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.core.clock import Clock
 from theorex_lab.core.files import make_folder, writing
+from theorex_lab.journal.erasing import ErasedPart, EraseSelection
 from theorex_lab.journal.sqlite.batches import StoredRow
-from theorex_lab.journal.sqlite.erase import ErasedPart, EraseSelection
 
 if TYPE_CHECKING:
     from theorex_lab.journal.postgres.store import PostgresJournal
@@ -51,7 +51,9 @@ class SharedPostgres:
 
     def erase(self, selection: EraseSelection, *, agent: str, at: int) -> ErasedPart:
         """See `SharedJournal`."""
-        raise NotImplementedError
+        erased = self.journal.erase_part(selection, agent=agent, at=at)
+        self.journal.wipe()
+        return erased
 
 
 def connected_to(url: str, home: Path, *, clock: Clock) -> SharedPostgres:

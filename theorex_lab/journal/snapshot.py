@@ -27,9 +27,9 @@ from theorex_lab.core.files import (
 )
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns
+from theorex_lab.journal.erasing import ERASURE
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.places import MERGED
-from theorex_lab.journal.sqlite.erase import ERASURE
 
 
 class Erasures:

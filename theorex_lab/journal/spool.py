@@ -22,6 +22,7 @@ from typing import NamedTuple, Protocol
 from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive
 from theorex_lab.journal.base import Journal
+from theorex_lab.journal.erasing import ERASURE, ErasedPart, EraseSelection
 from theorex_lab.journal.event import RAW_KINDS, Event
 from theorex_lab.journal.places import BOUND, MERGED, ROOTS, Places
 from theorex_lab.journal.spool_marks import (
@@ -38,12 +39,7 @@ from theorex_lab.journal.sqlite.batches import (
     count_rows,
     stored_rows,
 )
-from theorex_lab.journal.sqlite.erase import (
-    ERASURE,
-    ErasedPart,
-    EraseSelection,
-    erase_as_noted,
-)
+from theorex_lab.journal.sqlite.erase import erase_as_noted
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 # What needs nothing that was read: it waits in the spool while the server is away.
@@ -293,6 +289,11 @@ class SpooledJournal(Journal):
                 yield append
             finally:
                 self._deciding.depth = depth
+
+    @property
+    def rows_of(self) -> Journal:
+        """See `Journal`: the shared journal."""
+        return self.shared
 
     def read(
         self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False

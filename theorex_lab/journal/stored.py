@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from theorex_lab.core.clock import Clock
     from theorex_lab.journal.decoded import DecodedEvents
+    from theorex_lab.journal.erasing import ErasedPart, EraseSelection
     from theorex_lab.journal.places import Places
 
 # of an event, as it is stored; `crc` comes after them
@@ -122,6 +123,37 @@ class StoredJournal(Journal):
     @abstractmethod
     def _in_transaction(self) -> bool:
         """Return whether this thread is within a transaction."""
+
+    @abstractmethod
+    def reached_by(self, chosen: EraseSelection) -> list[str]:
+        """Return the ids of what an erasure would reach, as `erasing.select` does."""
+
+    @abstractmethod
+    def erase_part(self, chosen: EraseSelection, *, agent: str, at: int) -> ErasedPart:
+        """Erase what is chosen and all derived from it, and note it as an event.
+
+        The old bytes are there until `wipe`. Safe to repeat.
+
+        Args:
+            chosen: What to erase by.
+            agent: The agent of the note.
+            at: The time of the note (µs).
+
+        Raises:
+            InvalidInput: An id is unknown, or nothing was chosen by.
+            StorageError: The journal cannot be written.
+        """
+
+    def erase_archived(self) -> None:
+        """Erase also what lies outside of the table."""
+
+    @abstractmethod
+    def wipe(self) -> None:
+        """Wipe the bytes of erased bodies from where the database keeps its table.
+
+        Raises:
+            StorageError: Old bytes are left, because others read or may not be written.
+        """
 
     def _whole_body(self, event_id: str, kind: str, content: Any) -> Any:  # noqa: ARG002
         """Return what an event says; `content` where its row holds all of it."""

@@ -23,6 +23,7 @@ from theorex_lab.core.readable import Report
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Array, Parts, Strings, Table
+from theorex_lab.journal.erasing import ERASURE as ERASURE
 from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
 from theorex_lab.journal.outlines import OUTLINED_KIND
 from theorex_lab.journal.snapshot import (
@@ -32,7 +33,6 @@ from theorex_lab.journal.snapshot import (
     remove_reached,
     write_snapshot,
 )
-from theorex_lab.journal.sqlite.erase import ERASURE as ERASURE
 
 _BATCH_EVENTS = 2_000
 # a snapshot is written after a third as many events as the last one holds, so that the

@@ -1,7 +1,7 @@
 """What a home has made of texts, removed once those are erased."""
 
 from theorex_lab.core.remembering import forget_texts
-from theorex_lab.journal.sqlite.erase import ErasedPart
+from theorex_lab.journal.erasing import ErasedPart
 from theorex_lab.memory.briefing.briefing_file import remove_briefings
 from theorex_lab.memory.briefing.prompt_index import remove_erased_projects
 from theorex_lab.memory.contract import Home

@@ -62,10 +62,10 @@ if TYPE_CHECKING:
     from theorex_lab.files.ingest.documents import Ingested
     from theorex_lab.files.ingest.file_reader import FileReader
     from theorex_lab.files.transcripts.importing import Imported
+    from theorex_lab.journal.erasing import EraseSelection
     from theorex_lab.journal.event import Event
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
-    from theorex_lab.journal.sqlite.erase import EraseSelection
     from theorex_lab.journal.view import BadEvent, Verification, View, Views
     from theorex_lab.memory.briefing.briefing import Briefing
     from theorex_lab.memory.contract import Design, SessionsEnd
@@ -1111,7 +1111,7 @@ class Lab:
             StorageError: Something could not be removed or wiped; the bodies are erased
                 then.
         """
-        from theorex_lab.journal.sqlite.erase import EraseSelection
+        from theorex_lab.journal.erasing import EraseSelection
 
         selection = EraseSelection(ids, agent, match, project)
         with memory_operation(DELETE, project or "") as span:
@@ -1123,8 +1123,7 @@ class Lab:
         """Erase what is selected, and return the ids; see `erase`."""
         from theorex_lab.core.remembering import forget_texts
         from theorex_lab.evolution.syncing import erase_everywhere, is_shared
-        from theorex_lab.journal.sqlite.archive import erase_from_segments
-        from theorex_lab.journal.sqlite.erase import erase_part, wipe
+        from theorex_lab.journal.erasing import erasable
         from theorex_lab.memory.briefing.prompt_index import (
             remove_erased_projects,
             write_prompt_index,
@@ -1133,8 +1132,8 @@ class Lab:
 
         if is_shared(self.home):
             return erase_everywhere(self.home, selection)
-        journal = in_file(self.journal)
-        erased = erase_part(journal, selection, agent=SCANNER, at=self.clock.now())
+        journal = erasable(self.journal)
+        erased = journal.erase_part(selection, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed
         # once they have let go of it.
         forget_texts()
@@ -1142,9 +1141,9 @@ class Lab:
         projects = remove_erased_projects(self.home, erased)
         self.views.remove_reached()
         journal.forget_places()
-        erase_from_segments(journal)
+        journal.erase_archived()
         self._sweep_vectors()
-        wipe(journal)
+        journal.wipe()
         if projects:
             # A project that holds nothing any longer is not written again.
             left = {*known_projects(self.home), ""}
@@ -1236,7 +1235,7 @@ class Lab:
         from theorex_lab.journal.sqlite.archive import archive
 
         return archive(
-            in_file(self.journal),
+            in_file(self.journal, instead="PostgreSQL compresses long bodies itself"),
             before,
             consolidated=self.home.taken_in(),
             agent=SCANNER,
@@ -1255,7 +1254,10 @@ class Lab:
         """
         from theorex_lab.journal.sqlite.backup import backup
 
-        return backup(in_file(self.journal), Path(file).expanduser(), replace=replace)
+        journal = in_file(
+            self.journal, instead="back the database up with pg_dump --schema=theorex"
+        )
+        return backup(journal, Path(file).expanduser(), replace=replace)
 
     def export_files(
         self,

@@ -232,11 +232,10 @@ def erase(
 
     JSON: {erased, selected}
     """
-    from theorex_lab.journal.sqlite.erase import select
-    from theorex_lab.journal.sqlite.store import in_file
+    from theorex_lab.journal.erasing import select
 
     lab = open_lab()
-    erase_them = partial(select, in_file(lab.journal)) if dry_run else lab.erase
+    erase_them = partial(select, lab.journal) if dry_run else lab.erase
     reached = erase_them(
         ids=ids, agent=agent, match=match, project=lab.home.project or None
     )

@@ -39,7 +39,7 @@ _SESSION = f"""
 """
 
 
-def connect(url: str) -> Connection:
+def server_connection(url: str) -> Connection:
     """Return a connection as every reader and writer of the journal must have it.
 
     Each statement is a transaction of its own, unless one is begun.
@@ -101,7 +101,7 @@ def roll_back(connection: Connection) -> None:
 
 
 @contextmanager
-def explained(url: str) -> Iterator[None]:
+def server_errors_explained(url: str) -> Iterator[None]:
     """Turn PostgreSQL's errors into ones that say what to do."""
     try:
         yield

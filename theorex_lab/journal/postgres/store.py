@@ -19,15 +19,21 @@ from typing import Any
 import psycopg
 
 from theorex_lab.core.clock import LATEST, Clock, SystemClock
-from theorex_lab.core.errors import CorruptJournal, InvalidInput, StorageError
+from theorex_lab.core.errors import CorruptJournal, StorageError
 from theorex_lab.journal.base import check_time
 from theorex_lab.journal.checked import checked_rows
-from theorex_lab.journal.event import Event, encode
+from theorex_lab.journal.erasing import ErasedPart, EraseSelection
+from theorex_lab.journal.event import Event
 from theorex_lab.journal.postgres import connection as connections
-from theorex_lab.journal.postgres.connection import SCHEMA, Connection, already_there
+from theorex_lab.journal.postgres.connection import SCHEMA, Connection
 from theorex_lab.journal.postgres.last_seen import LastSeen
-from theorex_lab.journal.redaction import kept_event
-from theorex_lab.journal.stored import COLUMNS, NEWEST, StoredJournal, row_checksum
+from theorex_lab.journal.postgres.rows import (
+    RowWriting,
+    UnnumberedRow,
+    project_in_column,
+    unnumbered_row,
+)
+from theorex_lab.journal.stored import COLUMNS, NEWEST, StoredJournal
 
 LAYOUT = 1
 CHANNEL = "theorex_events"
@@ -37,12 +43,8 @@ _BEGIN = (
     "BEGIN ISOLATION LEVEL READ COMMITTED;"
     f" SELECT pg_advisory_xact_lock({_LOCK[0]}, {_LOCK[1]})"
 )
-_COPY_FROM_ROWS = 20  # fewer are inserted one by one
 _IDS_PER_QUERY = 10_000
 _PAGE_ROWS = 5_000
-
-# A row before it has its seq: `id` to `body`.
-_Unnumbered = tuple[str, int, str, str, str, str, str]
 
 
 class PostgresJournal(StoredJournal):
@@ -77,7 +79,7 @@ class PostgresJournal(StoredJournal):
         self._connections: list[tuple[threading.Thread, Connection]] = []
         self._lock = threading.Lock()
         try:
-            with connections.explained(url):
+            with connections.server_errors_explained(url):
                 journal_id = self._check_layout()
             self._last_seen = LastSeen(self._folder, journal_id)
             self._refuse_lost_end()
@@ -94,7 +96,7 @@ class PostgresJournal(StoredJournal):
             check_time(event, now, allow_future=allow_future)
         if not events:
             return []
-        rows = [_row_of(event) for event in events]
+        rows = [unnumbered_row(event) for event in events]
         with self.writing() as writing:
             return writing.append(rows)
 
@@ -104,7 +106,7 @@ class PostgresJournal(StoredJournal):
         with self.writing() as writing:
 
             def append(event: Event) -> int:
-                return writing.append([_row_of(event)])[0]
+                return writing.append([unnumbered_row(event)])[0]
 
             yield append
 
@@ -121,10 +123,10 @@ class PostgresJournal(StoredJournal):
             InvalidInput: An event cannot be stored.
             StorageError: Nothing can be written.
         """
-        rows: dict[str, _Unnumbered] = {}
+        rows: dict[str, UnnumberedRow] = {}
         for event in events:
             check_time(event, LATEST, allow_future=True)
-            row = _row_of(event)
+            row = unnumbered_row(event)
             rows.setdefault(row[0], row)
         if not rows:
             return 0
@@ -139,19 +141,19 @@ class PostgresJournal(StoredJournal):
         old_ids: set[str] = set()
         for start in range(0, len(in_order), _IDS_PER_QUERY):
             part = in_order[start : start + _IDS_PER_QUERY]
-            rows = self._fetch("SELECT id FROM events WHERE id = ANY(?)", [part])
+            rows = self.fetch("SELECT id FROM events WHERE id = ANY(?)", [part])
             old_ids.update(event_id for (event_id,) in rows)
         return old_ids
 
     @contextmanager
-    def writing(self) -> Iterator[Writing]:
+    def writing(self) -> Iterator[RowWriting]:
         """Keep one transaction open, in which nobody else writes.
 
         Raises:
             StorageError: The server cannot be reached, or this thread writes already.
         """
-        with connections.explained(self.url):
-            writing = Writing(self._begin())
+        with connections.server_errors_explained(self.url):
+            writing = RowWriting(self._begin())
             try:
                 yield writing
             except BaseException:
@@ -202,7 +204,25 @@ class PostgresJournal(StoredJournal):
     def has_project(self, project: str) -> bool:
         """See `Journal`."""
         query = "SELECT 1 FROM events WHERE project = ? LIMIT 1"
-        return self._row(query, _as_in_column(project)) is not None
+        return self._row(query, project_in_column(project)) is not None
+
+    def reached_by(self, chosen: EraseSelection) -> list[str]:
+        """See `StoredJournal`."""
+        from theorex_lab.journal.postgres.erase import reached_in_database
+
+        return reached_in_database(self, chosen)
+
+    def erase_part(self, chosen: EraseSelection, *, agent: str, at: int) -> ErasedPart:
+        """See `StoredJournal`."""
+        from theorex_lab.journal.postgres.erase import erase_in_database
+
+        return erase_in_database(self, chosen, agent=agent, at=at)
+
+    def wipe(self) -> None:
+        """See `StoredJournal`."""
+        from theorex_lab.journal.postgres.erase import wipe_database
+
+        wipe_database(self)
 
     def wait_for_events(self, after: int, seconds: float) -> bool:
         """Wait until there is an event behind a seq, as a server does.
@@ -214,7 +234,10 @@ class PostgresJournal(StoredJournal):
         Returns:
             Whether there is one.
         """
-        with connections.explained(self.url), connections.connect(self.url) as listener:
+        with (
+            connections.server_errors_explained(self.url),
+            connections.server_connection(self.url) as listener,
+        ):
             listener.execute(f"LISTEN {CHANNEL}")
             if self.last_seq() <= after:
                 for _ in listener.notifies(timeout=seconds, stop_after=1):
@@ -265,7 +288,7 @@ class PostgresJournal(StoredJournal):
         thread = self._thread()
         connection: Connection | None = getattr(thread, "connection", None)
         if connection is None or connection.closed:
-            connection = connections.connect(self.url)
+            connection = connections.server_connection(self.url)
             thread.connection = connection
             self._keep_open(connection)
         return connection
@@ -328,7 +351,7 @@ class PostgresJournal(StoredJournal):
             self._last_seen.note(last, event_id)
 
     def _row(self, query: str, *parameters: object) -> Any:
-        rows = self._fetch(query, parameters)
+        rows = self.fetch(query, parameters)
         return rows[0] if rows else None
 
     def _rows(
@@ -337,12 +360,12 @@ class PostgresJournal(StoredJournal):
         parameters: Sequence[object],
         columns: str = f"{COLUMNS}, crc",
     ) -> list[Any]:
-        return self._fetch(f"SELECT {columns} FROM events {where}", parameters)
+        return self.fetch(f"SELECT {columns} FROM events {where}", parameters)
 
-    def _fetch(self, query: str, parameters: Sequence[object]) -> list[Any]:
+    def fetch(self, query: str, parameters: Sequence[object]) -> list[Any]:
         """Return the rows that a query gives, in which `?` stands for a parameter."""
         statement = query.replace("?", "%s")
-        with connections.explained(self.url):
+        with connections.server_errors_explained(self.url):
             connection = self.connection()
             is_alone = connections.is_idle(connection)
             try:
@@ -365,93 +388,13 @@ class PostgresJournal(StoredJournal):
         places = self.places()
         names = {""}
         for project in projects:
-            names.update(map(_as_in_column, places.names_of(project)))
+            names.update(map(project_in_column, places.names_of(project)))
         marks = ",".join("?" * len(names))
         return f" AND project IN ({marks})", sorted(names)
 
 
-class Writing:
-    """A transaction in which nobody else writes.
-
-    Attributes:
-        connection: The connection.
-        newest: The seq and the id of the last event that it appended; None without any.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self.newest: tuple[int, str] | None = None
-        self._last: int | None = None
-
-    def append(self, rows: Sequence[_Unnumbered]) -> list[int]:
-        """Append rows, none of whose ids is in the journal; return their seqs.
-
-        Raises:
-            AlreadyThere: An id is there already, or is twice in the rows.
-        """
-        ids = [row[0] for row in rows]
-        query = "SELECT id FROM events WHERE id = ANY(%s) LIMIT 1"
-        old = self.connection.execute(query, [ids]).fetchone()
-        if old is not None or len(set(ids)) < len(ids):
-            raise already_there("an event with this id is there already")
-        return self.insert(rows)
-
-    def insert(self, rows: Sequence[_Unnumbered]) -> list[int]:
-        """Insert rows whose ids are known to be new; return their seqs."""
-        if not rows:
-            return []
-        first = self._last_seq() + 1
-        numbered = []
-        for seq, row in enumerate(rows, first):
-            numbered.append((seq, *row, row_checksum(seq, *row)))
-        with self.connection.cursor() as cursor:
-            if len(numbered) < _COPY_FROM_ROWS:
-                for full_row in numbered:
-                    cursor.execute(_INSERT, full_row)
-            else:
-                with cursor.copy(_COPY) as copy:
-                    for full_row in numbered:
-                        copy.write_row(full_row)
-        self._last = first + len(rows) - 1
-        self.newest = (self._last, rows[-1][0])
-        return list(range(first, self._last + 1))
-
-    def _last_seq(self) -> int:
-        if self._last is None:  # nobody else writes meanwhile
-            query = "SELECT coalesce(max(seq), 0) FROM events"
-            row = self.connection.execute(query).fetchone()
-            self._last = int(row[0]) if row else 0
-        return self._last
-
-
-_INSERT = (
-    f"INSERT INTO events ({COLUMNS}, crc) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
-)
-_COPY = f"COPY events ({COLUMNS}, crc) FROM STDIN"
 # Kept so that nothing closes them here.
 _of_other_processes: list[Connection] = []
-
-
-def _row_of(event: Event) -> _Unnumbered:
-    """Return an event as its row has it, with its secrets masked.
-
-    Raises:
-        InvalidInput: Its body is not what its kind says, or the database cannot hold it.
-    """
-    masked_event, body = kept_event(event)
-    _, event_id, at, agent, session, kind, parents, _ = masked_event
-    if "\\u0000" in encode([event_id, agent, session, kind]):
-        raise InvalidInput(
-            f"got the event {event_id!r} with the sign U+0000 in its id, agent, session"
-            " or kind; allowed is text without it"
-        )
-    lineage = encode(list(parents)) if parents else "[]"
-    return event_id, at, agent, session, kind, lineage, body
-
-
-def _as_in_column(project: str) -> str:
-    """Return a project as the column `project` has it."""
-    return encode(project)[1:-1][:100]
 
 
 def _has_tables(connection: Connection) -> bool:

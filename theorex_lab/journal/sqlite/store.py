@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from theorex_lab.journal.base import Journal
+    from theorex_lab.journal.erasing import ErasedPart, EraseSelection
     from theorex_lab.journal.segments import Segments
     from theorex_lab.journal.sqlite.last_written import LastWritten
     from theorex_lab.journal.sqlite.outline_reading import OutlineReader
@@ -284,6 +285,31 @@ class SqliteJournal(StoredJournal):
             events = sorted([*events, *map(outline_of, whole)])
         return events
 
+    def reached_by(self, chosen: EraseSelection) -> list[str]:
+        """See `StoredJournal`."""
+        from theorex_lab.journal.sqlite.erase import reached
+
+        with self.explained():
+            return reached(self, self.connection(), chosen)
+
+    def erase_part(self, chosen: EraseSelection, *, agent: str, at: int) -> ErasedPart:
+        """See `StoredJournal`."""
+        from theorex_lab.journal.sqlite.erase import erase_part
+
+        return erase_part(self, chosen, agent=agent, at=at)
+
+    def erase_archived(self) -> None:
+        """See `StoredJournal`: it may lie in segments."""
+        from theorex_lab.journal.sqlite.archive import erase_from_segments
+
+        erase_from_segments(self)
+
+    def wipe(self) -> None:
+        """See `StoredJournal`."""
+        from theorex_lab.journal.sqlite.erase import wipe
+
+        wipe(self)
+
     def damaged(self, what: object) -> CorruptJournal:
         """See `StoredJournal`."""
         return damaged(self._file, what)
@@ -400,8 +426,12 @@ class SqliteJournal(StoredJournal):
         return explained(self._file)
 
 
-def in_file(journal: Journal) -> SqliteJournal:
+def in_file(journal: Journal, *, instead: str = "") -> SqliteJournal:
     """Return the journal where it lies in a file of this machine.
+
+    Args:
+        journal: The journal.
+        instead: What is done where it lies elsewhere, for the error.
 
     Raises:
         StorageError: It is another, which has no bytes to wipe here.
@@ -410,7 +440,7 @@ def in_file(journal: Journal) -> SqliteJournal:
         return journal
     raise StorageError(
         f"this home's journal is a {type(journal).__name__}; allowed here is one in an"
-        " SQLite file"
+        f" SQLite file{instead and f': {instead}'}"
     )
 
 

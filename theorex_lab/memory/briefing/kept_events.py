@@ -12,9 +12,9 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from theorex_lab.journal.base import Journal
+from theorex_lab.journal.erasing import ERASURE
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.places import KINDS as PLACE_KINDS
-from theorex_lab.journal.sqlite.erase import ERASURE
 from theorex_lab.memory.contract import Home
 
 

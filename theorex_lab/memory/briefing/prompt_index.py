@@ -22,8 +22,8 @@ from threading import local
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive, make_file, told
+from theorex_lab.journal.erasing import ERASURE, ErasedPart
 from theorex_lab.journal.identity import UNSEEN_DIGITS
-from theorex_lab.journal.sqlite.erase import ERASURE, ErasedPart
 from theorex_lab.journal.sqlite.free_space import free_space
 from theorex_lab.memory.briefing.candidates import (
     ASKED,

@@ -18,9 +18,9 @@ from weakref import WeakKeyDictionary
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.base import Journal
+from theorex_lab.journal.erasing import ERASURE
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.places import KINDS as PLACE_KINDS
-from theorex_lab.journal.sqlite.erase import ERASURE
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.pasted import is_likely_pasted, own_line_numbers
 from theorex_lab.text.statements import Statement, statements_in

@@ -19,9 +19,8 @@ from theorex_lab.app.server.memory_page.scope import (
 )
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.journal.erasing import select
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite.erase import select
-from theorex_lab.journal.sqlite.store import in_file
 from theorex_lab.memory.contract import Route, RouteRefused
 from theorex_lab.store.lab import Lab
 from theorex_lab.text.redact.masking import mask
@@ -158,7 +157,7 @@ def erase_events(
 
 
 def _reached_by(lab: Lab, ids: Sequence[str]) -> list[str]:
-    return select(in_file(lab.journal), ids=_ids_in_scope(lab, ids))
+    return select(lab.journal, ids=_ids_in_scope(lab, ids))
 
 
 def _ids_in_scope(lab: Lab, ids: Sequence[str]) -> list[str]:
