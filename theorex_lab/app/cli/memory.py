@@ -263,19 +263,18 @@ def status(agent: str | None) -> None:
     model that computes vectors.
 
     An event that cannot be used is set aside and listed with the command that erases
-    it.
+    it. A home that shares a journal also shows how many events wait to be forwarded, in
+    JSON as spool with waiting and problem; that is all while the server is away.
 
     JSON: {home, project, events, active, facts, dreams, causal, research, concepts,
     observations, agents: [{agent, concepts, tiers, top}], decay_law, holds: [{what, n}],
-    waits: [{what, n, do}], bad_events: [{seq, id, kind, why, do}], embedder, vectors};
-    spool: {waiting, problem} where the home shares a journal
+    waits: [{what, n, do}], bad_events: [{seq, id, kind, why, do}], embedder, vectors}
     """
     from theorex_lab.journal.view import BadEvent
 
     lab = open_lab()
     spool = lab.spool_status()
-    if spool is not None and spool["problem"]:
-        emit({"home": str(lab.folder), "spool": spool}, _spool_line(spool))
+    if _is_told_while_away(lab, spool):
         return
     result = lab.status(agent=agent)
     if lab.views.n_behind(lab.home.item_view) <= _READ_FOR_STATUS:
@@ -285,9 +284,7 @@ def status(agent: str | None) -> None:
     else:
         result["vectors"] = "texts with vectors are counted after the next search"
     lines = [f"home      {result['home']}", f"events    {result['events']}"]
-    if spool is not None:
-        result["spool"] = spool
-        lines.append(_spool_line(spool))
+    lines += _spool_lines(result, spool)
     for row in result["holds"]:
         lines.append(f"{row['n']:8d}  {row['what']}")
     lines.append(f"active    {', '.join(result['active'])}{_other_designs(lab)}")
@@ -310,10 +307,29 @@ def status(agent: str | None) -> None:
     emit(result, "\n".join(lines))
 
 
-def _spool_line(spool: dict[str, Any]) -> str:
-    """Return how many events wait to be forwarded, and why they do."""
+def _is_told_while_away(lab: Lab, spool: dict[str, Any] | None) -> bool:
+    """Print what can be told while the shared journal cannot be reached.
+
+    Returns:
+        Whether that is so.
+    """
+    if spool is None or not spool["problem"]:
+        return False
+    result: dict[str, Any] = {"home": str(lab.folder)}
+    lines = _spool_lines(result, spool)
+    emit(result, "\n".join(lines))
+    return True
+
+
+def _spool_lines(result: dict[str, Any], spool: dict[str, Any] | None) -> list[str]:
+    """Return how many events wait to be forwarded, and why; add it to the answer."""
+    if spool is None:
+        return []
+    result["spool"] = spool
     line = f"spool     {spool['waiting']} events wait to be forwarded → theorex sync"
-    return f"{line} ({spool['problem']})" if spool["problem"] else line
+    if spool["problem"]:
+        line = f"{line} ({spool['problem']})"
+    return [line]
 
 
 def _other_designs(lab: Lab) -> str:

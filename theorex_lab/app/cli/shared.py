@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from theorex_lab.app.cli.context import open_lab
 from theorex_lab.files.command_line import command, emit
+
+if TYPE_CHECKING:
+    from theorex_lab.evolution.syncing import SyncReport
 
 
 @command("sync")
@@ -25,8 +30,23 @@ def sync() -> None:
 
     JSON: {sent, erased, merged, policy, hints: [{old, new, do}]}
     """
+    from theorex_lab.evolution.syncing import SyncReport, sync_if_shared
+
     lab = open_lab(all_projects=True)
-    report = lab.sync()
+    report = sync_if_shared(lab.home)
+    if report is None:
+        nothing = SyncReport(0, 0, 0, None, [])
+        emit(nothing.to_dict(), "this home shares no journal: journalUrl is not set")
+        return
+    lines = _lines_of(report)
+    if lab.home.policy_problem:
+        lines.append(lab.home.policy_problem)
+    text = "\n".join(lines)
+    emit(report.to_dict(), text)
+
+
+def _lines_of(report: SyncReport) -> list[str]:
+    """Return for people what a sync did."""
     lines = [f"{report.sent} events forwarded"]
     if report.erased:
         lines.append(f"{report.erased} events erased here as elsewhere")
@@ -34,9 +54,8 @@ def sync() -> None:
         lines.append(f"{report.merged} merges of projects taken over")
     if report.policy is not None:
         lines.append(f"policy {report.policy} is in force")
-    if lab.home.policy_problem:
-        lines.append(lab.home.policy_problem)
     for hint in report.hints:
         pair = f"{hint.old} and {hint.new}"
-        lines.append(f"({pair} begin with the same commit; if they are one: {hint.do})")
-    emit(report.to_dict(), "\n".join(lines))
+        advice = f"if they are one: {hint.do}"
+        lines.append(f"({pair} begin with the same commit; {advice})")
+    return lines
