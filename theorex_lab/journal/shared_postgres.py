@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theorex_lab.core.clock import Clock
+from theorex_lab.core.errors import CorruptJournal
 from theorex_lab.core.files import make_folder, writing
 from theorex_lab.journal.erasing import ErasedPart, EraseSelection
 from theorex_lab.journal.sqlite.batches import StoredRow
@@ -68,4 +69,12 @@ def connected_to(url: str, home: Path, *, clock: Clock) -> SharedPostgres:
         make_folder(str(folder))
     from theorex_lab.journal.postgres.store import PostgresJournal
 
-    return SharedPostgres(PostgresJournal(url, folder, clock=clock))
+    try:
+        journal = PostgresJournal(url, folder, clock=clock)
+    except CorruptJournal as error:
+        raise CorruptJournal(
+            f"{error}. Where an earlier backup of the database was put back on purpose,"
+            f" remove {folder} on each machine and run `theorex sync`: what the server"
+            " lost is sent again from the spools"
+        ) from error
+    return SharedPostgres(journal)

@@ -1179,7 +1179,7 @@ class Lab:
         try:
             _ = self.journal.connected
         except StorageError as error:
-            problem = str(error)
+            problem = str(error.__cause__ or error)
         return {"waiting": waiting, "problem": problem}
 
     def projects(self) -> list[dict[str, Any]]:
