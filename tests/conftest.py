@@ -32,6 +32,7 @@ from theorex_lab.journal.sqlite import erase as erasing
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 if TYPE_CHECKING:
+    from postgres_server import PostgresServer
     from shared_logs import SharedLogs
 
     from theorex_lab.memory.contract import Design
@@ -180,6 +181,24 @@ def journal(tmp_path: Path, clock: FixedClock) -> Iterator[SqliteJournal]:
     journal = SqliteJournal(tmp_path / "home" / "theorex.db", clock=clock)
     yield journal
     journal.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """Give a PostgreSQL server that lives as long as the run."""
+    from postgres_server import running_server, server_program
+
+    pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+    if server_program("initdb") is None:
+        pytest.skip("needs PostgreSQL's initdb, which Debian's postgresql has")
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """Give the URL of an empty database."""
+    return postgres_server.new_database()
 
 
 def slow_files() -> set[Path]:

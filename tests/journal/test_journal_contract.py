@@ -15,7 +15,7 @@ from conftest import NOW, observation
 from theorex_lab import AlreadyThere, Event, FixedClock, InvalidInput, Lab, new_event
 from theorex_lab.journal.base import Journal, check_time, is_wanted
 from theorex_lab.journal.event import encode, upcast
-from theorex_lab.journal.sqlite.store import SqliteJournal
+from theorex_lab.journal.opened import open_journal
 
 MINUTE = 60 * 1_000_000
 
@@ -90,13 +90,15 @@ class MemoryJournal(Journal):
         pass
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", "memory", "postgres"])
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
-    made: Journal = (
-        SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
-        if request.param == "file"
-        else MemoryJournal()
-    )
+    made: Journal
+    if request.param == "memory":
+        made = MemoryJournal()
+    else:
+        is_file = request.param == "file"
+        url = "" if is_file else request.getfixturevalue("postgres_url")
+        made = open_journal(tmp_path, url=url, clock=FixedClock(NOW))
     yield made
     made.close()
 
@@ -181,12 +183,12 @@ def test_bodies_that_hold_a_text_are_left_out(journal: Journal) -> None:
     assert [event.seq for event in left] == [4]
 
 
-def test_a_lab_gives_the_same_on_either(tmp_path: Path) -> None:
+def test_a_lab_gives_the_same_on_each(tmp_path: Path, postgres_url: str) -> None:
     told = []
-    for given in (None, MemoryJournal()):
-        with Lab(
-            tmp_path / str(given is None), clock=FixedClock(NOW), journal=given
-        ) as lab:
+    clock = FixedClock(NOW)
+    in_database = open_journal(tmp_path / "3", url=postgres_url, clock=clock)
+    for number, given in enumerate((None, MemoryJournal(), in_database)):
+        with Lab(tmp_path / str(number), clock=clock, journal=given) as lab:
             main = lab.agent("main")
             for text in (
                 "TTL invalidation prevents cache stampedes",
@@ -201,5 +203,6 @@ def test_a_lab_gives_the_same_on_either(tmp_path: Path) -> None:
             told.append(
                 (found, lab.briefing().text, lab.status()["agents"], main.axon.tiers())
             )
-    assert told[0] == told[1]
+    in_database.close()
+    assert told[0] == told[1] == told[2]
     assert told[0][0]

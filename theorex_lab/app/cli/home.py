@@ -8,6 +8,7 @@ import secrets
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,11 +19,12 @@ import click
 from theorex_lab.app.cli.context import open_lab
 from theorex_lab.app.cli.replays import replay_lines
 from theorex_lab.core.clock import to_iso, to_microseconds
-from theorex_lab.core.errors import FilesThere, InvalidInput
+from theorex_lab.core.errors import ConfigError, FilesThere, InvalidInput, StorageError
 from theorex_lab.core.progress import working
 from theorex_lab.core.settings import (
     Settings,
     describe_settings,
+    load_settings,
     read_value,
     save_part,
     to_camel,
@@ -153,6 +155,7 @@ def restore(file: Path) -> None:
     """
     from theorex_lab.journal.sqlite.backup import restore as put_back
 
+    _refuse_database("put a backup back with pg_restore or psql")
     with working("checks every event of the backup"):
         report = put_back(_home(), file.expanduser(), aside=_aside())
     _render_context()
@@ -169,6 +172,7 @@ def _salvage() -> None:
     """Keep what is sound of a damaged home."""
     from theorex_lab.journal.sqlite.salvage import salvage as keep_sound
 
+    _refuse_database("put a backup back where `theorex verify` finds damage")
     report = keep_sound(_home(), aside=_aside(), at=named_clock().now())
     if report.set_aside:
         _render_context()
@@ -186,6 +190,25 @@ def _salvage() -> None:
         f"damaged files: {report.set_aside}",
     ]
     emit(result, "\n".join([*text, *report.problems, *event_lines]))
+
+
+def _refuse_database(instead: str) -> None:
+    """Refuse what works on the SQLite file of a home, where the setting names another.
+
+    Args:
+        instead: What is done there.
+
+    Raises:
+        StorageError: The home's journal is in a PostgreSQL database.
+    """
+    url = ""
+    with suppress(ConfigError):  # a broken file may be what is put back
+        url = load_settings(_home() / "config.json").journal_url
+    if url:
+        raise StorageError(
+            f"this home's journal is in {url}; allowed here is one in an SQLite file:"
+            f" {instead}"
+        )
 
 
 def _home() -> Path:

@@ -10,18 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
 from theorex_lab.core.errors import AlreadyThere, ConfigError, StorageError
 from theorex_lab.core.settings import journal_url_problem
-
-try:
-    import psycopg
-    from psycopg import errors
-    from psycopg.conninfo import conninfo_to_dict, make_conninfo
-except ImportError as error:
-    raise StorageError(
-        "the setting journalUrl needs the package psycopg, which cannot be imported"
-        f" ({error}); install it with: pip install 'theorex-lab[postgres]'"
-    ) from error
 
 Row = tuple[Any, ...]
 Connection = psycopg.Connection[Row]
