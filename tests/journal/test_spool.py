@@ -13,11 +13,14 @@ import pytest
 from conftest import NOW, TESTS, observation
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from postgres_server import PostgresServer, running_server, server_program
 from shared_file import SharedFile, spooled
 
 from theorex_lab import Event, FixedClock, StorageError, new_event
 from theorex_lab.journal import spool as spooling
 from theorex_lab.journal.erasing import EraseSelection
+from theorex_lab.journal.opened import open_home_journal
+from theorex_lab.journal.shared_postgres import connected_to
 from theorex_lab.journal.spool import SharedJournal, SpooledJournal
 from theorex_lab.journal.sqlite.erase import erase_chosen
 from theorex_lab.journal.sqlite.store import SqliteJournal
@@ -58,6 +61,21 @@ class Team:
 
     def ids(self) -> list[str]:
         return [event.id for event in self.shared.journal.tail(0)]
+
+
+class TeamOnPostgres(Team):
+    """The same with a PostgreSQL server."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.url = url
+        self.folder = folder
+        self.connections = 0
+        self.is_away = False
+        self.shared = connected_to(url, folder, clock=CLOCK)  # type: ignore[assignment]
+
+    def connect(self) -> SharedJournal:
+        self.connections += 1
+        return connected_to(self.url, self.folder / "server", clock=CLOCK)
 
 
 @pytest.fixture
@@ -266,7 +284,25 @@ STEPS = st.lists(
 def test_any_order_of_writes_and_syncs_folds_to_the_same_columns(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
 ) -> None:
-    team = Team(tmp_path_factory.mktemp("team"))
+    _check_order(Team(tmp_path_factory.mktemp("team")), steps)
+
+
+@settings(
+    max_examples=10,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(steps=STEPS)
+def test_any_order_folds_to_the_same_columns_on_postgresql(
+    tmp_path_factory: pytest.TempPathFactory,
+    postgres_server: PostgresServer,
+    steps: list[tuple[str, str]],
+) -> None:
+    url = postgres_server.new_database()
+    _check_order(TeamOnPostgres(tmp_path_factory.mktemp("team"), url), steps)
+
+
+def _check_order(team: Team, steps: list[tuple[str, str]]) -> None:
+    """Take the steps, and compare views of each machine with those of a file."""
     machines = {name: team.machine(name) for name in "ab"}
     written: list[str] = []
     for number, (name, step) in enumerate(steps):
@@ -294,6 +330,9 @@ def test_any_order_of_writes_and_syncs_folds_to_the_same_columns(
             view = kind()
             fold_into(view, machine, machine.last_seq())
             assert differing_columns(view, expected) == []
+    for machine in machines.values():
+        machine.close()
+    team.shared.journal.close()
 
 
 WRITER = """
@@ -352,6 +391,73 @@ def test_eight_processes_through_two_spools_arrive_gapless_and_once(
     assert len(acknowledged) == 8 * n_each
     assert [event.seq for event in read] == [*range(1, 8 * n_each + 1)]
     assert sorted(event.id for event in read) == sorted(acknowledged)
+
+
+SENDER = """
+import sys
+from pathlib import Path
+sys.path[:0] = {paths!r}
+from conftest import observation
+from theorex_lab import StorageError
+from theorex_lab.journal.opened import open_home_journal
+journal = open_home_journal(Path(sys.argv[1]), url=sys.argv[2])
+for number in range(int(sys.argv[4])):
+    event = observation(f"{{sys.argv[3]}} {{number}}", at=number)
+    journal.append([event])
+    print(event.id, flush=True)
+    if number % 20 == 10:
+        try:
+            journal.forward()
+        except StorageError:
+            journal.close()
+"""
+
+
+@pytest.mark.parametrize("stops", [False, True], ids=["running", "stopped"])
+def test_eight_processes_reach_a_postgresql_server_once_each(
+    tmp_path: Path, stops: bool
+) -> None:
+    """Also one that is stopped at once while they send, and started again."""
+    pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+    if server_program("initdb") is None:
+        pytest.skip("needs PostgreSQL's initdb, which Debian's postgresql has")
+    n_each = 1_000
+    program = SENDER.format(paths=[str(TESTS), str(TESTS / "helpers")])
+    with running_server() as server:
+        url = server.new_database()
+        processes = []
+        for number in range(8):
+            home = tmp_path / "ab"[number % 2]
+            home.mkdir(exist_ok=True)
+            words = [home, url, number, n_each]
+            command = [sys.executable, "-c", program, *map(str, words)]
+            processes.append(
+                subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            )
+        if stops:
+            output = processes[0].stdout
+            assert output is not None
+            early = [output.readline().strip() for _ in range(200)]
+            server.stop("immediate")
+            early += [output.readline().strip() for _ in range(100)]
+            server.start()
+        else:
+            early = []
+        acknowledged = early
+        for process in processes:
+            printed, _ = process.communicate()
+            acknowledged += printed.split()
+            assert process.returncode == 0
+        for name in "ab":
+            journal = open_home_journal(tmp_path / name, url=url)
+            assert isinstance(journal, SpooledJournal)
+            journal.forward()
+            assert journal.n_waiting() == 0
+            events = [*journal.tail(0)]
+            journal.close()
+    assert len(acknowledged) == 8 * n_each
+    assert [event.seq for event in events] == [*range(1, 8 * n_each + 1)]
+    assert sorted(event.id for event in events) == sorted(acknowledged)
 
 
 def test_a_journal_of_its_own_is_the_journal_of_its_machine(tmp_path: Path) -> None:

@@ -117,8 +117,10 @@ def erase_everywhere(home: Home, selection: EraseSelection) -> list[str]:
     journal = spooled_journal(home)
     journal.forward()
     at = home.clock.now()
-    erased = journal.connected.erase(selection, agent=SCANNER, at=at)
-    _take_in(home, journal)
+    try:
+        erased = journal.connected.erase(selection, agent=SCANNER, at=at)
+    finally:  # also where the server could not wipe what it had erased
+        _take_in(home, journal)
     return erased.ids
 
 

@@ -5,7 +5,7 @@ The package psycopg is imported when the server is asked for the first time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,10 +45,6 @@ class SharedPostgres:
             present = self.journal.known_ids(unique)
             new_rows = [row[1:] for row in unique.values() if row.id not in present]
             return len(writing.insert(new_rows))
-
-    def present_ids(self, ids: Iterable[str]) -> frozenset[str]:
-        """See `SharedJournal`."""
-        return frozenset(self.journal.known_ids(list(ids)))
 
     def erase(self, selection: EraseSelection, *, agent: str, at: int) -> ErasedPart:
         """See `SharedJournal`."""

@@ -15,7 +15,7 @@ arrives twice.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
@@ -61,9 +61,6 @@ class SharedJournal(Protocol):
 
     def erase(self, selection: EraseSelection, *, agent: str, at: int) -> ErasedPart:
         """Erase what is selected with all that was derived from it."""
-
-    def present_ids(self, ids: Iterable[str]) -> frozenset[str]:
-        """Return those of the ids that are there, erased ones among them."""
 
 
 class Pulled(NamedTuple):
@@ -182,9 +179,9 @@ class SpooledJournal(Journal):
         n_sent = connected.append_rows([row for row in rows if _is_sendable(row)])
         notes = [row.id for row in rows if row.kind == ERASURE]
         for note in self._spool.read(ids=notes):
-            present = connected.present_ids(note.body["ids"])
-            if present:
-                selection = EraseSelection(ids=sorted(present))
+            left = connected.journal.read(ids=note.body["ids"])
+            if left:
+                selection = EraseSelection(ids=[event.id for event in left])
                 connected.erase(selection, agent=note.agent, at=self.clock.now())
         return n_sent
 
