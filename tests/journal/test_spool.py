@@ -177,7 +177,8 @@ def test_what_a_restored_server_lost_is_sent_again_from_every_spool(
     team: Team,
 ) -> None:
     first, second = team.machine("a"), team.machine("b")
-    first.append([said(1)])
+    secret = said(9)
+    first.append([said(1), secret])
     first.forward()
     first.close()
     team.shared.journal.close()
@@ -187,7 +188,10 @@ def test_what_a_restored_server_lost_is_sent_again_from_every_spool(
     second.append([said(3)])
     first.forward()
     second.forward()
-    assert len(team.ids()) == 3
+    assert len(team.ids()) == 4
+    chosen = EraseSelection(ids=[secret.id])
+    first.connected.erase(chosen, agent="main", at=NOW)
+    first.note_pulled(first.pull())
     for machine in (first, second):
         machine.close()
     team.shared.journal.close()
@@ -197,10 +201,14 @@ def test_what_a_restored_server_lost_is_sent_again_from_every_spool(
         file.unlink()
     shutil.copy(copy, team.folder / "shared.db")
     team.shared = SharedFile(team.folder / "shared.db", CLOCK)
-    assert len(team.ids()) == 1
+    assert len(team.ids()) == 2
     assert team.machine("a").forward() == 1
     assert team.machine("b").forward() == 1
-    assert len(team.ids()) == 3
+    texts = [
+        event.body["text"]
+        for event in team.shared.journal.tail(0, kinds=["observation"])
+    ]
+    assert texts == ["text 1", "text 2", "text 3"], "and what was erased is so again"
 
 
 def test_what_was_erased_in_the_spool_is_erased_in_the_shared_journal(
