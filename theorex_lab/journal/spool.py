@@ -54,7 +54,9 @@ _LOCK_FILE = "spool.lock"
 class SharedJournal(Protocol):
     """What a journal must do, beside `Journal`, to be shared through spools."""
 
-    journal: Journal
+    @property
+    def journal(self) -> Journal:
+        """The journal itself."""
 
     def append_rows(self, rows: Sequence[StoredRow]) -> int:
         """Append rows whose ids are not there yet; return how many these were."""

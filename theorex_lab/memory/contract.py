@@ -966,10 +966,13 @@ class Home:
         )
 
     def keep_no_snapshots(self) -> None:
-        """Let the views stand in memory alone, since those in the home are of another."""
+        """Let the views stand in memory alone, since those in the home are of another.
+
+        Their folder is the same all the same: whoever writes a briefing locks it there.
+        """
         from theorex_lab.journal.view import Views
 
-        folder = self.folder / "views" / _NOT_KEPT
+        folder = self.folder / "views"
         self.views = Views(self.journal, folder, snapshot_after_events=sys.maxsize)
 
     def agents(self) -> list[str]:
