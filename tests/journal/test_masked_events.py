@@ -334,6 +334,8 @@ def test_nothing_writes_into_the_journal_round_append() -> None:
             name = file.relative_to(package).as_posix()
             writers[name] = (n_inserts, n_updates)
     assert writers == {
+        "journal/postgres/erase.py": (0, 1),
+        "journal/postgres/rows.py": (1, 0),
         "journal/sqlite/archive.py": (0, 1),
         "journal/sqlite/erase.py": (0, 1),
         "journal/sqlite/replace.py": (1, 0),

@@ -20,13 +20,21 @@ def checked_rows(
     """
     expected = 1
     for row in rows:
-        seq = row[0]
         if len(problems) < MOST_PROBLEMS:
-            if seq > expected:
-                problems.append(f"{source}: events {expected} to {seq - 1} are gone")
-            if seq < expected:
-                problems.append(f"{source}: event {seq} stands behind {expected - 1}")
-            if not has_checksum(row):
-                problems.append(f"{source}: event {seq} does not have its checksum")
-        expected = seq + 1
+            for problem in _problems_of(row, expected):
+                problems.append(f"{source}: {problem}")
+        expected = row[0] + 1
         yield row
+
+
+def _problems_of(row: tuple[Any, ...], expected: int) -> Iterator[str]:
+    """Yield what is wrong with a row that should have the seq `expected`."""
+    seq = row[0]
+    before = seq - 1
+    if seq > expected:
+        yield f"events {expected} to {before} are gone"
+    if seq < expected:
+        before = expected - 1
+        yield f"event {seq} stands behind {before}"
+    if not has_checksum(row):
+        yield f"event {seq} does not have its checksum"

@@ -23,12 +23,14 @@ from theorex_lab.journal.event import VERSIONS, Event, encode, readable
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
+    from typing import Any, TypeVar
 
     from theorex_lab.core.clock import Clock
     from theorex_lab.journal.decoded import DecodedEvents
     from theorex_lab.journal.erasing import ErasedPart, EraseSelection
     from theorex_lab.journal.places import Places
+
+    _Key = TypeVar("_Key")
 
 # of an event, as it is stored; `crc` comes after them
 COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
@@ -46,7 +48,9 @@ def checksum(*fields: object) -> int:
     Earlier releases wrote it alone, which does not tell where a row belongs; see
     `row_checksum`.
     """
-    return zlib.crc32("\x1f".join(map(str, fields)).encode())
+    joined = "\x1f".join(map(str, fields))
+    content = joined.encode()
+    return zlib.crc32(content)
 
 
 def row_checksum(seq: int, *fields: object) -> int:
@@ -70,9 +74,10 @@ def has_checksum(row: Sequence[object]) -> bool:
     True
     """
     crc = row[-1]
+    fields = row[:-1]
     if isinstance(crc, int) and crc & _COVERS_SEQ:
-        return crc == _COVERS_SEQ | checksum(*row[:-1])
-    return crc == checksum(*row[1:-1])
+        return crc == _COVERS_SEQ | checksum(*fields)
+    return crc == checksum(*fields[1:])
 
 
 class StoredJournal(Journal):
@@ -182,11 +187,11 @@ class StoredJournal(Journal):
     ) -> list[Event]:
         """See `Journal`."""
         events: list[Event] = []
-        for start in range(0, len(seqs), _KEYS_PER_QUERY):
-            part = [int(seq) for seq in seqs[start : start + _KEYS_PER_QUERY]]
-            events += self._select_by("seq", part)
-        for start in range(0, len(ids), _KEYS_PER_QUERY):
-            events += self._select_by("id", ids[start : start + _KEYS_PER_QUERY])
+        numbers = [int(seq) for seq in seqs]
+        for some_seqs in _parts(numbers):
+            events += self._select_by("seq", some_seqs)
+        for some_ids in _parts(ids):
+            events += self._select_by("id", some_ids)
         if seqs and len(events) < len(seqs):
             self._refuse_lost(seqs, {event.seq for event in events})
         return sorted(event for event in events if erased or not event.erased)
@@ -281,11 +286,11 @@ class StoredJournal(Journal):
             after,
             last,
         )
-        expected = last - after
-        if (
-            row != (expected, expected * (expected + 1) // 2)
-            and self.last_seq() >= last
-        ):
+        n_expected = last - after
+        sum_expected = n_expected * (n_expected + 1) // 2
+        if row == (n_expected, sum_expected):
+            return
+        if self.last_seq() >= last:
             raise self.damaged(
                 f"{row[0]} events stand where events {after + 1} to {last} should",
             )
@@ -329,8 +334,9 @@ class StoredJournal(Journal):
         from theorex_lab.journal.places import CACHE_FILE
 
         self._places = None
+        path = os.path.join(self._folder, CACHE_FILE)
         with suppress(FileNotFoundError):
-            os.remove(os.path.join(self._folder, CACHE_FILE))
+            os.remove(path)
 
     def holds_places(self, places: Places) -> bool:
         """Return whether they were read from this journal."""
@@ -393,8 +399,7 @@ class StoredJournal(Journal):
         seqs: list[int] = [seq for (seq,) in seq_rows]
         missing = decoded.missing(seqs)
         fresh: dict[int, Event] = {}
-        for start in range(0, len(missing), _KEYS_PER_QUERY):
-            part = missing[start : start + _KEYS_PER_QUERY]
+        for part in _parts(missing):
             marks = ",".join("?" * len(part))
             for row in self._rows(f"WHERE seq IN ({marks})", part):
                 event = self._as_written(row)
@@ -430,8 +435,10 @@ class StoredJournal(Journal):
     def _decoded(self, row: tuple[Any, ...]) -> Event:
         """Return the event of a row that has its checksum."""
         seq, event_id, at, agent, session, kind, lineage, body, _ = row
+        parents: tuple[str, ...] = ()
         try:
-            parents = () if lineage == "[]" else tuple(json.loads(lineage))
+            if lineage != "[]":
+                parents = tuple(json.loads(lineage))
             content = body_content(body)
         except (ValueError, TypeError) as error:
             raise self.damaged(f"event {seq} is not JSON: {error}") from error
@@ -462,6 +469,14 @@ class StoredJournal(Journal):
         return condition, parameters
 
 
+def _parts(keys: Sequence[_Key]) -> Iterator[Sequence[_Key]]:
+    """Yield the keys in parts that one query takes."""
+    n_keys = len(keys)
+    for start in range(0, n_keys, _KEYS_PER_QUERY):
+        end = start + _KEYS_PER_QUERY
+        yield keys[start:end]
+
+
 def body_content(body: str) -> Any:
     """Return what a stored body holds.
 
@@ -484,7 +499,9 @@ def body_content(body: str) -> Any:
 
 def of_project_now(event: Event, merged: dict[str, str]) -> Event:
     """Return an event as one of the project that its own was merged into."""
-    now = merged.get(event.body.get("project", ""))
+    project = event.body.get("project", "")
+    now = merged.get(project)
     if now is None:
         return event
-    return event._replace(body={**event.body, "project": now})
+    body = {**event.body, "project": now}
+    return event._replace(body=body)

@@ -14,6 +14,11 @@ from theorex_lab.journal.sqlite.last_written import (
 )
 
 
+def has_id(seen: LastWritten, event_id: str | None) -> bool:
+    """Return whether an event that was noted has this id."""
+    return event_id is not None and id_sum(event_id) == seen.id_sum
+
+
 class LastSeen:
     """The newest event that a home saw of one journal."""
 
@@ -29,7 +34,3 @@ class LastSeen:
     def newest(self) -> LastWritten:
         """Return the newest event that was noted; its seq is 0 for none."""
         return newest_slot(self._path)
-
-    def is_at(self, event_id: str | None) -> bool:
-        """Return whether the newest event that was noted has this id."""
-        return event_id is not None and id_sum(event_id) == self.newest().id_sum

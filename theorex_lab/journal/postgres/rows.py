@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import psycopg
+
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.journal.event import Event, encode
-from theorex_lab.journal.postgres.connection import Connection, already_there
+from theorex_lab.journal.postgres.connection import Connection, Row, already_there
 from theorex_lab.journal.redaction import kept_event
 from theorex_lab.journal.stored import COLUMNS, row_checksum
 
@@ -19,6 +21,8 @@ _COPY = f"COPY events ({COLUMNS}, crc) FROM STDIN"
 
 # A row before it has its seq: `id` to `body`.
 UnnumberedRow = tuple[str, int, str, str, str, str, str]
+# With its seq before it, and its checksum behind it.
+_FullRow = tuple[int, str, int, str, str, str, str, str, int]
 
 
 class RowWriting:
@@ -40,10 +44,14 @@ class RowWriting:
         Raises:
             AlreadyThere: An id is there already, or is twice in the rows.
         """
-        ids = [row[0] for row in rows]
+        ids: list[str] = []
+        for row in rows:
+            ids.append(row[0])
+        n_different = len(set(ids))
         query = "SELECT id FROM events WHERE id = ANY(%s) LIMIT 1"
-        old = self.connection.execute(query, [ids]).fetchone()
-        if old is not None or len(set(ids)) < len(ids):
+        cursor = self.connection.execute(query, [ids])
+        is_old = cursor.fetchone() is not None
+        if is_old or n_different < len(ids):
             raise already_there("an event with this id is there already")
         return self.insert(rows)
 
@@ -51,28 +59,39 @@ class RowWriting:
         """Insert rows whose ids are known to be new; return their seqs."""
         if not rows:
             return []
-        first = self._last_seq() + 1
-        numbered = []
-        for seq, row in enumerate(rows, first):
-            numbered.append((seq, *row, row_checksum(seq, *row)))
+        seq = self._last_seq()
+        seqs: list[int] = []
+        full_rows: list[_FullRow] = []
+        for row in rows:
+            seq += 1
+            crc = row_checksum(seq, *row)
+            seqs.append(seq)
+            full_rows.append((seq, *row, crc))
         with self.connection.cursor() as cursor:
-            if len(numbered) < _COPY_FROM_ROWS:
-                for full_row in numbered:
-                    cursor.execute(_INSERT, full_row)
-            else:
-                with cursor.copy(_COPY) as copy:
-                    for full_row in numbered:
-                        copy.write_row(full_row)
-        self._last = first + len(rows) - 1
-        self.newest = (self._last, rows[-1][0])
-        return list(range(first, self._last + 1))
+            _write(cursor, full_rows)
+        newest = rows[-1]
+        self._last = seq
+        self.newest = (seq, newest[0])
+        return seqs
 
     def _last_seq(self) -> int:
         if self._last is None:  # nobody else writes meanwhile
             query = "SELECT coalesce(max(seq), 0) FROM events"
-            row = self.connection.execute(query).fetchone()
+            cursor = self.connection.execute(query)
+            row = cursor.fetchone()
             self._last = int(row[0]) if row else 0
         return self._last
+
+
+def _write(cursor: psycopg.Cursor[Row], full_rows: Sequence[_FullRow]) -> None:
+    """Write rows into the table."""
+    if len(full_rows) < _COPY_FROM_ROWS:
+        for full_row in full_rows:
+            cursor.execute(_INSERT, full_row)
+        return
+    with cursor.copy(_COPY) as copy:
+        for full_row in full_rows:
+            copy.write_row(full_row)
 
 
 def unnumbered_row(event: Event) -> UnnumberedRow:
@@ -83,7 +102,9 @@ def unnumbered_row(event: Event) -> UnnumberedRow:
     """
     masked_event, body = kept_event(event)
     _, event_id, at, agent, session, kind, parents, _ = masked_event
-    if "\\u0000" in encode([event_id, agent, session, kind]):
+    names = (event_id, agent, session, kind)
+    encode(names)  # refuses what is no text in UTF-8
+    if "\0" in "".join(names):
         raise InvalidInput(
             f"got the event {event_id!r} with the sign U+0000 in its id, agent, session"
             " or kind; allowed is text without it"
@@ -94,4 +115,6 @@ def unnumbered_row(event: Event) -> UnnumberedRow:
 
 def project_in_column(project: str) -> str:
     """Return a project as the column `project` has it."""
-    return encode(project)[1:-1][:_LONGEST_PROJECT]
+    quoted = encode(project)
+    written = quoted[1:-1]
+    return written[:_LONGEST_PROJECT]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from theorex_lab.journal.erasing import ErasedPart, EraseSelection
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.postgres import connection as connections
 from theorex_lab.journal.postgres.connection import SCHEMA, Connection
-from theorex_lab.journal.postgres.last_seen import LastSeen
+from theorex_lab.journal.postgres.last_seen import LastSeen, has_id
 from theorex_lab.journal.postgres.rows import (
     RowWriting,
     UnnumberedRow,
@@ -234,15 +235,16 @@ class PostgresJournal(StoredJournal):
         Returns:
             Whether there is one.
         """
-        with (
-            connections.server_errors_explained(self.url),
-            connections.server_connection(self.url) as listener,
-        ):
-            listener.execute(f"LISTEN {CHANNEL}")
-            if self.last_seq() <= after:
-                for _ in listener.notifies(timeout=seconds, stop_after=1):
-                    pass
-        return self.last_seq() > after
+        with connections.server_errors_explained(self.url):
+            deadline = time.monotonic() + seconds
+            listener = self._listener()
+            # It may be told of events that were read long ago.
+            while self.last_seq() <= after:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return False
+                list(listener.notifies(timeout=left, stop_after=1))
+        return True
 
     def check(self) -> tuple[list[str], dict[str, int]]:
         """See `Journal`: every row is read, with its seq and its checksum."""
@@ -293,6 +295,17 @@ class PostgresJournal(StoredJournal):
             self._keep_open(connection)
         return connection
 
+    def _listener(self) -> Connection:
+        """This thread's connection that is told of new events."""
+        thread = self._thread()
+        listener: Connection | None = getattr(thread, "listener", None)
+        if listener is None or listener.closed:
+            listener = connections.server_connection(self.url)
+            listener.execute(f"LISTEN {CHANNEL}")
+            thread.listener = listener
+            self._keep_open(listener)
+        return listener
+
     def _keep_open(self, connection: Connection) -> None:
         """Note a connection of this thread; close those of threads that ended."""
         with self._lock:
@@ -335,19 +348,19 @@ class PostgresJournal(StoredJournal):
 
     def _refuse_lost_end(self) -> None:
         """Refuse a journal that ends before what this home saw of it."""
-        seen = self._last_seen.newest()
+        before = self._last_seen.newest()
         last, event_id = self._row(NEWEST) or (0, "")
-        if last < seen.seq and not self.read_only:  # a standby may lag behind
+        if last < before.seq and not self.read_only:  # a standby may lag behind
             raise self.damaged(
-                f"it ends at event {last}, yet {seen.source} goes up to event {seen.seq}"
+                f"it ends at event {last}, yet {before.source} goes up to event {before.seq}"
             )
-        is_there = 0 < seen.seq <= last
-        if is_there and not self._last_seen.is_at(self.event_id(seen.seq)):
+        is_there = 0 < before.seq <= last
+        if is_there and not has_id(before, self.event_id(before.seq)):
             raise self.damaged(
-                f"its event {seen.seq} is not the one that was written: the database was"
+                f"its event {before.seq} is not the one that was written: the database was"
                 " replaced"
             )
-        if last > seen.seq:
+        if last > before.seq:
             self._last_seen.note(last, event_id)
 
     def _row(self, query: str, *parameters: object) -> Any:

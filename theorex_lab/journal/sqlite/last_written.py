@@ -49,7 +49,8 @@ def write_last(path: str, seq: int, event_id: str) -> None:
         seq: The seq of the event.
         event_id: Its id.
     """
-    write_slot(_beside(path), seq, event_id)
+    slots_path = _beside(path)
+    write_slot(slots_path, seq, event_id)
 
 
 def write_slot(slots_path: str, seq: int, event_id: str) -> None:
@@ -88,8 +89,13 @@ def last_written(path: str) -> LastWritten:
     """
     folders_seq = _seq_of_folders(path)
     newest = LastWritten(folders_seq, "", _FOLDERS_FILE)
-    written = newest_slot(_beside(path))
-    return written if written.seq and written.seq >= newest.seq else newest
+    slots_path = _beside(path)
+    written = newest_slot(slots_path)
+    if written.seq == 0:
+        return newest
+    if written.seq < newest.seq:
+        return newest
+    return written
 
 
 def newest_slot(slots_path: str) -> LastWritten:

@@ -24,7 +24,10 @@ from theorex_lab.journal.sqlite.connection import (
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_known
 from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
-from theorex_lab.journal.stored import COLUMNS, has_checksum
+from theorex_lab.journal.stored import (
+    COLUMNS,
+    has_checksum,
+)
 
 Gap = tuple[int, int]  # the first and the last seq that are lost
 Row = tuple[Any, ...]  # seq to crc
