@@ -162,7 +162,7 @@ def is_policy_shared(journal: Journal) -> bool:
 
 
 def policy_base(home: Home) -> Settings:
-    """Return the settings of which a policy is kept.
+    """Return the settings that a policy is taken from.
 
     They are those in force; where machines share a journal, they are the newest
     policy's over the defaults, so that no policy spreads what the owner of one machine

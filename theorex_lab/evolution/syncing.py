@@ -110,7 +110,7 @@ def erase_everywhere(home: Home, selection: EraseSelection) -> list[str]:
         The ids of the erased events.
 
     Raises:
-        InvalidInput: As `journal.sqlite.erase.select`.
+        InvalidInput: As `journal.erasing.select`.
         StorageError: The shared journal cannot be reached; or something could not be
             removed here: repeating the command, or a sync, removes it.
     """
