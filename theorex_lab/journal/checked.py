@@ -20,21 +20,28 @@ def checked_rows(
     """
     expected = 1
     for row in rows:
-        if len(problems) < MOST_PROBLEMS:
-            for problem in _problems_of(row, expected):
-                problems.append(f"{source}: {problem}")
-        expected = row[0] + 1
+        seq = row[0]
+        n_problems = len(problems)
+        if n_problems < MOST_PROBLEMS:
+            row_problems = _problems_of(row, expected)
+            for problem in row_problems:
+                line = f"{source}: {problem}"
+                problems.append(line)
+        expected = seq + 1
         yield row
 
 
 def _problems_of(row: tuple[Any, ...], expected: int) -> Iterator[str]:
     """Yield what is wrong with a row that should have the seq `expected`."""
     seq = row[0]
-    before = seq - 1
+    name = f"event {seq}"
+    last_expected = seq - 1
+    before = expected - 1
     if seq > expected:
-        yield f"events {expected} to {before} are gone"
+        yield f"events {expected} to {last_expected} are gone"
     if seq < expected:
-        before = expected - 1
-        yield f"event {seq} stands behind {before}"
-    if not has_checksum(row):
-        yield f"event {seq} does not have its checksum"
+        yield f"{name} stands behind {before}"
+    is_sound = has_checksum(row)
+    if is_sound:
+        return
+    yield f"{name} does not have its checksum"

@@ -227,10 +227,11 @@ class StoredJournal(Journal):
         last = self.last_seq() if upto is None else upto
         if projects is not None:
             places = self.places()
-            projects = [places.current(project) for project in projects]
-            of_projects, names = self._project_condition(projects)
+            current = [places.current(project) for project in projects]
+            of_projects, names = self._project_condition(current)
             condition += of_projects
             parameters += names
+            projects = current
         for event in self._paged(after, last, condition, parameters):
             if is_wanted(event, kinds, projects, erased=erased):
                 yield event
@@ -304,7 +305,9 @@ class StoredJournal(Journal):
         """See `Journal`: what was read of them before is read no more."""
         from theorex_lab.journal.places import KINDS
 
-        places = self._places or self._kept_places()
+        places = self._places
+        if places is None:
+            places = self._kept_places()
         n_scanned = 0
         last, event_id = self._row(NEWEST) or (0, "")
         if last > places.seq:
@@ -365,8 +368,12 @@ class StoredJournal(Journal):
             events = [self._as_written(row) for row in rows]
         else:
             events = self._select_once(decoded, where, parameters)
-        merged = self.places().merged if events else {}
-        return [of_project_now(event, merged) for event in events] if merged else events
+        if not events:
+            return []
+        merged = self.places().merged
+        if not merged:
+            return events
+        return [of_project_now(event, merged) for event in events]
 
     @contextmanager
     def decoding_once(self) -> Iterator[None]:
