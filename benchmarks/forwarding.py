@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import click
+
 from theorex_lab import Event, new_event
 from theorex_lab.core.clock import SystemClock
 from theorex_lab.journal.opened import open_journal
@@ -90,16 +92,18 @@ def main() -> None:
         _ = journal.connected  # a sync's connection is made once
         forwarded = cost_of(journal.forward, chosen.events)
         assert direct.last_seq() == chosen.events + chosen.single
-        print(
+        click.echo(
             f"one append an event  {single.cpu:8.1f} µs CPU {single.wall:8.1f} µs wall"
         )
-        print(
+        click.echo(
             f"forwarded            {forwarded.cpu:8.1f} µs CPU"
             f" {forwarded.wall:8.1f} µs wall"
         )
         cpu_ratio = single.cpu / forwarded.cpu
         wall_ratio = single.wall / forwarded.wall
-        print(f"ratio                {cpu_ratio:8.1f} x CPU  {wall_ratio:8.1f} x wall")
+        click.echo(
+            f"ratio                {cpu_ratio:8.1f} x CPU  {wall_ratio:8.1f} x wall"
+        )
         journal.close()
         direct.close()
 
