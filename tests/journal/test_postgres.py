@@ -327,14 +327,14 @@ def test_a_role_without_rights_is_told_what_it_lacks(
         GRANT SELECT, INSERT ON theorex.events TO writer;
     """
     postgres_server.execute(rights, database=name)
-    database.append([said(SECRET_WORD)])
+    database.append([said("of the owner")])
     writer = opened(tmp_path, postgres_server.url(name, role="writer"))
     assert writer.append([said("as a writer")]) == [2]
     with pytest.raises(StorageError, match="permission denied"):
-        writer.erase_part(EraseSelection(match=SECRET_WORD), agent="main", at=NOW)
+        writer.erase_part(EraseSelection(match="of the owner"), agent="main", at=NOW)
     update = "GRANT UPDATE (session, body, crc) ON theorex.events TO writer"
     postgres_server.execute(update, database=name)
-    writer.erase_part(EraseSelection(match=SECRET_WORD), agent="main", at=NOW)
+    writer.erase_part(EraseSelection(match="of the owner"), agent="main", at=NOW)
     with pytest.raises(StorageError, match="let the owner run VACUUM FULL"):
         writer.wipe()
     writer.close()

@@ -190,12 +190,15 @@ class PostgresJournal(StoredJournal):
         try:
             connection.execute(_BEGIN)
         except psycopg.OperationalError:
+            connections.roll_back(connection)
             if not connection.closed:
-                connections.roll_back(connection)
                 raise
             # The server was started anew since this connection was made.
             connection = self.connection()
             connection.execute(_BEGIN)
+        except BaseException:  # an interruption too must not leave it half begun
+            connections.roll_back(connection)
+            raise
         return connection
 
     def last_seq(self) -> int:
