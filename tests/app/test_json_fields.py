@@ -277,6 +277,7 @@ CASES = [
     Case("import", "--transcripts {past} --trusted --replay --no-vectors", 2),
     # the home's files, last
     Case("backup", "shop.backup"),
+    Case("sync"),
     Case("verify"),
     Case("archive", "--before 2026-01-02T00:00:00Z"),
     Case("export", "out"),
@@ -290,6 +291,7 @@ UNSEEN = {
     "status": {"bad_events"},
     "verify": {"bad_events"},
     "projects": {"hints"},
+    "sync": {"hints"},  # of two machines; see `test_syncing`
     "tiers ingest-image": {"left_out"},
     "tiers ingest-video": {"left_out"},
     # It is written over MCP; see `test_mcp_reference`.

@@ -28,6 +28,7 @@ from theorex_lab.core.settings import Settings, check_settings, save_settings
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.contract import Home, PolicyPart, Proposal
+from theorex_lab.memory.policy_file import write_policy
 
 # Addresses and names of models, budgets of search and the like are no policy: a
 # rollback leaves them as they are.
@@ -152,6 +153,28 @@ def policy_lock(home: Path) -> Iterator[None]:
         yield
 
 
+def is_policy_shared(journal: Journal) -> bool:
+    """Return whether the newest policy of a journal is in force on several machines.
+
+    Where the journal is one machine's, the policy in force stands in its config.json.
+    """
+    return journal.local is not journal
+
+
+def policy_base(home: Home) -> Settings:
+    """Return the settings that a policy is taken from.
+
+    They are those in force; where machines share a journal, they are the newest
+    policy's over the defaults, so that no policy spreads what the owner of one machine
+    has set for it.
+    """
+    if not is_policy_shared(home.journal):
+        return home.settings
+    kept_policies = policies(home.journal)
+    settings = kept_policies[-1].settings if kept_policies else {}
+    return with_changes(Settings(), settings)
+
+
 def policies(journal: Journal) -> list[KeptPolicy]:
     """Return every policy that was kept, in order, without erased ones."""
     return [
@@ -252,12 +275,13 @@ def rollback(
     """Put the policy of this number in force.
 
     What is in force is kept first, then config.json is replaced as a whole, then a new
-    policy says so. Repeating it changes nothing. Settings that the policy does not name
+    policy says so. Where machines share a journal that policy is all, and each machine
+    takes it at its next sync. Repeating it changes nothing. Settings that the policy does not name
     stay as they are.
 
     Args:
         journal: Where policies are kept.
-        settings: The settings in force.
+        settings: What `policy_base` gives.
         home: The home's folder, in which config.json lies.
         number: The number of the policy.
         at: The present, in µs UTC.
@@ -277,7 +301,8 @@ def rollback(
         if changes:
             reason = f"in force before the rollback to {number}"
             keep(journal, settings, at=at, reason=reason)
-            write_config(home, changes)
+            if not is_policy_shared(journal):
+                write_config(home, changes)
         newest = policies(journal)[-1]
         is_repeated = newest.is_rollback and newest.parent == number
         if is_repeated and newest.settings == chosen.settings:
@@ -700,7 +725,7 @@ class _Gate:
         """Keep the policy in force, with its score, before another replaces it."""
         return keep(
             self.journal,
-            self.home.settings,
+            policy_base(self.home),
             at=self.home.clock.now(),
             reason=f"in force before acceptance test {self.number}",
             metrics={self.name: {"score": proposal.before, "n": proposal.n}},
@@ -709,13 +734,16 @@ class _Gate:
     def _put_in_force(self, event: Event) -> None:
         """Do what an accepted decision leaves to do.
 
-        That is config.json, then the policy that says it is done.
+        That is config.json, then the policy that says it is done. Where machines share
+        a journal that policy is all, and each machine takes it from there.
         """
         changes = event.body["proposed"]
-        changed = with_changes(self.home.settings, changes)
-        write_config(self.home.folder, changes)
+        changed = with_changes(policy_base(self.home), changes)
+        is_shared = is_policy_shared(self.journal)
+        if not is_shared:
+            write_config(self.home.folder, changes)
         metrics = {"score": event.body["after"], "n": event.body["n"]}
-        snapshot(
+        policy = snapshot(
             self.journal,
             policy_settings(changed),
             at=self.home.clock.now(),
@@ -723,7 +751,11 @@ class _Gate:
             metrics={self.name: metrics},
             lineage=[event.id],
         )
-        self.home.settings = changed
+        if is_shared:
+            write_policy(self.home.folder, policy.number, policy.settings)
+            self.home.take_policy()
+        else:
+            self.home.settings = changed
 
     def _policy_of(self, event: Event) -> KeptPolicy | None:
         """Return the policy that an accepted decision kept."""

@@ -62,6 +62,11 @@ class AgentJournal(Journal):
         self.clock = whole.clock
         self.notice = whole.notice
 
+    @property
+    def local(self) -> Journal:
+        """See `Journal`."""
+        return self._whole.local
+
     def shows(self, event: Event) -> bool:
         """Return whether the agent may read an event."""
         return event.agent == self._agent or event.kind in self._open_kinds

@@ -37,6 +37,16 @@ class Journal(ABC):
     clock: Clock
     notice = ""  # what whoever opens it should know
 
+    @property
+    def local(self) -> Journal:
+        """The journal of this machine's folders and captures: by default this one."""
+        return self
+
+    @property
+    def rows_of(self) -> Journal:
+        """The journal whose rows are read here: by default this one."""
+        return self
+
     @abstractmethod
     def append(
         self, events: Sequence[Event], *, allow_future: bool = False

@@ -277,8 +277,9 @@ def erasable(journal: Journal) -> StoredJournal:
     Raises:
         StorageError: It is another, whose rows this package does not write.
     """
-    if isinstance(journal, StoredJournal):
-        return journal
+    stored = journal.rows_of
+    if isinstance(stored, StoredJournal):
+        return stored
     raise StorageError(
         f"this home's journal is a {type(journal).__name__}; allowed here is one in an"
         " SQLite file or in a PostgreSQL database"

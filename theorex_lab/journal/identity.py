@@ -38,6 +38,9 @@ def project_in(journal: Journal, repository: Repository, *, bind: bool) -> str:
     A folder without git, or one that is not here, as in a transcript of another
     machine, has the project that was bound at its path, else one by its path alone.
 
+    Where machines share a journal, the events of this machine alone are asked: another
+    may have another project at the same path.
+
     Args:
         journal: The journal of the home.
         repository: The folder, and its git directory.
@@ -45,6 +48,7 @@ def project_in(journal: Journal, repository: Repository, *, bind: bool) -> str:
             Else nothing is written, and a repository that was never seen has the
             project ''.
     """
+    journal = journal.local
     location = place_of(repository)
     places = journal.places()
     project = places.project_at(location)

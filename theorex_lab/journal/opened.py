@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from theorex_lab.core.clock import Clock
+    from theorex_lab.journal.base import Journal
     from theorex_lab.journal.stored import StoredJournal
 
 
@@ -41,3 +42,35 @@ def open_journal(
     from theorex_lab.journal.sqlite.store import SqliteJournal
 
     return SqliteJournal(os.path.join(home, DATABASE_FILE), clock=clock)
+
+
+def open_home_journal(
+    home: str | Path, *, url: str = "", clock: Clock | None = None
+) -> Journal:
+    """Return the journal that a home reads and writes.
+
+    That is the file in its folder. Where `url` names a shared journal, the file is the
+    spool before it; nothing is asked of the server until something is read.
+
+    Args:
+        home: The folder of the home.
+        url: The setting journalUrl, '' for none.
+        clock: The clock; by default the system's.
+
+    Raises:
+        StorageError: The file cannot be opened or made.
+        CorruptJournal: The file is damaged.
+    """
+    if not url:
+        return open_journal(home, clock=clock)
+    from functools import partial
+    from pathlib import Path
+
+    from theorex_lab.journal.shared_postgres import connected_to
+    from theorex_lab.journal.spool import SpooledJournal
+    from theorex_lab.journal.sqlite.opening import DATABASE_FILE
+    from theorex_lab.journal.sqlite.store import SqliteJournal
+
+    spool = SqliteJournal(os.path.join(home, DATABASE_FILE), clock=clock)
+    connect = partial(connected_to, url, Path(home), clock=spool.clock)
+    return SpooledJournal(spool, connect)

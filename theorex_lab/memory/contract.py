@@ -21,7 +21,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.project import check_project
 from theorex_lab.core.settings import Settings, load_settings, part_of
 from theorex_lab.journal.event import register_kinds
-from theorex_lab.journal.opened import open_journal
+from theorex_lab.journal.opened import open_home_journal
 from theorex_lab.search.items import OWN_ITEMS
 from theorex_lab.search.items import ItemKind as ItemKind
 from theorex_lab.search.items import ItemText as ItemText
@@ -699,6 +699,8 @@ class Home:
         clock: The clock.
         settings: The settings. They are replaced as a whole where a policy is changed,
             so they are read here each time.
+        own_settings: The settings without the policy that machines share.
+        policy_problem: Why that policy is not in force here, '' where it is.
         journal: The journal.
         reader: The agent who alone may read what this home gives, '' for its owner.
 
@@ -741,15 +743,30 @@ class Home:
         self.clock: Clock = clock or SystemClock()
         if settings is None:
             settings = load_settings(self.config_file)
+        self.own_settings = settings
         self.settings = settings
-        self.journal = journal or open_journal(
+        self.policy_problem = ""
+        self.journal = journal or open_home_journal(
             folder, url=settings.journal_url, clock=self.clock
         )
+        self.take_policy()
         self._find_designs = designs
         self._activated: frozenset[str] = frozenset()
         self._given_embedder = embedder
         self.reader = ""
         self._readings: dict[str, tuple[AgentJournal, Views]] = {}
+
+    def take_policy(self) -> None:
+        """Put the policy in force that this home's copy of the shared one holds.
+
+        A home with a journal of its own has it in config.json.
+        """
+        if self.journal.local is self.journal:
+            return
+        from theorex_lab.memory.policy_file import with_policy
+
+        taken = with_policy(self.own_settings, self.folder)
+        self.settings, self.policy_problem = taken
 
     @property
     def config_file(self) -> Path:
@@ -947,6 +964,16 @@ class Home:
             self.folder / "views",
             snapshot_after_events=self.settings.snapshot_after_events,
         )
+
+    def keep_no_snapshots(self) -> None:
+        """Let the views stand in memory alone, since those in the home are of another.
+
+        Their folder is the same all the same: whoever writes a briefing locks it there.
+        """
+        from theorex_lab.journal.view import Views
+
+        folder = self.folder / "views"
+        self.views = Views(self.journal, folder, snapshot_after_events=sys.maxsize)
 
     def agents(self) -> list[str]:
         """Return the names of the agents who have something in a design.

@@ -5,9 +5,14 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from theorex_lab.core.errors import TheorexError
+from theorex_lab.core.git_repository import GitRepository
+from theorex_lab.core.ids import SCANNER
 from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import new_event
 from theorex_lab.journal.places import ROOTS
 
+_MOST_ROOTS = 100
 Roots = dict[str, set[str]]  # project -> its first commits
 
 
@@ -41,6 +46,44 @@ def first_commits(journal: Journal) -> Roots:
     return roots
 
 
+def note_roots_of(journal: Journal, projects: Iterable[str] | None = None) -> None:
+    """Note the first commits of projects of this machine, of each once.
+
+    By them a project is recognized where its folder is another, or on another machine.
+
+    Args:
+        journal: The journal of the home.
+        projects: The projects; None for all that have a folder on this machine.
+    """
+    places = journal.local.places()
+    if projects is None:
+        current_projects = map(places.current, places.bound)
+        projects = dict.fromkeys(current_projects)
+    noted = first_commits(journal.local)
+    for project in projects:
+        paths = places.paths_of(project)
+        commits: list[str] = []
+        if paths and project not in noted:
+            commits = _first_commits_at(paths[-1])
+        if commits:
+            roots = commits[:_MOST_ROOTS]
+            body = {"project": project, "roots": roots}
+            now = journal.clock.now()
+            event = new_event(ROOTS, body, agent=SCANNER, at=now)
+            journal.append([event])
+
+
+def _first_commits_at(path: str) -> list[str]:
+    """Return the first commits of the repository in a folder; none where it has none."""
+    try:
+        repository = GitRepository.at(path)
+        output = repository.run("rev-list", "--max-parents=0", "HEAD", "--")
+    except TheorexError:  # no git, no commit, or not ours to read
+        return []
+    text = output.decode("ascii", "replace")
+    return text.split()
+
+
 def _has_folder(paths: Iterable[str]) -> bool:
     """Return whether one of the paths is a folder."""
     folders = map(Path, paths)
@@ -51,12 +94,15 @@ def merge_hints(journal: Journal, rows: Sequence[dict[str, Any]]) -> list[MergeH
     """Return pairs of projects that begin with the same commit.
 
     In each pair the folder of the old one is gone, and that of the new one is there.
+    What another machine captured has no folder here: where machines share a journal,
+    its project is the old one.
     """
     roots = first_commits(journal)
+    local_places = journal.local.places()
     is_present: dict[str, bool] = {}
     for row in rows:
         project = row["project"]
-        paths = row["paths"]
+        paths = local_places.paths_of(project)
         is_present[project] = _has_folder(paths)
     hints: list[MergeHint] = []
     for old, new in permutations(is_present, 2):

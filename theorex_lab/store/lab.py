@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from theorex_lab.core.clock import Clock
-from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.core.ids import SCANNER, check_agent, check_session, new_event_id
 from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.core.spans import (
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.maintenance import MaintenanceReport
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.evolution.replay import ReplayReport
+    from theorex_lab.evolution.syncing import SyncReport
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.files.ingest.documents import Ingested
     from theorex_lab.files.ingest.file_reader import FileReader
@@ -1121,6 +1122,7 @@ class Lab:
     def _erase(self, selection: EraseSelection) -> list[str]:
         """Erase what is selected, and return the ids; see `erase`."""
         from theorex_lab.core.remembering import forget_texts
+        from theorex_lab.evolution.syncing import erase_everywhere, is_shared
         from theorex_lab.journal.erasing import erasable
         from theorex_lab.memory.briefing.prompt_index import (
             remove_erased_projects,
@@ -1128,6 +1130,8 @@ class Lab:
         )
         from theorex_lab.memory.projects import known_projects
 
+        if is_shared(self.home):
+            return erase_everywhere(self.home, selection)
         journal = erasable(self.journal)
         erased = journal.erase_part(selection, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed
@@ -1145,6 +1149,38 @@ class Lab:
             left = {*known_projects(self.home), ""}
             write_prompt_index(self.home, sorted(left.intersection(projects)))
         return erased.ids
+
+    def sync(self) -> SyncReport:
+        """Forward what waits here to the shared journal, and take in what others decided.
+
+        See `evolution.syncing.sync`.
+
+        Raises:
+            InvalidInput: The home has a journal of its own.
+            StorageError: The shared journal cannot be reached; nothing is lost.
+        """
+        from theorex_lab.evolution.syncing import sync
+
+        return sync(self.home)
+
+    def spool_status(self) -> dict[str, Any] | None:
+        """Return how many events wait to be forwarded, and why none can be.
+
+        Returns:
+            The number `waiting`, and the `problem`, '' where the shared journal can be
+            reached; None for a home with a journal of its own.
+        """
+        from theorex_lab.journal.spool import SpooledJournal
+
+        if not isinstance(self.journal, SpooledJournal):
+            return None
+        problem = ""
+        waiting = self.journal.n_waiting()
+        try:
+            _ = self.journal.connected
+        except StorageError as error:
+            problem = str(error.__cause__ or error)
+        return {"waiting": waiting, "problem": problem}
 
     def projects(self) -> list[dict[str, Any]]:
         """Return the projects that the home has memory of.
@@ -1172,6 +1208,7 @@ class Lab:
             StorageError: A briefing or the index of prompts cannot be written.
         """
         from theorex_lab.evolution.briefing import save_again
+        from theorex_lab.evolution.syncing import sync_if_shared
         from theorex_lab.memory.briefing.prompt_index import write_prompt_index
         from theorex_lab.memory.projects import merge_projects
 
@@ -1179,6 +1216,7 @@ class Lab:
         self.views.remove_reached()
         write_prompt_index(self.home)
         save_again(self.home)
+        sync_if_shared(self.home)
         return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:
@@ -1425,13 +1463,9 @@ class Lab:
 
     def _sweep_vectors(self) -> None:
         """Remove the vectors of texts that are no longer remembered."""
-        from theorex_lab.search.vectors import sweep_vectors
+        from theorex_lab.memory.erased_texts import sweep_home_vectors
 
-        folder = self.folder / "vectors"
-        index = self.home.item_view
-        if any(folder.glob("*")):
-            with self.views.reading(index):
-                sweep_vectors(folder, lambda keys: self.views.get(index).holds(keys))
+        sweep_home_vectors(self.home)
 
 
 def _keep_back(text: bytes) -> None:

@@ -173,7 +173,7 @@ class SessionHome:
         from theorex_lab.designs import installed
         from theorex_lab.memory.contract import Home
 
-        return Home(
+        home = Home(
             Path(self.folder),
             journal=self.journal,
             settings=self._settings,
@@ -181,6 +181,17 @@ class SessionHome:
             designs=installed,
             project=project,
         )
+        if self._is_spool():
+            home.keep_no_snapshots()
+        return home
+
+    def _is_spool(self) -> bool:
+        """Return whether the journal here is only what waits before a shared one.
+
+        The views that lie in the home are of the shared one then.
+        """
+        journal = self.journal
+        return journal.local is journal and bool(self.setting("journalUrl", ""))
 
     def close(self) -> None:
         """Close the journal, where it was opened here."""
@@ -400,6 +411,8 @@ def end_session(
 ) -> SessionsEnd:
     """Let every design take in a session that ended or is about to be summarized.
 
+    Where machines share a journal, the home is synced with it first.
+
     1. Find the sessions: the named one, else all of the agent that wait in a design
        (`Home.waiting_sessions`).
     2. Check a named session, where a design wishes that (`Home.check_session`).
@@ -425,9 +438,11 @@ def end_session(
     """
     from theorex_lab.core.ids import check_agent, check_session
     from theorex_lab.evolution.briefing import refresh
+    from theorex_lab.evolution.syncing import sync_if_shared
     from theorex_lab.memory.contract import SessionsEnd
 
     check_agent(agent)
+    sync_if_shared(home)
     if session is None:
         sessions = home.waiting_sessions(agent)
     else:
@@ -457,7 +472,9 @@ def maintain(
     6. Compute vectors, and bring the briefings and the index of prompts up to date.
     7. Append the report, and let go of the lease.
 
-    The steps are those of `evolution.maintenance.run_maintenance`, which runs each for itself:
+    Where machines share a journal, the home is synced with it first; the lease is taken
+    there, so that one machine at a time tends the memory. The steps are those of
+    `evolution.maintenance.run_maintenance`, which runs each for itself:
     one that fails is reported, and stops none after it. Repeating it changes nothing.
 
     Args:
@@ -476,7 +493,9 @@ def maintain(
         LeaseLost: Another process has taken over.
     """
     from theorex_lab.evolution.maintenance import run_maintenance
+    from theorex_lab.evolution.syncing import sync_if_shared
 
+    sync_if_shared(home)
     return run_maintenance(
         home,
         review=review,
@@ -546,7 +565,7 @@ def _bound_project(home: SessionHome, repository: Repository) -> str:
     """Return the project of a folder; one that was never seen gets its id now."""
     from theorex_lab.journal.places import known_project
 
-    journal = home.journal
+    journal = home.journal.local
     project, places = known_project(home.folder, repository)
     if project and places is not None:
         is_of_journal = journal.event_id(places.seq) == places.event_id

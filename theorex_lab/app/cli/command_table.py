@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         research,
         routing,
         serve,
+        shared,
     )
     from theorex_lab.designs.causal import choice_commands as causal_choice_commands
     from theorex_lab.designs.causal import commands as causal_commands
@@ -57,6 +58,7 @@ else:
     research = LazyModule("theorex_lab.app.cli.research")
     routing = LazyModule("theorex_lab.app.cli.routing")
     serve = LazyModule("theorex_lab.app.cli.serve")
+    shared = LazyModule("theorex_lab.app.cli.shared")
     causal_choice_commands = LazyModule("theorex_lab.designs.causal.choice_commands")
     causal_commands = LazyModule("theorex_lab.designs.causal.commands")
     causal_file_commands = LazyModule("theorex_lab.designs.causal.file_commands")
@@ -286,6 +288,11 @@ def _safety() -> CommandGroupEntry:
         "Keep a home safe",
         "",
         (
+            CommandEntry(
+                "sync",
+                lambda: shared.sync,
+                "Bring this machine and the journal that it shares up to date.",
+            ),
             CommandEntry(
                 "backup",
                 lambda: home.backup,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -207,8 +208,26 @@ def _home(folder: Path, online: bool) -> Iterator[Found]:
         )
         return
     lab = open_lab(all_projects=True)
+    spool = lab.spool_status()
+    if spool is not None:
+        yield _shared_journal(lab, spool)
+        if spool["problem"]:
+            return
     yield from _findings_until_error("home", partial(_journal, lab))
     yield from _findings_until_error("home", partial(_models, lab, online))
+
+
+def _shared_journal(lab: Lab, spool: dict[str, Any]) -> Found:
+    """Return whether the shared journal can be reached, and whether its policy fits."""
+    waiting = f"{spool['waiting']} events wait to be forwarded"
+    if spool["problem"]:
+        return _finding(
+            "shared journal", spool["problem"], "theorex sync", problem=True
+        )
+    if lab.home.policy_problem:
+        text = f"it can be reached; {waiting}; {lab.home.policy_problem}"
+        return _finding("shared journal", text, "theorex policy", warning=True)
+    return _finding("shared journal", f"it can be reached; {waiting}")
 
 
 def _journal(lab: Lab) -> Iterator[Found]:

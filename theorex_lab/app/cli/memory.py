@@ -263,7 +263,8 @@ def status(agent: str | None) -> None:
     model that computes vectors.
 
     An event that cannot be used is set aside and listed with the command that erases
-    it.
+    it. A home that shares a journal also shows how many events wait to be forwarded, in
+    JSON as spool with waiting and problem; that is all while the server is away.
 
     JSON: {home, project, events, active, facts, dreams, causal, research, concepts,
     observations, agents: [{agent, concepts, tiers, top}], decay_law, holds: [{what, n}],
@@ -272,6 +273,9 @@ def status(agent: str | None) -> None:
     from theorex_lab.journal.view import BadEvent
 
     lab = open_lab()
+    spool = lab.spool_status()
+    if _is_told_while_away(lab, spool):
+        return
     result = lab.status(agent=agent)
     if lab.views.n_behind(lab.home.item_view) <= _READ_FOR_STATUS:
         vectors = lab.searcher.vectors
@@ -280,6 +284,7 @@ def status(agent: str | None) -> None:
     else:
         result["vectors"] = "texts with vectors are counted after the next search"
     lines = [f"home      {result['home']}", f"events    {result['events']}"]
+    lines += _spool_lines(result, spool)
     for row in result["holds"]:
         lines.append(f"{row['n']:8d}  {row['what']}")
     lines.append(f"active    {', '.join(result['active'])}{_other_designs(lab)}")
@@ -300,6 +305,31 @@ def status(agent: str | None) -> None:
         lines += [f"{row['agent']}: {tiers}", f"    hottest: {', '.join(row['top'])}"]
     lines += [BadEvent(**row).told for row in result["bad_events"]]
     emit(result, "\n".join(lines))
+
+
+def _is_told_while_away(lab: Lab, spool: dict[str, Any] | None) -> bool:
+    """Print what can be told while the shared journal cannot be reached.
+
+    Returns:
+        Whether that is so.
+    """
+    if spool is None or not spool["problem"]:
+        return False
+    result: dict[str, Any] = {"home": str(lab.folder)}
+    lines = _spool_lines(result, spool)
+    emit(result, "\n".join(lines))
+    return True
+
+
+def _spool_lines(result: dict[str, Any], spool: dict[str, Any] | None) -> list[str]:
+    """Return how many events wait to be forwarded, and why; add it to the answer."""
+    if spool is None:
+        return []
+    result["spool"] = spool
+    line = f"spool     {spool['waiting']} events wait to be forwarded → theorex sync"
+    if spool["problem"]:
+        line = f"{line} ({spool['problem']})"
+    return [line]
 
 
 def _other_designs(lab: Lab) -> str:

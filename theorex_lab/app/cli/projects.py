@@ -6,18 +6,12 @@ import click
 
 from theorex_lab.app.cli.context import open_lab
 from theorex_lab.core.clock import to_datetime
-from theorex_lab.core.errors import TheorexError
-from theorex_lab.core.git_repository import GitRepository
-from theorex_lab.core.ids import SCANNER
 from theorex_lab.files import command_line
 from theorex_lab.files.command_line import command, emit, one_row
-from theorex_lab.journal.event import new_event
-from theorex_lab.journal.places import ROOTS
-from theorex_lab.memory.merge_hints import first_commits, merge_hints
+from theorex_lab.memory.merge_hints import merge_hints, note_roots_of
 from theorex_lab.store.lab import Lab
 
 ProjectRow = dict[str, Any]  # as `Lab.projects` gives it
-_MOST_ROOTS = 100
 
 
 _ABOUT = """A project is a git repository or a folder; each has a memory of its own.
@@ -89,20 +83,7 @@ def note_roots(lab: Lab) -> None:
 
     By them it is recognized where its folder is another by then.
     """
-    project = lab.home.project
-    paths = lab.journal.places().paths_of(project)
-    if not paths or project in first_commits(lab.journal):
-        return
-    try:
-        repository = GitRepository.at(paths[-1])
-        output = repository.run("rev-list", "--max-parents=0", "HEAD", "--")
-    except TheorexError:  # no git, no commit, or not ours to read
-        return
-    commits = output.decode("ascii", "replace").split()
-    body = {"project": project, "roots": commits[:_MOST_ROOTS]}
-    now = lab.clock.now()
-    event = new_event(ROOTS, body, agent=SCANNER, at=now)
-    lab.journal.append([event])
+    note_roots_of(lab.journal, [lab.home.project])
 
 
 def _line(row: ProjectRow) -> str:

@@ -8,14 +8,15 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Any
 
 from theorex_lab.app.server.limits import LimitedServer
 from theorex_lab.app.server.line_budget import BoundedLog, LineBudget
-from theorex_lab.core.errors import InvalidInput, TheorexError
+from theorex_lab.core.errors import InvalidInput, StorageError, TheorexError
 from theorex_lab.core.progress import end_notice
+from theorex_lab.evolution.syncing import sync_if_shared
 from theorex_lab.store.lab import Lab
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -153,20 +154,28 @@ def _is_strangers(error: BaseException) -> bool:
 
 called = threading.Event()  # a tool, since `embedding` looked last
 _SECONDS = 2.0
+_PAUSES_PER_SYNC = 30  # so that what was erased elsewhere is gone here within minutes
 
 
 @contextmanager
 def embedding(lab: Lab) -> Iterator[None]:
     """Compute meanwhile the vectors that texts wait for.
 
-    That is done whenever no tool was called for some seconds.
+    That is done whenever no tool was called for some seconds. A home that shares a
+    journal is synced now and then as well. While that journal cannot be reached
+    neither is done; whoever asks is told.
     """
     ended = threading.Event()
 
     def work() -> None:
+        n_pauses = 0
         while not ended.wait(_SECONDS):
             if not called.is_set():
-                lab.searcher.vectors.embed_some(_SECONDS)
+                with suppress(StorageError):
+                    if n_pauses % _PAUSES_PER_SYNC == 0:
+                        sync_if_shared(lab.home)
+                    lab.searcher.vectors.embed_some(_SECONDS)
+                n_pauses += 1
             called.clear()
 
     thread = threading.Thread(target=work, daemon=True)

@@ -144,6 +144,44 @@ def erase_part(
     return ErasedPart(reached_ids, frozenset(projects), seq)
 
 
+def erase_as_noted(
+    journal: SqliteJournal, ids: Iterable[str], *, agent: str, at: int
+) -> list[str]:
+    """Erase here what was erased in another journal that shares events with this one.
+
+    These are the events of the ids, as far as they are here, and all that was derived
+    from any of them, also from one that is not here. Safe to repeat.
+
+    Args:
+        journal: The journal.
+        ids: The ids that the note of the other journal lists.
+        agent: The agent of the note.
+        at: The time of the note (µs).
+
+    Returns:
+        The ids of the events that were erased now.
+
+    Raises:
+        StorageError: The journal cannot be written.
+    """
+    chosen = frozenset(ids)
+
+    def is_chosen(event_id: str, *columns: str) -> bool:
+        lineage = columns[3]
+        return event_id in chosen or not chosen.isdisjoint(json.loads(lineage))
+
+    with journal.writing() as connection:
+        rows = connection.execute(
+            "SELECT id, agent, session, kind, lineage, body FROM events"
+            " WHERE lineage <> '[]' OR id IN (SELECT value FROM json_each(?))"
+            " ORDER BY seq",
+            [json.dumps(sorted(chosen))],
+        )
+        reached_ids = reached_rows(rows.fetchall(), is_chosen)
+        _erase(connection, reached_ids, agent=agent, at=at)
+    return reached_ids
+
+
 def _project_of(
     connection: sqlite3.Connection, segments: Segments, event_id: str
 ) -> str:

@@ -261,7 +261,7 @@ def _history_of(
 
 def _known_folder(home: Home) -> str:
     """Return the last folder of the home's project that is there; '' without one."""
-    paths = home.journal.places().paths_of(home.project)
+    paths = home.journal.local.places().paths_of(home.project)
     for path in reversed(paths):
         if Path(path).is_dir():
             return path
