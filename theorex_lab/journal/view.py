@@ -6,12 +6,12 @@ They are kept current, and checked against a fold from nothing.
 import threading
 from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from theorex_lab.core.readable import Report
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Array, Parts, Strings, Table
+from theorex_lab.journal.directed import DirectedJournal
 from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
 from theorex_lab.journal.outlines import OUTLINED_KIND
 from theorex_lab.journal.snapshot import (
@@ -33,6 +34,9 @@ from theorex_lab.journal.snapshot import (
     write_snapshot,
 )
 from theorex_lab.journal.sqlite.erase import ERASURE as ERASURE
+
+if TYPE_CHECKING:
+    from theorex_lab.journal.directory import EventDirectory
 
 _BATCH_EVENTS = 2_000
 # a snapshot is written after a third as many events as the last one holds, so that the
@@ -85,6 +89,8 @@ class View(Parts, ABC):
     only_if_active: ClassVar[bool] = False
     # Whether the outlines of tool calls are enough for the fold, see `Journal.outlines`.
     reads_outlines: ClassVar[bool] = False
+    # Whether `forget` takes out of it what was erased, so that it is not folded again.
+    forgets: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.seq = 0
@@ -100,6 +106,17 @@ class View(Parts, ABC):
         """
         for event in events:
             getattr(self, f"_{event.kind}")(event)
+
+    def forget(self, seqs: Sequence[int]) -> None:
+        """Take out of the columns what events that were erased left in them.
+
+        The columns are then those of a fold from nothing. Only for views that say so by
+        `forgets`.
+
+        Args:
+            seqs: The seqs of the erased events.
+        """
+        raise NotImplementedError(f"the view {self.name} is folded again")
 
 
 V = TypeVar("V", bound=View)
@@ -122,6 +139,34 @@ class Views:
         # The seq of the newest snapshot that is known.
         self._kept: dict[type[View], int] = {}
         self._lock = threading.Lock()
+        self._directed = DirectedJournal(journal, self._directory)
+
+    def _directory(self) -> "EventDirectory":
+        """Return the directory of the journal, current."""
+        from theorex_lab.journal.directory import directory_view  # a view itself
+
+        return self.get(directory_view())
+
+    def events(
+        self,
+        kinds: Sequence[str],
+        *,
+        projects: Sequence[str] | None = None,
+        after: int = 0,
+        upto: int | None = None,
+    ) -> Iterator[Event]:
+        """Yield what `Journal.tail` yields, in a large journal by its directory.
+
+        Args:
+            kinds: The kinds of the events.
+            projects: The projects of the events, '' for none; None for all.
+            after: The seq behind which they begin.
+            upto: The last seq, None for the newest.
+
+        Raises:
+            CorruptJournal: An event is not as it was written.
+        """
+        return self._directed.tail(after, kinds=kinds, upto=upto, projects=projects)
 
     def get(self, kind: type[V], *, upto: int | None = None) -> V:
         """Return the view with every event that was appended before this call.
@@ -186,6 +231,8 @@ class Views:
         """
         with self._lock:
             unopened = [kind for kind in dict.fromkeys(kinds) if kind not in self._open]
+        if not unopened:
+            return
         views = [self._from_snapshot(kind) for kind in unopened]
         last = self.journal.last_seq()
         oldest = last
@@ -195,6 +242,8 @@ class Views:
         current: list[View] = []
         for view in views:
             is_reached = erasures.reach(view.kinds, view.seq)
+            if is_reached and self._forget_erased(view, erasures):
+                is_reached = False
             if view.seq <= last and not is_reached:
                 current.append(view)
         for view in fold_together(current, self.journal, last):
@@ -215,12 +264,40 @@ class Views:
         """
         return self._write(view, always=True)
 
-    def remove_reached(self) -> None:
+    def remove_reached(self, kinds: Sequence[type[View]] = ()) -> None:
         """Remove every snapshot that holds what was erased.
+
+        Args:
+            kinds: The views of the home. Those that forget get a new snapshot, without
+                what was erased.
 
         Raises:
             StorageError: That fails.
         """
+        cleared = self._cleared(kinds)
+        self._remove_snapshots()
+        for view in cleared:
+            with view.lock:
+                self.snapshot(view)
+
+    def _cleared(self, kinds: Sequence[type[View]]) -> list[View]:
+        """Return the views that forgot what was erased, where they were at hand.
+
+        Those that cannot be read are left out: a later reader folds them again.
+        """
+        cleared: list[View] = []
+        for kind in kinds:
+            if not kind.forgets:
+                continue
+            has_snapshot = snapshots.newest_seq(self.folder / kind.name, kind.code) > 0
+            if not has_snapshot and kind not in self._open:
+                continue
+            with suppress(StorageError):
+                cleared.append(self.get(kind))
+        return cleared
+
+    def _remove_snapshots(self) -> None:
+        """Remove every snapshot that was folded before an erasure reached it."""
         folders = sorted(self.folder.glob("*/"))
         last = self.journal.last_seq()
         # A snapshot is made after the erasures before its seq, and has nothing of them.
@@ -312,11 +389,33 @@ class Views:
             if self.journal.event_id(seq) != snapshot.event_id:
                 continue
             erasures = Erasures.after(self.journal, seq)
-            if erasures.reach(kind.kinds, seq):
+            is_reached = erasures.reach(kind.kinds, seq)
+            if is_reached and self._erased_seqs(kind, erasures, seq) is None:
                 continue
             if self._is_as_read_now(kind, snapshot):
                 return snapshot
         return None
+
+    def _erased_seqs(
+        self, kind: type[View], erasures: Erasures, seq: int
+    ) -> list[int] | None:
+        """Return what a view is to forget that was folded up to a seq.
+
+        None where it has to be folded again.
+        """
+        ids = erasures.erased_ids(seq) if kind.forgets else None
+        if ids is None:
+            return None
+        events = self.journal.read(ids=ids, erased=True)
+        return [event.seq for event in events]
+
+    def _forget_erased(self, view: View, erasures: Erasures) -> bool:
+        """Let a view forget what was erased since its seq; return whether it can."""
+        seqs = self._erased_seqs(type(view), erasures, view.seq)
+        if seqs is None:
+            return False
+        view.forget(seqs)
+        return True
 
     def _is_as_read_now(self, kind: type[View], snapshot: Snapshot) -> bool:
         """Return whether every event up to a snapshot was folded as it is read now.
@@ -347,6 +446,8 @@ class Views:
         view.seq = snapshot.seq
         for seq, why in snapshot.passed_over.items():
             view.passed_over[int(seq)] = why
+        if kind.forgets:
+            self._forget_erased(view, Erasures.after(self.journal, view.seq))
         return view
 
     def _refresh(self, view: View) -> int:
@@ -363,13 +464,15 @@ class Views:
             is_reached = erasures.reach(view.kinds, view.seq)
             if is_reached:
                 remove_reached(self.folder / view.name, erasures, wait=False)
+                if last >= view.seq and self._forget_erased(view, erasures):
+                    is_reached = False
             if is_reached or last < view.seq:
                 fresh = self._from_snapshot(type(view))
                 _replace_with(view, fresh)
                 last = self.journal.last_seq()  # that snapshot may be of a later state
         return fold_into(
             view,
-            self.journal,
+            self._directed,
             last,
             in_outline=_are_outlines_enough([view]),
         )

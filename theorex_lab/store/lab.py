@@ -762,6 +762,8 @@ class Lab:
 
     def _open_for_status(self) -> None:
         """Open the views that a status reads, in one pass over the journal."""
+        from theorex_lab.journal.directed import FEWEST_EVENTS
+        from theorex_lab.journal.directory import directory_view
         from theorex_lab.journal.view import set_aside_view
 
         counted = [view for view in self._views() if view.in_status]
@@ -769,6 +771,9 @@ class Lab:
             if design not in self.home.active:
                 unasked = [view for view in design.views() if view.only_if_active]
                 counted = [view for view in counted if view not in unasked]
+        if self.journal.last_seq() >= FEWEST_EVENTS:
+            # In the same pass: its next reader would read the journal again.
+            counted.append(directory_view())
         self.views.open_together([set_aside_view(), *counted])
 
     def _holdings(self, agent: str | None) -> dict[str, Any]:
@@ -1056,6 +1061,7 @@ class Lab:
         from theorex_lab.dispatch.traces import Traces
         from theorex_lab.evolution.maintained import CaptureTimes, MaintenanceReports
         from theorex_lab.evolution.outcomes import Outcomes
+        from theorex_lab.journal.directory import directory_view
         from theorex_lab.memory.annotations import Marks
         from theorex_lab.memory.documents import Documents
         from theorex_lab.memory.evidence import evidence_view
@@ -1077,6 +1083,7 @@ class Lab:
             SessionList,
             CaptureTimes,
             MaintenanceReports,
+            directory_view(),
         ]
         for design in self.home.designs:
             views += design.views()
@@ -1136,7 +1143,7 @@ class Lab:
         forget_texts()
         remove_briefings(self.folder, self.views.folder)
         projects = remove_erased_projects(self.home, erased)
-        self.views.remove_reached()
+        self.views.remove_reached(self._views())
         journal.forget_places()
         erase_from_segments(journal)
         self._sweep_vectors()

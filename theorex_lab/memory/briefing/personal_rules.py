@@ -98,8 +98,8 @@ def _sayings_in(
     last = by_project.get(project)
     if last is not None and last.last_seq == last_seq and last.newest_at <= now:
         return last.sayings
-    tail = journal.tail(0, kinds=("prompt",), projects=(project,))
-    prompts = sorted(tail, key=lambda event: (event.at, event.seq))
+    events = home.views.events(("prompt",), projects=(project,))
+    prompts = sorted(events, key=lambda event: (event.at, event.seq))
     past = [event for event in prompts if event.at <= now]
     sayings = _personal_sayings(past)
     if len(past) == len(prompts):

@@ -291,11 +291,10 @@ def _events_of_sessions(home: Home, last_seq: int) -> list[Event]:
     projects = None
     if home.projects is not None:
         projects = (*home.projects, "")
-    events = home.journal.tail(
-        0,
-        kinds=KINDS,
-        upto=last_seq,
+    events = home.views.events(
+        KINDS,
         projects=projects,
+        upto=last_seq,
     )
     return sorted(events, key=lambda event: (event.at, event.seq))
 
