@@ -17,6 +17,7 @@ from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import VERSIONS, Event
 from theorex_lab.journal.view import View
 
+Integers = NDArray[np.int64]
 _NONE = 0  # the number of no project
 
 
@@ -43,22 +44,24 @@ class EventDirectory(View):
         super().__init__()
         self.kind_names = Names()
         self.projects = Names()
-        self.rows = Table(seq="i8", kind="i2", project="i4")
+        self.rows = Table(
+            seq="i8",
+            kind="i2",
+            project="i4",
+        )
         self.projects.number("")
 
     def apply(self, events: Sequence[Event]) -> None:
         """Note of which kind and project events are."""
-        owners = [(event.kind, _project_of(event)) for event in events]
-        numbers: dict[tuple[str, str], tuple[int, int]] = {}
-        for kind, project in dict.fromkeys(owners):
-            numbers[kind, project] = (
-                self.kind_names.number(kind),
-                self.projects.number(project),
-            )
-        rows = []
-        for event, owner in zip(events, owners, strict=True):
-            rows.append((event.seq, *numbers[owner]))
-        self.rows.extend(("seq", "kind", "project"), rows)
+        where = self.rows.grow(len(events))
+        seqs = [event.seq for event in events]
+        self.rows["seq"][where] = seqs
+        kinds = [event.kind for event in events]
+        kind_numbers = _numbered(self.kind_names, kinds)
+        self.rows["kind"][where] = kind_numbers
+        projects = [_project_of(event) for event in events]
+        project_numbers = _numbered(self.projects, projects)
+        self.rows["project"][where] = project_numbers
 
     def seqs_of(
         self,
@@ -66,7 +69,7 @@ class EventDirectory(View):
         projects: Sequence[str] | None,
         after: int,
         upto: int,
-    ) -> NDArray[np.int64]:
+    ) -> Integers:
         """Return the seqs of the events that may be wanted, in journal order.
 
         Args:
@@ -76,15 +79,19 @@ class EventDirectory(View):
             upto: The last seq.
         """
         seqs = self.rows["seq"]
-        start, end = np.searchsorted(seqs, (after, upto), side="right").tolist()
-        kind_numbers = self.kind_names.numbers(*kinds)
-        is_wanted = np.isin(self.rows["kind"][start:end], kind_numbers)
+        bounds = np.searchsorted(seqs, (after, upto), side="right")
+        stretch = slice(*bounds.tolist())
+        is_of_kind = _mask(self.kind_names, kinds)
+        kind_numbers = self.rows["kind"][stretch]
+        is_wanted = is_of_kind[kind_numbers]
         if projects is not None:
-            # An event that is of no known project may have been erased since.
-            numbers = [_NONE, *self.projects.numbers(*projects)]
-            is_wanted &= np.isin(self.rows["project"][start:end], numbers)
-        chosen: NDArray[np.int64] = seqs[start:end][is_wanted]
-        return chosen
+            is_of_project = _mask(self.projects, projects)
+            # An event that is of no known project may have been erased.
+            is_of_project[_NONE] = True
+            project_numbers = self.rows["project"][stretch]
+            is_wanted &= is_of_project[project_numbers]
+        wanted_seqs: Integers = seqs[stretch][is_wanted]
+        return wanted_seqs
 
     def forget(self, seqs: Sequence[int]) -> None:
         """Let go of the projects of events that were erased.
@@ -94,24 +101,45 @@ class EventDirectory(View):
         Args:
             seqs: The seqs of the events.
         """
-        is_erased = np.isin(self.rows["seq"], np.array(seqs, np.int64))
+        erased_seqs = np.array(seqs, np.int64)
+        is_erased = np.isin(self.rows["seq"], erased_seqs)
         numbers = self.rows["project"]
         numbers[is_erased] = _NONE
-        names = list(self.projects)
+        # Names are numbered in the order in which they first stand in a row.
         used, first_rows = np.unique(numbers, return_index=True)
-        order = used[np.argsort(first_rows)]
-        in_order = [_NONE, *order[order != _NONE].tolist()]
+        order = np.argsort(first_rows)
+        names = list(self.projects)
         new_numbers = np.zeros(len(names), np.int32)
         self.projects = Names()
-        for number in in_order:
-            new_numbers[number] = self.projects.number(names[number])
+        self.projects.number("")
+        for number in used[order].tolist():
+            name = names[number]
+            new_numbers[number] = self.projects.number(name)
         numbers[:] = new_numbers[numbers]
+
+
+def _mask(names: Names, wanted: Sequence[str]) -> NDArray[np.bool_]:
+    """Return by number whether a name is one of those that are wanted."""
+    mask = np.zeros(len(names), np.bool_)
+    numbers = names.numbers(*wanted)
+    mask[numbers] = True
+    return mask
+
+
+def _numbered(names: Names, texts: Sequence[str]) -> list[int]:
+    """Return the number of each text among names, which get those that are new."""
+    numbers: dict[str, int] = {}
+    for text in dict.fromkeys(texts):
+        numbers[text] = names.number(text)
+    return [numbers[text] for text in texts]
 
 
 def _project_of(event: Event) -> str:
     """Return the project that an event says it is of, '' for none."""
     project = event.body.get("project", "")
-    return project if isinstance(project, str) else ""
+    if isinstance(project, str):
+        return project
+    return ""
 
 
 def directory_view() -> type[EventDirectory]:
@@ -121,4 +149,8 @@ def directory_view() -> type[EventDirectory]:
 
 @cache
 def _directory_of(kinds: tuple[str, ...]) -> type[EventDirectory]:
-    return type("DirectoryOfKinds", (EventDirectory,), {"kinds": kinds})
+    return type(
+        "DirectoryOfKinds",
+        (EventDirectory,),
+        {"kinds": kinds},
+    )

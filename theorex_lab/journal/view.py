@@ -241,10 +241,7 @@ class Views:
         erasures = Erasures.after(self.journal, oldest, upto=last)
         current: list[View] = []
         for view in views:
-            is_reached = erasures.reach(view.kinds, view.seq)
-            if is_reached and self._forget_erased(view, erasures):
-                is_reached = False
-            if view.seq <= last and not is_reached:
+            if view.seq <= last and self._is_free_of(view, erasures):
                 current.append(view)
         for view in fold_together(current, self.journal, last):
             kind = type(view)
@@ -409,6 +406,12 @@ class Views:
         events = self.journal.read(ids=ids, erased=True)
         return [event.seq for event in events]
 
+    def _is_free_of(self, view: View, erasures: Erasures) -> bool:
+        """Return whether a view holds nothing that was erased, or has forgotten it."""
+        if not erasures.reach(view.kinds, view.seq):
+            return True
+        return self._forget_erased(view, erasures)
+
     def _forget_erased(self, view: View, erasures: Erasures) -> bool:
         """Let a view forget what was erased since its seq; return whether it can."""
         seqs = self._erased_seqs(type(view), erasures, view.seq)
@@ -461,12 +464,9 @@ class Views:
             return 0
         if view.seq:
             erasures = Erasures.after(self.journal, view.seq, upto=last)
-            is_reached = erasures.reach(view.kinds, view.seq)
-            if is_reached:
+            if erasures.reach(view.kinds, view.seq):
                 remove_reached(self.folder / view.name, erasures, wait=False)
-                if last >= view.seq and self._forget_erased(view, erasures):
-                    is_reached = False
-            if is_reached or last < view.seq:
+            if last < view.seq or not self._is_free_of(view, erasures):
                 fresh = self._from_snapshot(type(view))
                 _replace_with(view, fresh)
                 last = self.journal.last_seq()  # that snapshot may be of a later state

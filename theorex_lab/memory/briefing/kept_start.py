@@ -46,11 +46,10 @@ class RecordedStart:
         self._home = home
         self._now = now
         self._last_seq = home.journal.last_seq()
-        kept = None
+        self._kept_lines: list[Any] | None = None
         if not holds_sessions(home, now):
-            kept = self._kept("start_lines", LINES_CODE, self._day)
-        self._kept_lines = kept
-        self.has_sessions = kept is not None or bool(self.sessions)
+            self._kept_lines = self._kept("start_lines", LINES_CODE, self._day)
+        self.has_sessions = self._kept_lines is not None or bool(self.sessions)
 
     @property
     def _day(self) -> str:
@@ -74,9 +73,9 @@ class RecordedStart:
     def sayings(self) -> list[Saying]:
         """What may state a rule in the sessions."""
         if self._kept_lines is not None:
-            kept = self._kept("own_sayings", SAYINGS_CODE)
-            if kept is not None:
-                return sayings_of_json_rows(kept)
+            rows = self._kept("own_sayings", SAYINGS_CODE)
+            if rows is not None:
+                return sayings_of_json_rows(rows)
         sayings = list(sayings_of(self.sessions))
         self._keep("own_sayings", SAYINGS_CODE, sayings)
         return sayings
@@ -96,10 +95,10 @@ class RecordedStart:
     def _kept(self, name: str, code: int, key: str = "") -> list[Any] | None:
         """Return a result that is kept, where all of it had happened by now."""
         query = self._query(name, code, key)
-        kept = kept_result(self._home.views, query, self._last_seq)
-        if kept is None or kept["newest_at"] > self._now:
+        result = kept_result(self._home.views, query, self._last_seq)
+        if result is None or result["newest_at"] > self._now:
             return None
-        rows: list[Any] = kept["rows"]
+        rows: list[Any] = result["rows"]
         return rows
 
     def _keep(
