@@ -29,7 +29,8 @@ class DirectedJournal(Journal):
 
     Args:
         whole: The journal.
-        directory: Gives the directory, current, when it is first needed.
+        directory: Gives the directory, current, when it is first needed; None looks
+            through the journal.
         projects: Those whose events alone are read, '' for those of none; None for all.
             Erased events are read of all projects: nobody knows of which they were.
     """
@@ -37,7 +38,7 @@ class DirectedJournal(Journal):
     def __init__(
         self,
         whole: Journal,
-        directory: Callable[[], EventDirectory],
+        directory: Callable[[], EventDirectory] | None,
         projects: Sequence[str] | None = None,
     ) -> None:
         self.clock = whole.clock
@@ -117,7 +118,7 @@ class DirectedJournal(Journal):
     ) -> NDArray[np.int64] | None:
         """Return the seqs of the events; None where they are better looked for."""
         n_events = upto - after
-        if n_events < FEWEST_EVENTS:
+        if n_events < FEWEST_EVENTS or self._directory is None:
             return None
         directory = self._directory()
         with directory.lock:

@@ -9,7 +9,6 @@ may hold something.
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +17,9 @@ from theorex_lab.core.files import exclusive
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.snapshot import Erasures, drop_snapshots, write_snapshot
 from theorex_lab.journal.view import Views
+from theorex_lab.journal.view_scopes import scope_of
 
 _COLUMN = "content"
-_SCOPE_BYTES = 8
 
 
 class ResultQuery(NamedTuple):
@@ -43,9 +42,7 @@ class ResultQuery(NamedTuple):
     @property
     def folder_name(self) -> str:
         """The name of its folder, in which its projects are not readable."""
-        scope = json.dumps(self.projects).encode()
-        digest = blake2b(scope, digest_size=_SCOPE_BYTES)
-        return f"{self.name}@{digest.hexdigest()}"
+        return f"{self.name}@{scope_of(self.projects)}"
 
 
 def kept_result(views: Views, query: ResultQuery, upto: int) -> Any | None:

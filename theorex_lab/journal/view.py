@@ -38,6 +38,8 @@ from theorex_lab.journal.sqlite.erase import ERASURE as ERASURE
 if TYPE_CHECKING:
     from theorex_lab.journal.directory import EventDirectory
 
+NO_SCOPE = "none"
+PROJECT_SCOPE = "project"
 _BATCH_EVENTS = 2_000
 # a snapshot is written after a third as many events as the last one holds, so that the
 # disk is spared
@@ -89,6 +91,10 @@ class View(Parts, ABC):
     only_if_active: ClassVar[bool] = False
     # Whether the outlines of tool calls are enough for the fold, see `Journal.outlines`.
     reads_outlines: ClassVar[bool] = False
+    # What a view of a home that is opened for a project is folded from: with "project" the
+    # project's events and those of none, see `view_scopes`; with "none" all events. An
+    # agent's home has a journal of its own, see `agent_journal`.
+    scope: ClassVar[str] = NO_SCOPE
     # Whether `forget` takes out of it what was erased, so that it is not folded again.
     forgets: ClassVar[bool] = False
 
@@ -127,6 +133,12 @@ class Views:
 
     They are opened from their snapshots when first asked for, and current at every
     `get`.
+
+    Attributes:
+        journal: The whole journal.
+        folder: The folder of the snapshots.
+        whole: The views of the whole home.
+        scopes: The views of projects that are open, see `view_scopes`.
     """
 
     def __init__(
@@ -135,6 +147,8 @@ class Views:
         self.journal = journal
         self.folder = folder
         self.snapshot_after_events = snapshot_after_events
+        self.whole: Views = self
+        self.scopes: dict[str, Views] = {}
         self._open: dict[type[View], View] = {}
         # The seq of the newest snapshot that is known.
         self._kept: dict[type[View], int] = {}
@@ -146,6 +160,14 @@ class Views:
         from theorex_lab.journal.directory import directory_view  # a view itself
 
         return self.get(directory_view())
+
+    def _folder_of(self, kind: type[View]) -> Path:
+        """Return the folder of a view's snapshots."""
+        return self.folder / kind.name
+
+    def journal_of(self, kind: type[View]) -> Journal:  # noqa: ARG002 - of one project
+        """Return the journal that a view is a fold of."""
+        return self.journal
 
     def events(
         self,
@@ -286,7 +308,7 @@ class Views:
         for kind in kinds:
             if not kind.forgets:
                 continue
-            has_snapshot = snapshots.newest_seq(self.folder / kind.name, kind.code) > 0
+            has_snapshot = snapshots.newest_seq(self._folder_of(kind), kind.code) > 0
             if not has_snapshot and kind not in self._open:
                 continue
             with suppress(StorageError):
@@ -321,7 +343,7 @@ class Views:
 
     def _write(self, view: View, *, always: bool) -> bool:
         event_id = self.journal.event_id(view.seq)
-        folder = self.folder / view.name
+        folder = self._folder_of(type(view))
         if event_id is None:
             return False
         if not (always or self._is_due(view)):
@@ -341,7 +363,7 @@ class Views:
         """Note the snapshot that another process has written meanwhile, if any."""
         kind = type(view)
         last_seq = self._kept.get(kind, 0)
-        newest_seq = snapshots.newest_seq(self.folder / view.name, view.code)
+        newest_seq = snapshots.newest_seq(self._folder_of(kind), view.code)
         if newest_seq > last_seq:
             newest = self._newest_snapshot(kind)
             self._kept[kind] = newest.seq if newest else last_seq
@@ -356,7 +378,7 @@ class Views:
         if self.outdated(view):
             return False
         path = write_snapshot(
-            self.folder / view.name,
+            self._folder_of(type(view)),
             view.columns(),
             code=view.code,
             seq=view.seq,
@@ -379,7 +401,7 @@ class Views:
         It is of this journal, and holds what is read now, and nothing that was erased
         since.
         """
-        folder = self.folder / kind.name
+        folder = self._folder_of(kind)
         for snapshot in snapshots.open_snapshots(folder, kind.code):
             seq = snapshot.seq
             # The journal may have been replaced, by an older backup for instance.
@@ -465,7 +487,8 @@ class Views:
         if view.seq:
             erasures = Erasures.after(self.journal, view.seq, upto=last)
             if erasures.reach(view.kinds, view.seq):
-                remove_reached(self.folder / view.name, erasures, wait=False)
+                folder = self._folder_of(type(view))
+                remove_reached(folder, erasures, wait=False)
             if last < view.seq or not self._is_free_of(view, erasures):
                 fresh = self._from_snapshot(type(view))
                 _replace_with(view, fresh)
@@ -800,6 +823,7 @@ def bad_events(views: Views, kinds: Sequence[type[View]]) -> list[BadEvent]:
         StorageError: The journal cannot be read.
     """
     bad_by_seq: dict[int, BadEvent] = {}
+    views = views.whole  # a view of a project has passed over that project's alone
     with views.reading(set_aside_view()) as view:
         for bad in view.told():
             bad_by_seq[bad.seq] = bad
@@ -915,7 +939,7 @@ def _compare(views: Views, kind: type[View]) -> list[str]:
         with current.lock:
             fresh = kind()
             fresh.passed_over = dict(current.passed_over)
-            fold_into(fresh, views.journal, current.seq)
+            fold_into(fresh, views.journal_of(kind), current.seq)
             different = differing_columns(current, fresh)
             if not different:
                 return different

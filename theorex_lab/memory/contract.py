@@ -856,7 +856,7 @@ class Home:
     def in_project(self, project: str) -> Home:
         """Return the same home for another project, '' for all.
 
-        It shares journal, views and clock with this one.
+        It shares journal, clock and the views that are of no project with this one.
 
         Args:
             project: The id of the project; `memory.projects.find_project` gives it for
@@ -865,9 +865,12 @@ class Home:
         Raises:
             InvalidInput: The project is outside the rule.
         """
+        from theorex_lab.journal.view_scopes import views_of_project
+
         _ = self.views, self.designs  # made once, for both
         other = copy(self)
         other.project = self.journal.places().current(kept_id(check_project(project)))
+        other.views = views_of_project(self.views, other.project)
         return other
 
     def as_read_by(self, agent: str) -> Home:
@@ -938,13 +941,15 @@ class Home:
     def views(self) -> Views:
         """The views of this home; a write opens none."""
         from theorex_lab.journal.view import Views
+        from theorex_lab.journal.view_scopes import views_of_project
 
         _ = self.designs  # whose kinds of events the views read
-        return Views(
+        views = Views(
             self.journal,
             self.folder / "views",
             snapshot_after_events=self.settings.snapshot_after_events,
         )
+        return views_of_project(views, self.project)
 
     def agents(self) -> list[str]:
         """Return the names of the agents who have something in a design.

@@ -14,7 +14,7 @@ import numpy as np
 from theorex_lab.core.clock import to_iso
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.view import View
+from theorex_lab.journal.view import PROJECT_SCOPE, View
 from theorex_lab.memory.briefing.session_log import are_own_words
 
 # What is said in a session, of which `SessionList.steps` has the seqs.
@@ -68,6 +68,7 @@ class SessionList(View):
     name = "session_list"
     code = 1
     kinds = ("tool_used", "session_ended", *WORDS)
+    scope = PROJECT_SCOPE
 
     def __init__(self) -> None:
         super().__init__()

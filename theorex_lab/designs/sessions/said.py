@@ -30,7 +30,7 @@ from theorex_lab.designs.sessions.sentences import (
 from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
-from theorex_lab.journal.view import View
+from theorex_lab.journal.view import PROJECT_SCOPE, View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.text.file_moves import FileStep
@@ -311,6 +311,7 @@ class FileTouches(View):
     name = "touches"
     code = 2
     kinds = ("tool_used",)
+    scope = PROJECT_SCOPE
 
     def __init__(self) -> None:
         super().__init__()
