@@ -14,7 +14,13 @@ from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.designs.sessions.said import FileTouches, names_now_in, needed_files
 from theorex_lab.journal import directed
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.journal.view import PROJECT_SCOPE, View, differing_columns, verify
+from theorex_lab.journal.view import (
+    NO_SCOPE,
+    PROJECT_SCOPE,
+    View,
+    differing_columns,
+    verify,
+)
 from theorex_lab.journal.view_scopes import ProjectViews, scope_of, views_of_project
 from theorex_lab.memory.annotations import Marks
 from theorex_lab.memory.session_list import SessionList
@@ -156,16 +162,35 @@ def test_a_merge_gives_a_project_what_was_of_the_other(lab: Lab) -> None:
     assert int(till.get(SessionList).rows["events"].sum()) == 36
 
 
-def test_what_is_known_of_files_is_that_of_the_whole_home(lab: Lab) -> None:
+def test_what_is_known_of_files_is_that_of_the_whole_home(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Both folds give the files of a project alike."""
     now = NOW + 10**9
-    for project in ("till", "shop"):
-        scoped = lab.in_project(project).home
-        unscoped = lab.in_project(project).home
-        unscoped.views = lab.views
-        assert needed_files(scoped, now) == needed_files(unscoped, now)
-        assert needed_files(scoped, now, "c.py") == needed_files(unscoped, now, "c.py")
-        assert names_now_in(scoped, now) == names_now_in(unscoped, now)
+
+    def told_of_files() -> list[object]:
+        answers: list[object] = []
+        for project in ("till", "shop"):
+            home = lab.in_project(project).home
+            answers.append(needed_files(home, now))
+            answers.append(needed_files(home, now, "c.py"))
+            answers.append(names_now_in(home, now))
+        return answers
+
+    scoped = told_of_files()
+    assert any(scoped)
+    monkeypatch.setattr(FileTouches, "scope", NO_SCOPE)
+    assert told_of_files() == scoped
+
+
+def test_a_home_whose_project_is_set_later_reads_the_views_of_that_one(
+    lab: Lab,
+) -> None:
+    assert lab.home.views is lab.views
+    lab.home.project = "till"
+    assert set(lab.home.views.get(SessionList).projects) == {"till", ""}
+    lab.home.project = "shop"
+    assert set(lab.home.views.get(SessionList).projects) == {"shop", ""}
 
 
 def test_verify_compares_the_views_of_the_project(lab: Lab) -> None:

@@ -865,12 +865,9 @@ class Home:
         Raises:
             InvalidInput: The project is outside the rule.
         """
-        from theorex_lab.journal.view_scopes import views_of_project
-
         _ = self.views, self.designs  # made once, for both
         other = copy(self)
         other.project = self.journal.places().current(kept_id(check_project(project)))
-        other.views = views_of_project(self.views, other.project)
         return other
 
     def as_read_by(self, agent: str) -> Home:
@@ -937,19 +934,31 @@ class Home:
         """The search index over the labels of every design that works here."""
         return item_view(self.designs, labels=True)
 
-    @cached_property
+    @property
     def views(self) -> Views:
-        """The views of this home; a write opens none."""
-        from theorex_lab.journal.view import Views
+        """The views of this home, those of its project among them; a write opens none.
+
+        Views that are set are of the whole home.
+        """
         from theorex_lab.journal.view_scopes import views_of_project
 
+        return views_of_project(self._whole_views, self.project)
+
+    @views.setter
+    def views(self, views: Views) -> None:
+        self.__dict__["_whole_views"] = views.whole
+
+    @cached_property
+    def _whole_views(self) -> Views:
+        """The views of the whole home."""
+        from theorex_lab.journal.view import Views
+
         _ = self.designs  # whose kinds of events the views read
-        views = Views(
+        return Views(
             self.journal,
             self.folder / "views",
             snapshot_after_events=self.settings.snapshot_after_events,
         )
-        return views_of_project(views, self.project)
 
     def agents(self) -> list[str]:
         """Return the names of the agents who have something in a design.
