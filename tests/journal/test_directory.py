@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.journal import directed
-from theorex_lab.journal.directory import directory_view
+from theorex_lab.journal.directory import EventDirectory, directory_view
 from theorex_lab.journal.snapshot import open_snapshots
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import differing_columns, fold_into
@@ -34,7 +35,7 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def event_of(kind: str, project: str, number: int) -> Event:
-    bodies = {
+    bodies: dict[str, dict[str, Any]] = {
         "prompt": {"text": f"look at {project} {number}", "source": "user"},
         "tool_used": {"tool": "Read", "source": "tool", "input": "a.py"},
         "pinned": {"item": f"item {number}", "undo": False},
@@ -99,7 +100,7 @@ def test_only_the_wanted_events_are_decoded(
     decoded: Counter[str] = Counter()
     of_row = SqliteJournal._decoded
 
-    def counted(journal, row):
+    def counted(journal: SqliteJournal, row: tuple[Any, ...]) -> Event:
         decoded[row[5]] += 1
         return of_row(journal, row)
 
@@ -129,7 +130,7 @@ def test_what_was_erased_is_forgotten_and_not_folded_again(
     folded: list[int] = []
     apply = kind.apply
 
-    def counted(view, events):
+    def counted(view: EventDirectory, events: Sequence[Event]) -> None:
         folded.append(len(events))
         apply(view, events)
 
@@ -178,7 +179,7 @@ def test_the_directory_is_opened_with_the_projects_in_one_pass(
     passes: list[int] = []
     outlines = SqliteJournal.outlines
 
-    def counted(journal, after, **options):
+    def counted(journal: SqliteJournal, after: int, **options: Any) -> Any:
         passes.append(after)
         return outlines(journal, after, **options)
 

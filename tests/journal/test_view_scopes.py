@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -126,7 +127,7 @@ def test_a_reopened_project_reads_no_event_again(lab: Lab, tmp_path: Path) -> No
     decoded: Counter[str] = Counter()
     of_row = SqliteJournal._decoded
 
-    def counted(journal, row):
+    def counted(journal: SqliteJournal, row: tuple[Any, ...]) -> Event:
         decoded[row[5]] += 1
         return of_row(journal, row)
 

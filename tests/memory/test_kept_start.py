@@ -11,7 +11,10 @@ from theorex_lab import Lab, Settings
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.briefing import kept_start, personal_rules
-from theorex_lab.memory.briefing.compose import start_candidates
+from theorex_lab.memory.briefing.compose import (
+    kept_start_candidates,
+    start_candidates,
+)
 from theorex_lab.memory.briefing.kept_start import (
     RecordedStart,
     as_json_row,
@@ -87,7 +90,7 @@ def folder(tmp_path: Path) -> Path:
 def n_made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note what is made of events, and not taken from what is kept."""
     made: list[str] = []
-    lines = kept_start.kept_start_candidates
+    lines = kept_start_candidates
     personal = personal_rules._personal_sayings
 
     def made_lines(*arguments: Any) -> Any:

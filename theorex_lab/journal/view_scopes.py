@@ -16,6 +16,7 @@ from theorex_lab.journal.directed import DirectedJournal
 from theorex_lab.journal.view import PROJECT_SCOPE, V, View, Views
 
 _SCOPE_BYTES = 8
+_ALL = "\n\n"  # what no project is called
 _MOST_SCOPES = 8  # projects of a process whose views stay open
 
 
@@ -27,8 +28,12 @@ def scope_of(projects: Sequence[str] | None) -> str:
     Args:
         projects: The projects, '' for none; None for all.
     """
-    names = "\n".join(projects) if projects is not None else "\n\n"
-    return blake2b(names.encode(), digest_size=_SCOPE_BYTES).hexdigest()
+    names = _ALL if projects is None else "\n".join(projects)
+    digest = blake2b(
+        names.encode(),
+        digest_size=_SCOPE_BYTES,
+    )
+    return digest.hexdigest()
 
 
 class ProjectViews(Views):
@@ -57,7 +62,11 @@ class ProjectViews(Views):
     def journal_of(self, kind: type[View]) -> Journal:
         """Return the journal that a view is a fold of, read without the directory."""
         if self.is_scoped(kind):
-            return DirectedJournal(self.journal, None, self._projects)
+            return DirectedJournal(
+                self.journal,
+                None,
+                self._projects,
+            )
         return self.journal
 
     def get(self, kind: type[V], *, upto: int | None = None) -> V:
@@ -74,7 +83,10 @@ class ProjectViews(Views):
 
     def open_together(self, kinds: Iterable[type[View]]) -> None:
         """See `Views`: those of the project are opened when they are asked for."""
-        whole_kinds = [kind for kind in kinds if not self.is_scoped(kind)]
+        whole_kinds: list[type[View]] = []
+        for kind in kinds:
+            if not self.is_scoped(kind):
+                whole_kinds.append(kind)
         self.whole.open_together(whole_kinds)
 
     def snapshot(self, view: View) -> bool:
@@ -88,7 +100,8 @@ class ProjectViews(Views):
         self.whole.remove_reached(kinds)
 
     def _folder_of(self, kind: type[View]) -> Path:
-        return self.folder / f"{kind.name}@{self._scope}"
+        folder_name = f"{kind.name}@{self._scope}"
+        return self.folder / folder_name
 
 
 def views_of_project(views: Views, project: str) -> Views:
@@ -101,9 +114,12 @@ def views_of_project(views: Views, project: str) -> Views:
     whole = views.whole
     if not project:
         return whole
-    scopes = whole.scopes
-    scoped = scopes.pop(project, None) or ProjectViews(whole, project)
-    scopes[project] = scoped  # the one that was asked for last is the last
-    for old_project in list(scopes)[:-_MOST_SCOPES]:
-        scopes.pop(old_project, None)
+    scoped = whole.scopes.pop(project, None)
+    if scoped is None:
+        scoped = ProjectViews(whole, project)
+    # The one that was asked for last is the last.
+    whole.scopes[project] = scoped
+    projects = list(whole.scopes)
+    for old_project in projects[:-_MOST_SCOPES]:
+        whole.scopes.pop(old_project, None)
     return scoped

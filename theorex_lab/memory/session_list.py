@@ -89,12 +89,27 @@ class SessionList(View):
         )
         self.touched = Table(session="i4", path="i4", edited="?")
         self.steps = Table(session="i4", seq="i8")
-        self._numbers: _Numbers = {}
-        self._touches: _Numbers = {}
+        # None after a load, until something is folded.
+        self._row_of_key: _Numbers | None = {}
+        self._row_of_touch: _Numbers | None = {}
 
     def _after_load(self) -> None:
-        self._numbers = _numbers_of(self.rows, _KEY)
-        self._touches = _numbers_of(self.touched, _TOUCH)
+        self._row_of_key = None
+        self._row_of_touch = None
+
+    @property
+    def _numbers(self) -> _Numbers:
+        """The row of each agent, session and project."""
+        if self._row_of_key is None:
+            self._row_of_key = _numbers_of(self.rows, _KEY)
+        return self._row_of_key
+
+    @property
+    def _touches(self) -> _Numbers:
+        """The row of each session and path."""
+        if self._row_of_touch is None:
+            self._row_of_touch = _numbers_of(self.touched, _TOUCH)
+        return self._row_of_touch
 
     def apply(self, events: Sequence[Event]) -> None:
         """Count each event in its session, and note what it touches and says."""
