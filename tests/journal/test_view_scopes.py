@@ -22,7 +22,7 @@ from theorex_lab.journal.view import (
     differing_columns,
     verify,
 )
-from theorex_lab.journal.view_scopes import ProjectViews, scope_of, views_of_project
+from theorex_lab.journal.view_scopes import ProjectViews, scope_digest, views_of_project
 from theorex_lab.memory.annotations import Marks
 from theorex_lab.memory.session_list import SessionList
 
@@ -111,7 +111,7 @@ def test_snapshots_are_those_of_the_scope(lab: Lab, tmp_path: Path) -> None:
         for kind in SCOPED:
             assert views.snapshot(views.get(kind))
     folders = {path.name for path in lab.views.folder.glob("*@*")}
-    scope = scope_of(("till", ""))
+    scope = scope_digest(("till", ""))
     assert {f"touches@{scope}", f"session_list@{scope}"} < folders
     assert not any("till" in folder for folder in folders)
     with Lab(tmp_path / "home", clock=lab.clock) as other:

@@ -17,7 +17,7 @@ from theorex_lab.core.files import exclusive
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.snapshot import Erasures, drop_snapshots, write_snapshot
 from theorex_lab.journal.view import Views
-from theorex_lab.journal.view_scopes import scope_of
+from theorex_lab.journal.view_scopes import scope_digest
 
 _COLUMN = "content"
 
@@ -42,7 +42,7 @@ class ResultQuery(NamedTuple):
     @property
     def folder_name(self) -> str:
         """The name of its folder, in which its projects are not readable."""
-        return f"{self.name}@{scope_of(self.projects)}"
+        return f"{self.name}@{scope_digest(self.projects)}"
 
 
 def kept_result(views: Views, query: ResultQuery, upto: int) -> Any | None:

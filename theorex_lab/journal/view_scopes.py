@@ -20,7 +20,7 @@ _ALL = "\n\n"  # what no project is called
 _MOST_SCOPES = 8  # projects of a process whose views stay open
 
 
-def scope_of(projects: Sequence[str] | None) -> str:
+def scope_digest(projects: Sequence[str] | None) -> str:
     """Return what stands for projects in the name of a folder.
 
     Their names cannot be read from it.
@@ -52,7 +52,7 @@ class ProjectViews(Views):
         )
         self.whole = whole
         self._projects = (project, "")
-        self._scope = scope_of(self._projects)
+        self._scope = scope_digest(self._projects)
         self._directed = DirectedJournal(whole.journal, self._directory, self._projects)
 
     def is_scoped(self, kind: type[View]) -> bool:
