@@ -363,5 +363,7 @@ def erase(journal: SqliteJournal, ids: Sequence[str], *, agent: str, at: int) ->
 
 def drop_views(lab: Any) -> None:
     """Let a lab forget every view and its snapshots."""
-    lab.views._open.clear()
-    drop_snapshots(lab.views.folder)
+    whole = lab.views.whole
+    for views in (whole, *whole.scopes.values()):
+        views._open.clear()
+    drop_snapshots(whole.folder)

@@ -46,7 +46,7 @@ def test_a_write_opens_no_view_and_imports_no_numpy(tmp_path: Path) -> None:
     modules = _imported(
         "from theorex_lab import Lab\nlab ="
         f" Lab({str(tmp_path)!r})\nlab.agent('main').write('caches go stale')\nassert"
-        " 'views' not in vars(lab.home)"
+        " '_whole_views' not in vars(lab.home)"
     )
     assert not modules & set(HEAVY)
     assert {path.name for path in tmp_path.iterdir()} <= {

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import DAY, NOW, Run, drop_views, observation
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab import Event, FixedClock, Lab, new_event
+from theorex_lab.designs.sessions import said
 from theorex_lab.designs.sessions.digests import digest_idle
 from theorex_lab.designs.sessions.said import FileTouches, SessionWords
 from theorex_lab.evolution.briefing import refresh
+from theorex_lab.journal.view import differing_columns
 from theorex_lab.memory.briefing.candidates import (
     ASKED,
     DECISIONS,
@@ -923,6 +925,22 @@ def test_views_are_the_same_however_events_are_cut(
             np.testing.assert_array_equal(
                 one[name], two[name], err_msg=f"{kind.name} {name}"
             )
+
+
+@settings(max_examples=30)
+@given(st.lists(captures, max_size=24))
+def test_words_of_sessions_that_are_kept_no_longer_are_looked_up(
+    events: list[Event],
+) -> None:
+    events = [each._replace(seq=number + 1) for number, each in enumerate(events)]
+    taken = [each for each in events if each.kind in SessionWords.kinds]
+    whole = SessionWords()
+    whole.apply(taken)
+    few = SessionWords()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(said, "_MOST_SESSIONS_KEPT", 1)
+        few.apply(taken)
+    assert differing_columns(whole, few) == []
 
 
 def test_a_life_is_verified_and_read_again_from_snapshots(lab: Lab) -> None:

@@ -218,7 +218,9 @@ def test_an_act_opens_only_the_views_that_it_needs(
         act(lab)
         assert {
             view.name
-            for view in (lab.views._open.values() if "views" in vars(lab.home) else ())
+            for view in (
+                lab.views._open.values() if "_whole_views" in vars(lab.home) else ()
+            )
         } == opened
 
 

@@ -4,6 +4,7 @@ Texts are one blob with offsets.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -149,8 +150,10 @@ class Strings:
         return encoded.decode()
 
     def __iter__(self) -> Iterator[str]:
-        for index in range(len(self)):
-            yield self[index]
+        stored = self._blob.tobytes()
+        for start, end in pairwise(self._offsets.tolist()):
+            yield stored[start:end].decode()
+        yield from self._new
 
     def append(self, text: str) -> None:
         """Append one text."""
@@ -191,14 +194,23 @@ class Names(Strings):
 
     def __init__(self) -> None:
         super().__init__()
-        self._numbers: dict[str, int] = {}
+        # None after a load, until a number is asked for: many readers ask for none.
+        self._by_name: dict[str, int] | None = {}
+
+    @property
+    def _numbers(self) -> dict[str, int]:
+        """The number of each name."""
+        if self._by_name is None:
+            self._by_name = {name: number for number, name in enumerate(self)}
+        return self._by_name
 
     def number(self, name: str) -> int:
         """Return the number of `name`, given out on first sight."""
-        number = self._numbers.get(name)
+        numbers = self._numbers
+        number = numbers.get(name)
         if number is None:
             number = len(self)
-            self._numbers[name] = number
+            numbers[name] = number
             self.append(name)
         return number
 
@@ -209,8 +221,9 @@ class Names(Strings):
     def numbers(self, *names: str) -> list[int]:
         """Return the numbers of those of these names that were seen."""
         numbers = []
+        by_name = self._numbers
         for name in names:
-            number = self._numbers.get(name)
+            number = by_name.get(name)
             if number is not None:
                 numbers.append(number)
         return numbers
@@ -218,9 +231,7 @@ class Names(Strings):
     def load(self, prefix: str, columns: Columns) -> None:
         """Take over columns written by `columns`; they may be maps of files."""
         super().load(prefix, columns)
-        self._numbers = {}
-        for number, name in enumerate(self):
-            self._numbers[name] = number
+        self._by_name = None
 
 
 class Parts:

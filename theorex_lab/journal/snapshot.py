@@ -40,7 +40,8 @@ class Erasures:
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        self._reached = [(event.seq, _reached(event)) for event in events]
+        self._events = list(events)
+        self._reached = [(event.seq, _reached(event)) for event in self._events]
 
     @classmethod
     def after(cls, journal: Journal, seq: int, *, upto: int | None = None) -> Self:
@@ -61,6 +62,20 @@ class Erasures:
             if seq < erasure_seq and _has_reached(first_seqs, kinds, seq):
                 return True
         return False
+
+    def erased_ids(self, seq: int) -> list[str] | None:
+        """Return the ids of what was erased since `seq`.
+
+        It is None where that cannot be told, or where projects were merged.
+        """
+        ids: list[str] = []
+        for event in self._events:
+            if event.seq <= seq:
+                continue
+            if event.erased or event.kind == MERGED:
+                return None
+            ids += event.body["ids"]
+        return ids
 
 
 def _has_reached(

@@ -6,12 +6,12 @@ They are kept current, and checked against a fold from nothing.
 import threading
 from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from theorex_lab.core.readable import Report
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Array, Parts, Strings, Table
+from theorex_lab.journal.directed import DirectedJournal
 from theorex_lab.journal.erasing import ERASURE as ERASURE
 from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
 from theorex_lab.journal.outlines import OUTLINED_KIND
@@ -34,6 +35,11 @@ from theorex_lab.journal.snapshot import (
     write_snapshot,
 )
 
+if TYPE_CHECKING:
+    from theorex_lab.journal.directory import EventDirectory
+
+NO_SCOPE = "none"
+PROJECT_SCOPE = "project"
 _BATCH_EVENTS = 2_000
 # a snapshot is written after a third as many events as the last one holds, so that the
 # disk is spared
@@ -85,6 +91,12 @@ class View(Parts, ABC):
     only_if_active: ClassVar[bool] = False
     # Whether the outlines of tool calls are enough for the fold, see `Journal.outlines`.
     reads_outlines: ClassVar[bool] = False
+    # What a view of a home that is opened for a project is folded from: with "project" the
+    # project's events and those of none, see `view_scopes`; with "none" all events. An
+    # agent's home has a journal of its own, see `agent_journal`.
+    scope: ClassVar[str] = NO_SCOPE
+    # Whether `forget` takes out of it what was erased, so that it is not folded again.
+    forgets: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.seq = 0
@@ -101,6 +113,17 @@ class View(Parts, ABC):
         for event in events:
             getattr(self, f"_{event.kind}")(event)
 
+    def forget(self, seqs: Sequence[int]) -> None:
+        """Take out of the columns what events that were erased left in them.
+
+        The columns are then those of a fold from nothing. Only for views that say so by
+        `forgets`.
+
+        Args:
+            seqs: The seqs of the erased events.
+        """
+        raise NotImplementedError(f"the view {self.name} is folded again")
+
 
 V = TypeVar("V", bound=View)
 
@@ -110,6 +133,12 @@ class Views:
 
     They are opened from their snapshots when first asked for, and current at every
     `get`.
+
+    Attributes:
+        journal: The whole journal.
+        folder: The folder of the snapshots.
+        whole: The views of the whole home.
+        scopes: The views of projects that are open, see `view_scopes`.
     """
 
     def __init__(
@@ -118,10 +147,48 @@ class Views:
         self.journal = journal
         self.folder = folder
         self.snapshot_after_events = snapshot_after_events
+        self.whole: Views = self
+        self.scopes: dict[str, Views] = {}
         self._open: dict[type[View], View] = {}
         # The seq of the newest snapshot that is known.
         self._kept: dict[type[View], int] = {}
         self._lock = threading.Lock()
+        self._directed = DirectedJournal(journal, self._directory)
+
+    def _directory(self) -> "EventDirectory":
+        """Return the directory of the journal, current."""
+        from theorex_lab.journal.directory import directory_view  # a view itself
+
+        return self.get(directory_view())
+
+    def _folder_of(self, kind: type[View]) -> Path:
+        """Return the folder of a view's snapshots."""
+        return self.folder / kind.name
+
+    def journal_of(self, kind: type[View]) -> Journal:  # noqa: ARG002 - of one project
+        """Return the journal that a view is a fold of."""
+        return self.journal
+
+    def events(
+        self,
+        kinds: Sequence[str],
+        *,
+        projects: Sequence[str] | None = None,
+        after: int = 0,
+        upto: int | None = None,
+    ) -> Iterator[Event]:
+        """Yield what `Journal.tail` yields, in a large journal by its directory.
+
+        Args:
+            kinds: The kinds of the events.
+            projects: The projects of the events, '' for none; None for all.
+            after: The seq behind which they begin.
+            upto: The last seq, None for the newest.
+
+        Raises:
+            CorruptJournal: An event is not as it was written.
+        """
+        return self._directed.tail(after, kinds=kinds, upto=upto, projects=projects)
 
     def get(self, kind: type[V], *, upto: int | None = None) -> V:
         """Return the view with every event that was appended before this call.
@@ -186,6 +253,8 @@ class Views:
         """
         with self._lock:
             unopened = [kind for kind in dict.fromkeys(kinds) if kind not in self._open]
+        if not unopened:
+            return
         views = [self._from_snapshot(kind) for kind in unopened]
         last = self.journal.last_seq()
         oldest = last
@@ -194,8 +263,7 @@ class Views:
         erasures = Erasures.after(self.journal, oldest, upto=last)
         current: list[View] = []
         for view in views:
-            is_reached = erasures.reach(view.kinds, view.seq)
-            if view.seq <= last and not is_reached:
+            if view.seq <= last and self._is_free_of(view, erasures):
                 current.append(view)
         for view in fold_together(current, self.journal, last):
             kind = type(view)
@@ -215,12 +283,40 @@ class Views:
         """
         return self._write(view, always=True)
 
-    def remove_reached(self) -> None:
+    def remove_reached(self, kinds: Sequence[type[View]] = ()) -> None:
         """Remove every snapshot that holds what was erased.
+
+        Args:
+            kinds: The views of the home. Those that forget get a new snapshot, without
+                what was erased.
 
         Raises:
             StorageError: That fails.
         """
+        cleared = self._cleared(kinds)
+        self._remove_snapshots()
+        for view in cleared:
+            with view.lock:
+                self.snapshot(view)
+
+    def _cleared(self, kinds: Sequence[type[View]]) -> list[View]:
+        """Return the views that forgot what was erased, where they were at hand.
+
+        Those that cannot be read are left out: a later reader folds them again.
+        """
+        cleared: list[View] = []
+        for kind in kinds:
+            if not kind.forgets:
+                continue
+            has_snapshot = snapshots.newest_seq(self._folder_of(kind), kind.code) > 0
+            if not has_snapshot and kind not in self._open:
+                continue
+            with suppress(StorageError):
+                cleared.append(self.get(kind))
+        return cleared
+
+    def _remove_snapshots(self) -> None:
+        """Remove every snapshot that was folded before an erasure reached it."""
         folders = sorted(self.folder.glob("*/"))
         last = self.journal.last_seq()
         # A snapshot is made after the erasures before its seq, and has nothing of them.
@@ -247,7 +343,7 @@ class Views:
 
     def _write(self, view: View, *, always: bool) -> bool:
         event_id = self.journal.event_id(view.seq)
-        folder = self.folder / view.name
+        folder = self._folder_of(type(view))
         if event_id is None:
             return False
         if not (always or self._is_due(view)):
@@ -267,7 +363,7 @@ class Views:
         """Note the snapshot that another process has written meanwhile, if any."""
         kind = type(view)
         last_seq = self._kept.get(kind, 0)
-        newest_seq = snapshots.newest_seq(self.folder / view.name, view.code)
+        newest_seq = snapshots.newest_seq(self._folder_of(kind), view.code)
         if newest_seq > last_seq:
             newest = self._newest_snapshot(kind)
             self._kept[kind] = newest.seq if newest else last_seq
@@ -282,7 +378,7 @@ class Views:
         if self.outdated(view):
             return False
         path = write_snapshot(
-            self.folder / view.name,
+            self._folder_of(type(view)),
             view.columns(),
             code=view.code,
             seq=view.seq,
@@ -305,18 +401,46 @@ class Views:
         It is of this journal, and holds what is read now, and nothing that was erased
         since.
         """
-        folder = self.folder / kind.name
+        folder = self._folder_of(kind)
         for snapshot in snapshots.open_snapshots(folder, kind.code):
             seq = snapshot.seq
             # The journal may have been replaced, by an older backup for instance.
             if self.journal.event_id(seq) != snapshot.event_id:
                 continue
             erasures = Erasures.after(self.journal, seq)
-            if erasures.reach(kind.kinds, seq):
+            is_reached = erasures.reach(kind.kinds, seq)
+            if is_reached and self._erased_seqs(kind, erasures, seq) is None:
                 continue
             if self._is_as_read_now(kind, snapshot):
                 return snapshot
         return None
+
+    def _erased_seqs(
+        self, kind: type[View], erasures: Erasures, seq: int
+    ) -> list[int] | None:
+        """Return what a view is to forget that was folded up to a seq.
+
+        None where it has to be folded again.
+        """
+        ids = erasures.erased_ids(seq) if kind.forgets else None
+        if ids is None:
+            return None
+        events = self.journal.read(ids=ids, erased=True)
+        return [event.seq for event in events]
+
+    def _is_free_of(self, view: View, erasures: Erasures) -> bool:
+        """Return whether a view holds nothing that was erased, or has forgotten it."""
+        if not erasures.reach(view.kinds, view.seq):
+            return True
+        return self._forget_erased(view, erasures)
+
+    def _forget_erased(self, view: View, erasures: Erasures) -> bool:
+        """Let a view forget what was erased since its seq; return whether it can."""
+        seqs = self._erased_seqs(type(view), erasures, view.seq)
+        if seqs is None:
+            return False
+        view.forget(seqs)
+        return True
 
     def _is_as_read_now(self, kind: type[View], snapshot: Snapshot) -> bool:
         """Return whether every event up to a snapshot was folded as it is read now.
@@ -347,6 +471,8 @@ class Views:
         view.seq = snapshot.seq
         for seq, why in snapshot.passed_over.items():
             view.passed_over[int(seq)] = why
+        if kind.forgets:
+            self._forget_erased(view, Erasures.after(self.journal, view.seq))
         return view
 
     def _refresh(self, view: View) -> int:
@@ -360,16 +486,16 @@ class Views:
             return 0
         if view.seq:
             erasures = Erasures.after(self.journal, view.seq, upto=last)
-            is_reached = erasures.reach(view.kinds, view.seq)
-            if is_reached:
-                remove_reached(self.folder / view.name, erasures, wait=False)
-            if is_reached or last < view.seq:
+            if erasures.reach(view.kinds, view.seq):
+                folder = self._folder_of(type(view))
+                remove_reached(folder, erasures, wait=False)
+            if last < view.seq or not self._is_free_of(view, erasures):
                 fresh = self._from_snapshot(type(view))
                 _replace_with(view, fresh)
                 last = self.journal.last_seq()  # that snapshot may be of a later state
         return fold_into(
             view,
-            self.journal,
+            self._directed,
             last,
             in_outline=_are_outlines_enough([view]),
         )
@@ -697,6 +823,7 @@ def bad_events(views: Views, kinds: Sequence[type[View]]) -> list[BadEvent]:
         StorageError: The journal cannot be read.
     """
     bad_by_seq: dict[int, BadEvent] = {}
+    views = views.whole  # a view of a project has passed over that project's alone
     with views.reading(set_aside_view()) as view:
         for bad in view.told():
             bad_by_seq[bad.seq] = bad
@@ -812,7 +939,7 @@ def _compare(views: Views, kind: type[View]) -> list[str]:
         with current.lock:
             fresh = kind()
             fresh.passed_over = dict(current.passed_over)
-            fold_into(fresh, views.journal, current.seq)
+            fold_into(fresh, views.journal_of(kind), current.seq)
             different = differing_columns(current, fresh)
             if not different:
                 return different

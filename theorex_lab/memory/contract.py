@@ -875,7 +875,7 @@ class Home:
     def in_project(self, project: str) -> Home:
         """Return the same home for another project, '' for all.
 
-        It shares journal, views and clock with this one.
+        It shares journal, clock and the views that are of no project with this one.
 
         Args:
             project: The id of the project; `memory.projects.find_project` gives it for
@@ -953,9 +953,23 @@ class Home:
         """The search index over the labels of every design that works here."""
         return item_view(self.designs, labels=True)
 
-    @cached_property
+    @property
     def views(self) -> Views:
-        """The views of this home; a write opens none."""
+        """The views of this home, those of its project among them; a write opens none.
+
+        Views that are set are of the whole home.
+        """
+        from theorex_lab.journal.view_scopes import views_of_project
+
+        return views_of_project(self._whole_views, self.project)
+
+    @views.setter
+    def views(self, views: Views) -> None:
+        self.__dict__["_whole_views"] = views.whole
+
+    @cached_property
+    def _whole_views(self) -> Views:
+        """The views of the whole home."""
         from theorex_lab.journal.view import Views
 
         _ = self.designs  # whose kinds of events the views read

@@ -7,6 +7,7 @@ import difflib
 import os
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from theorex_lab.core.project import (
     repository_of,
 )
 from theorex_lab.journal.columns import Names, Table
+from theorex_lab.journal.directed import FEWEST_EVENTS
+from theorex_lab.journal.directory import directory_view
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import (
     UNSEEN_DIGITS,
@@ -113,12 +116,24 @@ def known_projects(home: Home) -> list[str]:
 
     The most recently active one comes first.
     """
-    with home.views.reading(projects_view(home)) as view:
+    with _reading_projects(home) as view:
         newest_seq_first = -view.rows["last_seq"]
         newest_first = -view.rows["last_at"]
         order = np.lexsort((newest_seq_first, newest_first))
         names = [view.names[row] for row in order.tolist()]
     return [name for name in names if name]
+
+
+def _reading_projects(home: Home) -> AbstractContextManager[Projects]:
+    """Return a context that yields the view of a home's projects.
+
+    In a large journal the directory is folded in the same pass: whoever asks for
+    projects mostly asks for the events of one of them next.
+    """
+    views = home.views
+    if home.journal.last_seq() >= FEWEST_EVENTS:
+        views.open_together([projects_view(home), directory_view()])
+    return views.reading(projects_view(home))
 
 
 def note_of_other_projects(home: Home) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from theorex_lab.core.clock import to_iso
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.view import View
+from theorex_lab.journal.view import PROJECT_SCOPE, View
 from theorex_lab.memory.briefing.session_log import are_own_words
 
 # What is said in a session, of which `SessionList.steps` has the seqs.
@@ -68,6 +68,7 @@ class SessionList(View):
     name = "session_list"
     code = 1
     kinds = ("tool_used", "session_ended", *WORDS)
+    scope = PROJECT_SCOPE
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,12 +89,27 @@ class SessionList(View):
         )
         self.touched = Table(session="i4", path="i4", edited="?")
         self.steps = Table(session="i4", seq="i8")
-        self._numbers: _Numbers = {}
-        self._touches: _Numbers = {}
+        # None after a load, until something is folded.
+        self._row_of_key: _Numbers | None = {}
+        self._row_of_touch: _Numbers | None = {}
 
     def _after_load(self) -> None:
-        self._numbers = _numbers_of(self.rows, _KEY)
-        self._touches = _numbers_of(self.touched, _TOUCH)
+        self._row_of_key = None
+        self._row_of_touch = None
+
+    @property
+    def _numbers(self) -> _Numbers:
+        """The row of each agent, session and project."""
+        if self._row_of_key is None:
+            self._row_of_key = _numbers_of(self.rows, _KEY)
+        return self._row_of_key
+
+    @property
+    def _touches(self) -> _Numbers:
+        """The row of each session and path."""
+        if self._row_of_touch is None:
+            self._row_of_touch = _numbers_of(self.touched, _TOUCH)
+        return self._row_of_touch
 
     def apply(self, events: Sequence[Event]) -> None:
         """Count each event in its session, and note what it touches and says."""

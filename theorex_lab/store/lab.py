@@ -763,6 +763,8 @@ class Lab:
 
     def _open_for_status(self) -> None:
         """Open the views that a status reads, in one pass over the journal."""
+        from theorex_lab.journal.directed import FEWEST_EVENTS
+        from theorex_lab.journal.directory import directory_view
         from theorex_lab.journal.view import set_aside_view
 
         counted = [view for view in self._views() if view.in_status]
@@ -770,6 +772,9 @@ class Lab:
             if design not in self.home.active:
                 unasked = [view for view in design.views() if view.only_if_active]
                 counted = [view for view in counted if view not in unasked]
+        if self.journal.last_seq() >= FEWEST_EVENTS:
+            # In the same pass: its next reader would read the journal again.
+            counted.append(directory_view())
         self.views.open_together([set_aside_view(), *counted])
 
     def _holdings(self, agent: str | None) -> dict[str, Any]:
@@ -1057,6 +1062,7 @@ class Lab:
         from theorex_lab.dispatch.traces import Traces
         from theorex_lab.evolution.maintained import CaptureTimes, MaintenanceReports
         from theorex_lab.evolution.outcomes import Outcomes
+        from theorex_lab.journal.directory import directory_view
         from theorex_lab.memory.annotations import Marks
         from theorex_lab.memory.documents import Documents
         from theorex_lab.memory.evidence import evidence_view
@@ -1078,6 +1084,7 @@ class Lab:
             SessionList,
             CaptureTimes,
             MaintenanceReports,
+            directory_view(),
         ]
         for design in self.home.designs:
             views += design.views()
@@ -1139,7 +1146,7 @@ class Lab:
         forget_texts()
         remove_briefings(self.folder, self.views.folder)
         projects = remove_erased_projects(self.home, erased)
-        self.views.remove_reached()
+        self.views.remove_reached(self._views())
         journal.forget_places()
         journal.erase_archived()
         self._sweep_vectors()

@@ -11,6 +11,7 @@ from theorex_lab.designs.sessions.digests import (
 from theorex_lab.designs.sessions.said import NeededFile, needed_files
 from theorex_lab.memory.briefing.candidates import Candidate
 from theorex_lab.memory.briefing.personal_rules import personal_rule_candidates
+from theorex_lab.memory.briefing.rule_sayings import sayings_of
 from theorex_lab.memory.briefing.rules import rule_candidates
 from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.memory.contract import DesignApi
@@ -35,7 +36,9 @@ class Sessions(DesignApi):
         sessions = recorded_sessions(self.home, now)
         rules = [
             *rule_candidates(sessions, now),
-            *personal_rule_candidates(self.home, sessions, now),
+            *personal_rule_candidates(
+                self.home, lambda: list(sayings_of(sessions)), now
+            ),
         ]
         return sorted(rules, key=lambda rule: -rule.weight)
 

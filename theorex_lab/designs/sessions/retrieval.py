@@ -29,7 +29,7 @@ def retrieve(
         now: The time of the query, µs UTC.
         tokens: The budget.
     """
-    if len(home.views.get(said.FileTouches).rows):
+    if len(home.views.whole.get(said.FileTouches).rows):
         sessions = recorded_sessions(home, now)
         lines = prompt_lines(
             sessions,

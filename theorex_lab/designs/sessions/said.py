@@ -30,7 +30,7 @@ from theorex_lab.designs.sessions.sentences import (
 from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
-from theorex_lab.journal.view import View
+from theorex_lab.journal.view import PROJECT_SCOPE, View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.text.file_moves import FileStep
@@ -52,6 +52,7 @@ _NAME_WORD = re.compile(r"[^\W\d_]{3,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 KEY = ("project", "path", "session", "day")  # of a row
 _USED = ("session", "project", "word")  # columns of a use of a word
+_MOST_SESSIONS_KEPT = 256  # whose words are looked up without a search
 
 
 def _group_of(
@@ -201,11 +202,12 @@ class SessionWords(SessionEnds):
         super().__init__()
         self.words = Names()
         self.used = Table(session="i4", project="i4", word="i4")
-        self._used: set[tuple[int, ...]] = set()
+        # The project and word of each use of the sessions that were folded last: those
+        # of all sessions would be most of what a process holds.
+        self._uses: dict[int, set[tuple[int, ...]]] = {}
 
     def _after_load(self) -> None:
-        columns = [self.used[name].tolist() for name in _USED]
-        self._used = set(zip(*columns, strict=True))
+        self._uses = {}
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in what was said, and which words tools were given."""
@@ -213,7 +215,10 @@ class SessionWords(SessionEnds):
             if event.kind == "digest":
                 self._note_digest(event)
                 continue
+            n_sessions = len(self.ends)
             session = self._session(event)
+            if session == n_sessions:
+                self._keep_uses(session, set())
             if event.kind == "tool_used":
                 self._use(session, event, words(_tool_text(event)))
                 continue
@@ -228,13 +233,38 @@ class SessionWords(SessionEnds):
         used_words: Iterable[str],
     ) -> None:
         project = self._project(event.body)
+        uses = self._uses_of(session)
         new = []
         for word in sorted(used_words):
-            use = (session, project, self.words.number(word))
-            if use not in self._used:
-                new.append(use)
-        self._used.update(new)
+            use = (project, self.words.number(word))
+            if use not in uses:
+                new.append((session, *use))
+                uses.add(use)
         self.used.extend(_USED, new)
+
+    def _uses_of(self, session: int) -> set[tuple[int, ...]]:
+        """Return the project and word of each use in a session."""
+        uses = self._uses.get(session)
+        if uses is None:
+            is_of_session = self.used["session"] == session
+            rows = np.flatnonzero(is_of_session)
+            projects = self.used["project"][rows]
+            word_numbers = self.used["word"][rows]
+            pairs = zip(
+                projects.tolist(),
+                word_numbers.tolist(),
+                strict=True,
+            )
+            uses = set(pairs)
+            self._keep_uses(session, uses)
+        return uses
+
+    def _keep_uses(self, session: int, uses: set[tuple[int, ...]]) -> None:
+        """Keep the uses of a session, and let go of those that were kept first."""
+        self._uses[session] = uses
+        if len(self._uses) > _MOST_SESSIONS_KEPT:
+            first_session = next(iter(self._uses))
+            self._uses.pop(first_session)
 
 
 def _tool_text(event: Event) -> str:
@@ -311,6 +341,7 @@ class FileTouches(View):
     name = "touches"
     code = 2
     kinds = ("tool_used",)
+    scope = PROJECT_SCOPE
 
     def __init__(self) -> None:
         super().__init__()
@@ -331,12 +362,22 @@ class FileTouches(View):
         )
         self.moves = Table(project="i4", at="i8", seq="i8")
         self.steps = Strings()
-        self._rows: dict[tuple[int, ...], int] = {}
+        # None after a load, until something is folded.
+        self._row_of_key: dict[tuple[int, ...], int] | None = {}
 
     def _after_load(self) -> None:
-        columns = [self.rows[name].tolist() for name in KEY]
-        keys = zip(*columns, strict=True)
-        self._rows = {key: row for row, key in enumerate(keys)}
+        self._row_of_key = None
+
+    @property
+    def _rows(self) -> dict[tuple[int, ...], int]:
+        """The row of each project, path, session and day."""
+        if self._row_of_key is None:
+            columns = [self.rows[name].tolist() for name in KEY]
+            keys = zip(*columns, strict=True)
+            self._row_of_key = {}
+            for row, key in enumerate(keys):
+                self._row_of_key[key] = row
+        return self._row_of_key
 
     def apply(
         self,

@@ -10,8 +10,8 @@ from theorex_lab.core.errors import InvalidInput, ModelUnavailable, TheorexError
 from theorex_lab.core.git_repository import NoCommit, NoRepository
 from theorex_lab.core.readable import Report
 from theorex_lab.memory.briefing.candidates import Candidate
-from theorex_lab.memory.briefing.compose import kept_start_candidates
 from theorex_lab.memory.briefing.design_lines import design_candidates
+from theorex_lab.memory.briefing.kept_start import RecordedStart
 from theorex_lab.memory.briefing.marked_lines import marked_candidates
 from theorex_lab.memory.briefing.notes import note_candidates
 from theorex_lab.memory.briefing.personal_rules import personal_rule_candidates
@@ -33,7 +33,6 @@ from theorex_lab.memory.briefing.rendered_text import (
 from theorex_lab.memory.briefing.repository import repository_candidates
 from theorex_lab.memory.briefing.rewritten_cards import with_rewritten_cards
 from theorex_lab.memory.briefing.selection import choose
-from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.line import count_tokens
 
@@ -136,16 +135,16 @@ def make_briefing(
     if tokens < FEWEST_TOKENS:
         raise InvalidInput(f"got {tokens} tokens; allowed are {FEWEST_TOKENS} and more")
     now = home.clock.now()
-    sessions = recorded_sessions(home, now)
+    start = RecordedStart(home, now)
     from_git: list[Candidate] = []
     problem = ""
-    if not sessions and not query:
+    if not start.has_sessions and not query:
         from_git, problem = _from_git(home, folder, now)
     heading = heading_of(tokens, now, has_sessions=not from_git)
     left = tokens_for_lines(tokens, heading)
     candidates = [
-        *with_rewritten_cards(home, kept_start_candidates(sessions, now), now),
-        *personal_rule_candidates(home, sessions, now),
+        *with_rewritten_cards(home, start.lines, now),
+        *personal_rule_candidates(home, lambda: start.sayings, now),
         *note_candidates(home, now),
         *design_candidates(home, now),
         *from_git,

@@ -75,11 +75,11 @@ def newest_events(
     if before is None or _is_outdated(journal, before.last_seq, last_seq):
         before = _KeptEvents(0, ())
     if before.last_seq < last_seq:
-        new_events = journal.tail(
-            before.last_seq,
-            kinds=query.kinds,
-            upto=last_seq,
+        new_events = home.views.events(
+            query.kinds,
             projects=projects,
+            after=before.last_seq,
+            upto=last_seq,
         )
         events = deque(before.events, maxlen=most)
         events.extend(new_events)
@@ -105,7 +105,7 @@ def has_events(home: Home, kinds: Sequence[str]) -> bool:
         before = _Presence(0, is_there=False)
     is_there = before.is_there
     if not is_there and before.last_seq < last_seq:
-        new_events = journal.tail(before.last_seq, kinds=kinds, upto=last_seq)
+        new_events = home.views.events(kinds, after=before.last_seq, upto=last_seq)
         is_there = next(new_events, None) is not None
     presences[tuple(kinds)] = _Presence(last_seq, is_there)
     return is_there

@@ -8,18 +8,24 @@ nothing of one project is shown in another.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
+from theorex_lab.journal.kept_results import ResultQuery, keep_result, kept_result
 from theorex_lab.memory.briefing.candidates import Candidate
+from theorex_lab.memory.briefing.kept_start import (
+    SAYINGS_CODE,
+    as_json_row,
+    sayings_of_json_rows,
+)
 from theorex_lab.memory.briefing.rule_reversals import standing_sayings
 from theorex_lab.memory.briefing.rule_sayings import Saying, Source, sayings_of
 from theorex_lab.memory.briefing.rules import candidates_of_sayings
-from theorex_lab.memory.briefing.session_log import Session, sessions_of
+from theorex_lab.memory.briefing.session_log import sessions_of
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.projects import known_projects
 from theorex_lab.text.wording import specifics
@@ -28,6 +34,8 @@ from theorex_lab.text.wording import specifics
 # prompts of each, the newest.
 _MOST_PROJECTS = 8
 _MOST_PROMPTS = 1_000
+# About as many events come with a prompt: tool calls and answers.
+_EVENTS_A_PROMPT = 10
 _LONGEST_PROMPT = 2_000  # characters; a longer one is mostly pasted
 _FEWEST_PROJECTS = 2  # that a rule about the person was said in
 _FEWEST_WORDS = 2  # that tell what it is about
@@ -37,7 +45,7 @@ _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 
 
 def personal_rule_candidates(
-    home: Home, sessions: Sequence[Session], now: int
+    home: Home, own: Callable[[], Sequence[Saying]], now: int
 ) -> list[Candidate]:
     """Return the rules about the person that other projects tell of, the best first.
 
@@ -46,7 +54,8 @@ def personal_rule_candidates(
 
     Args:
         home: The home.
-        sessions: The recorded sessions of the home's project.
+        own: Gives what the recorded sessions of the home's project say; it is asked only
+            where other projects tell of a rule.
         now: The time (µs UTC).
     """
     if not home.project:
@@ -54,7 +63,7 @@ def personal_rule_candidates(
     personal = _said_in_several(_sayings_by_project(home, now))
     if not personal:
         return []
-    own_sayings = list(sayings_of(sessions))
+    own_sayings = own()
     standing: list[Saying] = []
     for saying in standing_sayings(personal, own_sayings):
         if not _is_stated(saying, own_sayings):
@@ -98,14 +107,43 @@ def _sayings_in(
     last = by_project.get(project)
     if last is not None and last.last_seq == last_seq and last.newest_at <= now:
         return last.sayings
-    tail = journal.tail(0, kinds=("prompt",), projects=(project,))
-    prompts = sorted(tail, key=lambda event: (event.at, event.seq))
+    query = ResultQuery("personal_sayings", SAYINGS_CODE, ("prompt",), (project,))
+    result = kept_result(home.views, query, last_seq)
+    if result is None or result["newest_at"] > now:
+        result = _made_sayings(home, query, now, last_seq)
+    made = _KeptSayings(
+        last_seq,
+        result["newest_at"],
+        sayings_of_json_rows(result["rows"]),
+    )
+    if made.newest_at <= now:
+        by_project[project] = made
+    return made.sayings
+
+
+def _made_sayings(
+    home: Home,
+    query: ResultQuery,
+    now: int,
+    last_seq: int,
+) -> dict[str, Any]:
+    """Return what prompts up to a time say that may be about the person.
+
+    It is kept beside the views where there are many prompts, all of them past.
+
+    Returns:
+        The sayings as JSON has them, and when the newest prompt of all was sent (µs UTC).
+    """
+    events = home.views.events(query.kinds, projects=query.projects, upto=last_seq)
+    prompts = sorted(events, key=lambda event: (event.at, event.seq))
     past = [event for event in prompts if event.at <= now]
-    sayings = _personal_sayings(past)
-    if len(past) == len(prompts):
-        newest_at = prompts[-1].at if prompts else 0
-        by_project[project] = _KeptSayings(last_seq, newest_at, sayings)
-    return sayings
+    rows = [as_json_row(saying) for saying in _personal_sayings(past)]
+    newest_at = prompts[-1].at if prompts else 0
+    result = {"newest_at": newest_at, "rows": rows}
+    is_worth_it = len(prompts) * _EVENTS_A_PROMPT >= home.views.snapshot_after_events
+    if is_worth_it and len(past) == len(prompts):
+        keep_result(home.views, query, last_seq, result)
+    return result
 
 
 def _personal_sayings(prompts: Sequence[Event]) -> list[Saying]:

@@ -286,16 +286,27 @@ def recorded_sessions(home: Home, now: int) -> list[Session]:
     return list(sessions)
 
 
+def holds_sessions(home: Home, now: int) -> bool:
+    """Return whether the sessions that `recorded_sessions` returns are in memory.
+
+    Args:
+        home: The home.
+        now: The time (µs UTC).
+    """
+    journal = home.journal
+    log = _kept_logs.get(journal, {}).get(home.project)
+    return log is not None and _is_current(journal, log, now, journal.last_seq())
+
+
 def _events_of_sessions(home: Home, last_seq: int) -> list[Event]:
     """Return what was recorded of the home's project or of none, in time order."""
     projects = None
     if home.projects is not None:
         projects = (*home.projects, "")
-    events = home.journal.tail(
-        0,
-        kinds=KINDS,
-        upto=last_seq,
+    events = home.views.events(
+        KINDS,
         projects=projects,
+        upto=last_seq,
     )
     return sorted(events, key=lambda event: (event.at, event.seq))
 

@@ -1,0 +1,246 @@
+"""A view of a project is a fold of that project's events and of those of none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from theorex_lab import Event, FixedClock, Lab, new_event
+from theorex_lab.designs.sessions.said import FileTouches, names_now_in, needed_files
+from theorex_lab.journal import directed
+from theorex_lab.journal.sqlite.store import SqliteJournal
+from theorex_lab.journal.view import (
+    NO_SCOPE,
+    PROJECT_SCOPE,
+    View,
+    differing_columns,
+    verify,
+)
+from theorex_lab.journal.view_scopes import ProjectViews, scope_digest, views_of_project
+from theorex_lab.memory.annotations import Marks
+from theorex_lab.memory.session_list import SessionList
+
+NOW = 1_770_000_000_000_000
+SECOND = 1_000_000
+PROJECTS = ("", "till", "shop")
+SCOPED: tuple[type[View], ...] = (FileTouches, SessionList)
+COMMANDS = ("cat app/a.py", "git mv app/a.py app/b.py", "rm app/b.py")
+
+
+def event_of(kind: str, project: str, number: int) -> Event:
+    """Return a prompt, or a call that edits, moves or removes files."""
+    body: dict[str, object] = {"text": f"look at {project} {number}", "source": "user"}
+    if kind == "tool_used":
+        command = COMMANDS[number % len(COMMANDS)]
+        paths = {"read": ["app/c.py"], "edited": ["app/a.py"]}
+        body = {
+            "tool": "Bash",
+            "source": "tool",
+            "command": command,
+            "input": command,
+            "ok": number % 4 != 0,
+            "paths": paths,
+        }
+    if project:
+        body["project"] = project
+    session = f"s{number // 6}"
+    at = NOW + number * SECOND
+    return new_event(kind, body, agent="main", session=session, at=at)
+
+
+def events_of(count: int, *, after: int = 0) -> list[Event]:
+    events = []
+    for number in range(after, after + count):
+        kind = ("prompt", "tool_used")[number % 2]
+        events.append(event_of(kind, PROJECTS[number % 3], number))
+    return events
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    with Lab(tmp_path / "home", clock=FixedClock(NOW + 10**12)) as opened:
+        opened.journal.append(events_of(36))
+        yield opened
+
+
+def fresh_fold(lab: Lab, kind: type[View], project: str) -> View:
+    """Return a view folded from nothing of the events that are of a project or none."""
+    view = kind()
+    names = [*lab.journal.places().names_of(project), ""]
+    for event in lab.journal.tail(0, kinds=kind.kinds, projects=names):
+        view.apply([event])
+    return view
+
+
+def assert_equal_to_fresh_folds(lab: Lab) -> None:
+    for project in ("till", "shop"):
+        views = views_of_project(lab.views, project)
+        for kind in SCOPED:
+            fresh = fresh_fold(lab, kind, project)
+            assert differing_columns(views.get(kind), fresh) == []
+
+
+def test_views_of_a_project_hold_its_events_and_those_of_none(lab: Lab) -> None:
+    assert_equal_to_fresh_folds(lab)
+    till = lab.in_project("till").views
+    assert set(till.get(SessionList).projects) == {"till", ""}
+    assert set(lab.views.get(SessionList).projects) == {"till", "shop", ""}
+    lab.journal.append(events_of(12, after=36))
+    assert_equal_to_fresh_folds(lab)
+
+
+def test_a_view_without_a_scope_is_that_of_the_home(lab: Lab) -> None:
+    till = lab.in_project("till")
+    assert Marks.scope != PROJECT_SCOPE
+    assert till.views.get(Marks) is lab.views.get(Marks)
+    assert till.views.get(SessionList) is not lab.views.get(SessionList)
+    assert lab.in_project("till").views is till.views
+    assert till.in_project("").views is lab.views
+    assert till.in_project("shop").views.whole is lab.views
+
+
+def test_snapshots_are_those_of_the_scope(lab: Lab, tmp_path: Path) -> None:
+    for project in ("till", "shop"):
+        views = views_of_project(lab.views, project)
+        for kind in SCOPED:
+            assert views.snapshot(views.get(kind))
+    folders = {path.name for path in lab.views.folder.glob("*@*")}
+    scope = scope_digest(("till", ""))
+    assert {f"touches@{scope}", f"session_list@{scope}"} < folders
+    assert not any("till" in folder for folder in folders)
+    with Lab(tmp_path / "home", clock=lab.clock) as other:
+        assert_equal_to_fresh_folds(other)
+        views = views_of_project(other.views, "till")
+        assert views.n_behind(SessionList) == 0
+        assert other.views.n_behind(SessionList) == 36
+
+
+def test_a_reopened_project_reads_no_event_again(lab: Lab, tmp_path: Path) -> None:
+    views = views_of_project(lab.views, "till")
+    views.snapshot(views.get(SessionList))
+    decoded: Counter[str] = Counter()
+    of_row = SqliteJournal._decoded
+
+    def counted(journal: SqliteJournal, row: tuple[Any, ...]) -> Event:
+        decoded[row[5]] += 1
+        return of_row(journal, row)
+
+    with (
+        Lab(tmp_path / "home", clock=lab.clock) as other,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(SqliteJournal, "_decoded", counted)
+        views_of_project(other.views, "till").get(SessionList)
+    assert not decoded
+
+
+def test_an_erasure_removes_the_snapshots_of_every_scope(lab: Lab) -> None:
+    erased = [event.id for event in lab.journal.tail(0, projects=["shop"])]
+    for project in ("till", "shop"):
+        views = views_of_project(lab.views, project)
+        for kind in SCOPED:
+            views.snapshot(views.get(kind))
+    assert list(lab.views.folder.glob("*@*/*/manifest.json"))
+    lab.in_project("till").erase(ids=erased)
+    for path in lab.views.folder.rglob("*.npy"):
+        assert b"shop" not in path.read_bytes()
+    assert_equal_to_fresh_folds(lab)
+
+
+def test_a_merge_gives_a_project_what_was_of_the_other(lab: Lab) -> None:
+    assert_equal_to_fresh_folds(lab)
+    lab.merge_projects("shop", "till")
+    till = lab.in_project("till").views
+    for kind in SCOPED:
+        fresh = fresh_fold(lab, kind, "till")
+        assert differing_columns(till.get(kind), fresh) == []
+    assert int(till.get(SessionList).rows["events"].sum()) == 36
+
+
+def test_what_is_known_of_files_is_that_of_the_whole_home(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both folds give the files of a project alike."""
+    now = NOW + 10**9
+
+    def told_of_files() -> list[object]:
+        answers: list[object] = []
+        for project in ("till", "shop"):
+            home = lab.in_project(project).home
+            answers.append(needed_files(home, now))
+            answers.append(needed_files(home, now, "c.py"))
+            answers.append(names_now_in(home, now))
+        return answers
+
+    scoped = told_of_files()
+    assert any(scoped)
+    monkeypatch.setattr(FileTouches, "scope", NO_SCOPE)
+    assert told_of_files() == scoped
+
+
+def test_a_home_whose_project_is_set_later_reads_the_views_of_that_one(
+    lab: Lab,
+) -> None:
+    assert lab.home.views is lab.views
+    lab.home.project = "till"
+    assert set(lab.home.views.get(SessionList).projects) == {"till", ""}
+    lab.home.project = "shop"
+    assert set(lab.home.views.get(SessionList).projects) == {"shop", ""}
+
+
+def test_verify_compares_the_views_of_the_project(lab: Lab) -> None:
+    till = lab.in_project("till")
+    assert till.verify().ok
+    till.views.get(SessionList).rows["events"][0] += 1
+    verification = verify(till.views, SCOPED)
+    assert verification.views["session_list"] == ["rows.events"]
+    assert lab.verify().ok, "the view of the whole home is sound"
+
+
+def test_only_the_last_projects_stay_open(lab: Lab) -> None:
+    first = views_of_project(lab.views, "till")
+    for number in range(20):
+        views_of_project(lab.views, f"project {number}")
+    assert len(lab.views.scopes) == 8
+    assert isinstance(first, ProjectViews)
+    assert views_of_project(lab.views, "till") is not first
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    drawn=st.lists(
+        st.tuples(st.sampled_from(["prompt", "tool_used"]), st.sampled_from(PROJECTS)),
+        max_size=30,
+    ),
+    cut=st.integers(0, 30),
+    by_directory=st.booleans(),
+)
+def test_any_project_equals_the_fold_of_its_events(
+    tmp_path_factory: pytest.TempPathFactory,
+    drawn: list[tuple[str, str]],
+    cut: int,
+    by_directory: bool,
+) -> None:
+    events = []
+    for number, (kind, project) in enumerate(drawn):
+        events.append(event_of(kind, project, number))
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        if by_directory:
+            patch.setattr(directed, "FEWEST_EVENTS", 1)
+            patch.setattr(directed, "_MOST_SHARE", 1.0)
+        with Lab(folder, clock=FixedClock(NOW + 10**12)) as lab:
+            lab.journal.append(events[:cut])
+            assert_equal_to_fresh_folds(lab)
+            lab.journal.append(events[cut:])
+            assert_equal_to_fresh_folds(lab)

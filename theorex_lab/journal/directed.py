@@ -1,0 +1,178 @@
+"""A journal whose events are found by its directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.journal.base import Journal, is_wanted
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.outlines import outline_of
+from theorex_lab.journal.places import Places
+
+if TYPE_CHECKING:
+    from theorex_lab.journal.directory import EventDirectory
+
+# A stretch of fewer events is looked through.
+FEWEST_EVENTS = 20_000
+# The share of a stretch from which on looking through it is cheaper than reading by seqs.
+_MOST_SHARE = 0.5
+_PAGE_EVENTS = 2_000
+
+
+class DirectedJournal(Journal):
+    """A journal whose events are found by its directory where that is cheaper.
+
+    Args:
+        whole: The journal.
+        directory: Gives the directory, current, when it is first needed; None looks
+            through the journal.
+        projects: Those whose events alone are read, '' for those of none; None for all.
+            Erased events are read of all projects: nobody knows of which they were.
+    """
+
+    def __init__(
+        self,
+        whole: Journal,
+        directory: Callable[[], EventDirectory] | None,
+        projects: Sequence[str] | None = None,
+    ) -> None:
+        self.clock = whole.clock
+        self.notice = whole.notice
+        self._whole = whole
+        self._directory = directory
+        self._projects = projects
+
+    def append(
+        self, events: Sequence[Event], *, allow_future: bool = False
+    ) -> list[int]:
+        """See `Journal`."""
+        return self._whole.append(events, allow_future=allow_future)
+
+    def exclusive(self) -> AbstractContextManager[Callable[[Event], int]]:
+        """See `Journal`."""
+        return self._whole.exclusive()
+
+    def read(
+        self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False
+    ) -> list[Event]:
+        """See `Journal`: events of other projects come too."""
+        return self._whole.read(seqs=seqs, ids=ids, erased=erased)
+
+    def tail(
+        self,
+        after: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        upto: int | None = None,
+        projects: Sequence[str] | None = None,
+        lacking: tuple[str, str] | None = None,
+        erased: bool = False,
+    ) -> Iterator[Event]:
+        """See `Journal`."""
+        if projects is None and not erased:
+            projects = self._projects
+        last = self.last_seq() if upto is None else upto
+        seqs = None
+        if kinds is not None and lacking is None and not erased:
+            seqs = self._seqs_of(kinds, projects, after, last)
+        if seqs is None:
+            return self._whole.tail(
+                after,
+                kinds=kinds,
+                upto=last,
+                projects=projects,
+                lacking=lacking,
+                erased=erased,
+            )
+        return self._read_pages(seqs, kinds, projects)
+
+    def outlines(
+        self,
+        after: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        upto: int | None = None,
+        erased: bool = False,
+    ) -> Iterator[Event]:
+        """See `Journal`."""
+        last = self.last_seq() if upto is None else upto
+        if self._projects is None or erased:
+            is_found = kinds is not None and not erased
+            if not is_found or self._seqs_of(kinds or (), None, after, last) is None:
+                return self._whole.outlines(
+                    after, kinds=kinds, upto=last, erased=erased
+                )
+        return map(outline_of, self.tail(after, kinds=kinds, upto=last))
+
+    def _seqs_of(
+        self,
+        kinds: Sequence[str],
+        projects: Sequence[str] | None,
+        after: int,
+        upto: int,
+    ) -> NDArray[np.int64] | None:
+        """Return the seqs of the events; None where they are better looked for."""
+        n_events = upto - after
+        if n_events < FEWEST_EVENTS or self._directory is None:
+            return None
+        directory = self._directory()
+        with directory.lock:
+            if not set(kinds).issubset(directory.kinds) or directory.seq < upto:
+                return None
+            names = None if projects is None else self._names_now(projects)
+            seqs = directory.seqs_of(
+                kinds,
+                names,
+                after,
+                upto,
+            )
+        if len(seqs) > _MOST_SHARE * n_events:
+            return None
+        return seqs
+
+    def _names_now(self, projects: Sequence[str]) -> list[str]:
+        """Return what projects are called now, after all merges."""
+        places = self.places()
+        return [places.current(project) for project in projects]
+
+    def _read_pages(
+        self,
+        seqs: NDArray[np.int64],
+        kinds: Sequence[str] | None,
+        projects: Sequence[str] | None,
+    ) -> Iterator[Event]:
+        """Yield the events of these seqs that are of the kinds and projects."""
+        names = None if projects is None else self._names_now(projects)
+        for start in range(0, len(seqs), _PAGE_EVENTS):
+            page = seqs[start : start + _PAGE_EVENTS].tolist()
+            for event in self._whole.read(seqs=page):
+                if is_wanted(event, kinds, names, erased=False):
+                    yield event
+
+    def last_seq(self) -> int:
+        """See `Journal`."""
+        return self._whole.last_seq()
+
+    def event_id(self, seq: int) -> str | None:
+        """See `Journal`."""
+        return self._whole.event_id(seq)
+
+    def places(self) -> Places:
+        """See `Journal`."""
+        return self._whole.places()
+
+    def keep_places(self) -> None:
+        """See `Journal`."""
+        self._whole.keep_places()
+
+    def check(self) -> tuple[list[str], dict[str, int]]:
+        """See `Journal`."""
+        return self._whole.check()
+
+    def close(self) -> None:
+        """Leave the journal open, which others read."""
