@@ -22,6 +22,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,7 @@ def executor_of(scheduler: str) -> Iterator[Executor | None]:
     if scheduler != "dask":
         yield None
         return
-    import distributed
-
+    distributed: Any = import_module("distributed")
     with (
         distributed.LocalCluster(
             n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=None

@@ -11,6 +11,7 @@ import click
 
 from theorex_lab.app.cli.context import open_lab, write_picture
 from theorex_lab.app.cli.shared_work import (
+    OUT,
     SCHEDULER,
     WORKERS,
     check_out,
@@ -66,6 +67,9 @@ _FEWEST_STEPS_SHOWN = 30  # whose order of files is scored
     is_flag=True,
     help="Put the advised settings into the home's config.json.",
 )
+@WORKERS
+@SCHEDULER
+@OUT
 @PICTURE
 def tune(
     log_file: str | None,
@@ -73,6 +77,9 @@ def tune(
     seed: int,
     law_paths: tuple[str, ...],
     write: bool,
+    workers: int,
+    scheduler: str | None,
+    out: Path | None,
     picture: str | None,
 ) -> None:
     """The log says which item was used when; the command shows which settings suit it.
@@ -96,7 +103,7 @@ def tune(
     the project's commits or sessions; it is shown beside recency and frequency.
 
     --law adds a law of your own: a class of `theorex_lab.memory.decay.Law` that needs
-    no arguments, or an instance of one.
+    no arguments, or an instance of one. With --workers each law is tried by itself.
 
     JSON: {law, params, scores, advice: {adopt, config, why, gain, ci_low, ci_high},
     held_back, config, adopted, order_of_files, …}
@@ -108,11 +115,17 @@ def tune(
         emit(*_own_order_of_files(seed))
         return
     log = load_project_log(log_file, format)
-    tuning = fit(
-        log.accesses,
-        seed=seed,
-        laws=[_law_at(law_path) for law_path in law_paths],
-    )
+    laws = [_law_at(law_path) for law_path in law_paths]
+    check_out(out)
+    with shared_executor(scheduler, out) as executor:
+        tuning = fit(
+            log.accesses,
+            seed=seed,
+            laws=laws,
+            executor=executor,
+            workers=workers,
+            out=out,
+        )
     advice = tuning.advice
     lines = [
         advice["why"],
@@ -132,7 +145,7 @@ def tune(
         for name, metrics in tuning.held_back.items()
     ]
     head = "keeping and forgetting on the scored events, were the items concepts:"
-    laws = tuning.frame.round(3).to_string(index=False)
+    table = tuning.frame.round(3).to_string(index=False)
     counts = (
         f"{tuning.fit.n_scored} events scored; chosen on the {tuning.fit.n_train}"
         " before them"
@@ -142,7 +155,10 @@ def tune(
     if len(log.steps) >= _FEWEST_STEPS_SHOWN:
         order, order_text = _order_of_files(log.steps, log.unit, seed)
         order_lines = ["", order_text]
-    text = "\n".join([laws, counts, "", head, *metric_lines, "", *lines, *order_lines])
+    lines += tuning.file_problems
+    if tuning.n_taken_over:
+        lines.append(f"{tuning.n_taken_over} results are of an earlier run")
+    text = "\n".join([table, counts, "", head, *metric_lines, "", *lines, *order_lines])
     emit(
         {
             **tuning.result(),
@@ -152,6 +168,7 @@ def tune(
         },
         text,
     )
+    name_lost(tuning.lost)
 
 
 def _own_order_of_files(seed: int) -> tuple[dict[str, Any], str]:

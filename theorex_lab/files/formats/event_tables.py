@@ -1,8 +1,8 @@
 """Write the events of a journal as Parquet files, for DuckDB, Polars and pandas.
 
 The files are partitioned by project and month, as `project=ID/month=2026-01/….parquet`.
-An event of no project, and an erased one, of which nobody knows the project, is in
-`project=__HIVE_DEFAULT_PARTITION__`, which readers take for null.
+Events of no project are in `project=__HIVE_DEFAULT_PARTITION__`, which readers take for
+null. So are erased ones, since nobody knows their project.
 """
 
 from __future__ import annotations
