@@ -121,7 +121,7 @@ def _does_trials(process: psutil.Process) -> bool:
         words = " ".join(process.cmdline())
     except psutil.Error:
         return False
-    return not process.children() and "tracker" not in words
+    return not process.children() and "resource_tracker" not in words
 
 
 @contextmanager
