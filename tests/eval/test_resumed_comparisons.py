@@ -23,6 +23,8 @@ from conftest import NOW, Run
 
 from theorex_lab import InvalidInput, new_event
 from theorex_lab.eval import Comparison, EvalLog, EvalQuery, compare
+from theorex_lab.eval.metrics import compare as compare_module
+from theorex_lab.eval.metrics.comparison_jobs import result_of
 from theorex_lab.eval.replay import job_runs
 from theorex_lab.eval.replay.baselines import Bm25, LastPrompts
 from theorex_lab.eval.replay.job_runs import JobRun
@@ -477,6 +479,66 @@ def test_dask_gives_what_one_process_gives(logs: list[EvalLog], tmp_path: Path) 
             out=tmp_path / "out",
         )
     same(compared, alone)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_workers_of_dask_killed_at_random_change_nothing(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five workers are killed, after drawn numbers of trials; none is repeated."""
+    distributed: Any = pytest.importorskip("distributed")
+    draws = random.Random(0)
+    many = [log_of(f"log{number}") for number in range(10)]
+    moments = set(draws.sample(range(1, 17), 5))
+    ended: list[object] = []
+    variables = {"PYTHONPATH": str(tmp_path / "code")}
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, env=variables
+        ) as cluster,
+        distributed.Client(cluster) as client,
+        client.get_executor() as executor,
+        monkeypatch.context() as patched,
+    ):
+        killed: list[int] = []
+
+        def killing(done: Any) -> Any:
+            ended.append(done)
+            if len(ended) in moments:
+                nannies = [*cluster.workers.values()]
+                victims = [nanny.pid for nanny in nannies if nanny.pid]
+                killed.append(draws.choice(sorted(victims)))
+                kill(killed[-1])
+            return result_of(done)
+
+        patched.setattr(compare_module, "result_of", killing)
+        compared = run_of(many, executor=executor, out=tmp_path / "out")
+    assert len(killed) == 5
+    assert compared.lost == []
+    assert len(list((tmp_path / "out" / "trials").glob("*.json"))) == 20
+    # A worker has one thread, so a kill costs at most the one trial that ran there.
+    made = made_in(notes)
+    assert sorted(set(made)) == sorted(log.name for log in many)
+    assert len(made) <= len(many) + len(killed)
+    same(compared, run_of(many))
+
+
+def test_others_go_on_where_an_executor_outlives_its_worker() -> None:
+    class KilledWorker(Exception):
+        """As Dask tells it."""
+
+    attempts: list[int] = []
+
+    def call(job: int) -> int:
+        attempts.append(job)
+        if job == 2:
+            raise KilledWorker
+        return job
+
+    run: JobRun[int] = JobRun(call, lambda: ThreadPoolExecutor(2), 2)
+    finished = {done.job: done for done in run.run([1, 2, 3, 4])}
+    assert {job for job, done in finished.items() if done.was_given_up} == {2}
+    assert sorted(attempts) == [1, 2, 2, 2, 3, 4]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -292,7 +292,8 @@ STORING_METHODS: dict[str, MethodCall] = {
 OTHER_METHODS = {
     "Lab": """
         agent agents archive as_read_by backup bad_events briefing close design dismiss
-        end_session erase export_files import_files import_transcripts
+        end_session erase export_events export_files import_files
+        import_transcripts
         in_project ingest maintain matrix merge_projects pin projects replay
         review_failures reviewer route save_briefing search spool_status
         start_session status sync temporary trace trace_stats trust verify

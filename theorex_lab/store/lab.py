@@ -1296,6 +1296,28 @@ class Lab:
             self.home, self.searcher, _path(folder), agent=agent, replace=replace
         )
 
+    def export_events(self, folder: str | Path, *, replace: bool = False) -> Exported:
+        """Write all events as Parquet files, partitioned by project and month.
+
+        See `files.formats.event_tables.export_events`. It needs the extra `parquet`.
+
+        Args:
+            folder: The folder, which is made.
+            replace: Whether an earlier export of events there is replaced.
+
+        Raises:
+            InvalidInput: The lab is of a project; files hold what is of all.
+        """
+        from theorex_lab.files.formats import event_tables
+
+        if self.home.project:
+            raise InvalidInput(
+                f"got the project {self.home.project}; allowed is a lab without one: files"
+                " hold what is of all"
+            )
+        target = Path(folder).expanduser()
+        return event_tables.export_events(self.journal, target, replace=replace)
+
     def import_files(
         self,
         path: FilePath = None,

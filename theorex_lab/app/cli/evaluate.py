@@ -5,11 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from theorex_lab.app.cli.context import write_picture
+from theorex_lab.app.cli.shared_work import (
+    OUT,
+    SCHEDULER,
+    WORKERS,
+    check_out,
+    name_lost,
+    shared_executor,
+)
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.progress import working
 from theorex_lab.files.command_line import command, emit
@@ -146,6 +155,9 @@ class EvalRequest(NamedTuple):
         fit: The file that takes what is fitted, None for none.
         margin: By how much a cheaper model may be worse, None for the default.
         willingness: What a point of success is worth, None for nothing.
+        workers: How many processes share the work.
+        scheduler: The address of a scheduler whose workers share it, None for none.
+        out: The folder in which results are kept, None for none.
     """
 
     dataset: str | None
@@ -159,6 +171,9 @@ class EvalRequest(NamedTuple):
     fit: str | None = None
     margin: float | None = None
     willingness: float | None = None
+    workers: int = 1
+    scheduler: str | None = None
+    out: Path | None = None
 
 
 @command("eval")
@@ -184,6 +199,9 @@ class EvalRequest(NamedTuple):
 )
 @MARGIN
 @WILLINGNESS
+@WORKERS
+@SCHEDULER
+@OUT
 def eval(
     part: str,
     path_argument: str,
@@ -198,6 +216,9 @@ def eval(
     fit: str | None,
     margin: float | None,
     willingness: float | None,
+    workers: int,
+    scheduler: str | None,
+    out: Path | None,
 ) -> None:
     """Every score has its 95 % interval, and is compared with simple baselines.
 
@@ -247,7 +268,8 @@ def eval(
                         the first prompt. THEOREX_DATA must name the folder
                         of the needs. --lines shows which line covers what.
                         --system briefing --system briefing_with_facts
-                        shows what a design adds to the briefing.
+                        shows what a design adds to the briefing. --workers,
+                        --scheduler and --out are for it alone.
         line-weights    Compares the weights of a briefing's lines with
                         weights fitted on the other projects. It takes
                         minutes.
@@ -264,8 +286,9 @@ def eval(
     instead of metrics; with strategies {dataset, scores, cycles}; with causal {dataset,
     n, figures, verdict}; with costs {dataset, policies, …}; with signals also make; with
     duplicates or contradictions also thresholds; with factconsolidation also rows and
-    damaged; with needs {dataset, n, budgets, projects, mean, gains, lines}; with
-    line-weights {dataset, rows}; with speech-acts also unsure and classes
+    damaged; with needs {dataset, n, budgets, projects, mean, gains, lines}, and lost
+    where any system was; with line-weights {dataset, rows}; with speech-acts also
+    unsure and classes
     """  # noqa: D301 - click takes \b for a paragraph that it leaves as it is
     if path_argument and (path or part != "factconsolidation"):
         raise InvalidInput(
@@ -283,6 +306,9 @@ def eval(
             "--fit": fit,
             "--margin": margin,
             "--willingness": willingness,
+            "--workers": None if workers == 1 else workers,
+            "--scheduler": scheduler,
+            "--out": out,
         },
     )
     request = EvalRequest(
@@ -297,10 +323,14 @@ def eval(
         fit=fit,
         margin=margin,
         willingness=willingness,
+        workers=workers,
+        scheduler=scheduler,
+        out=out,
     )
     with working(f"measures {part}"):
         result, text = _PARTS[part](request)
     emit(result, text)
+    name_lost(result.get("lost", ()))
 
 
 def _refuse_options(part: str, options: Mapping[str, object]) -> None:
@@ -558,19 +588,34 @@ def _needs(request: EvalRequest) -> Report:
         budgets = parse_budgets(request.budgets)
     dataset = request.dataset or "session_needs"
     projects = _projects_with_needs(dataset, request)
-    score = score_needs(
-        projects,
-        request.systems,
-        budgets=budgets,
-        sessions=[request.lines] if request.lines else (),
-        seed=request.seed,
-    )
+    check_out(request.out)
+    with shared_executor(request.scheduler, request.out) as executor:
+        score = score_needs(
+            projects,
+            request.systems,
+            budgets=budgets,
+            sessions=[request.lines] if request.lines else (),
+            seed=request.seed,
+            executor=executor,
+            workers=request.workers,
+            out=request.out,
+        )
     result = {"dataset": dataset, **score.result()}
-    text = _needs_text(score, projects)
+    if score.lost:
+        result["lost"] = list(score.lost)
+    text = "\n".join([_needs_text(score, projects), *_earlier_run(score)])
     if request.lines:
         result["lines"] = _lines_result(score)
         text = f"{_lines_text(score)}\n\n{text}"
     return result, text
+
+
+def _earlier_run(score: NeedsScore) -> list[str]:
+    """Return lines on what an earlier run left in the folder of results."""
+    lines = list(score.file_problems)
+    if score.n_taken_over:
+        lines.append(f"{score.n_taken_over} results are of an earlier run")
+    return lines
 
 
 def _projects_with_needs(dataset: str, request: EvalRequest) -> list[ProjectNeeds]:

@@ -7,7 +7,7 @@ import re
 import secrets
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -53,7 +53,7 @@ from theorex_lab.text.redact.redaction_scope import current
 
 if TYPE_CHECKING:
     from theorex_lab.core.settings import SettingsRecord
-    from theorex_lab.files.formats.reports import FileReport
+    from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.files.transcripts.importing import Imported
     from theorex_lab.store.lab import Lab
 
@@ -286,6 +286,12 @@ def _lines_of_events(lab: Lab, ids: Sequence[str]) -> list[str]:
     return lines
 
 
+_EVENTS_NEED = (
+    "got --events or --parquet; allowed are both together, with a folder and without"
+    " --agent: theorex export --events --parquet DIR"
+)
+
+
 @command("export")
 @agent_option("Only this agent's memory; default: all agents.")
 @click.option(
@@ -293,13 +299,25 @@ def _lines_of_events(lab: Lab, ids: Sequence[str]) -> list[str]:
     is_flag=True,
     help="Replace existing files without asking.",
 )
+@click.option(
+    "--events",
+    is_flag=True,
+    help="Write the events of the journal instead; needs --parquet and DIR.",
+)
+@click.option(
+    "--parquet",
+    is_flag=True,
+    help="With --events: as Parquet files; needs the extra parquet.",
+)
 @click.argument(
     "folder",
     metavar="[DIR]",
     required=False,
     type=click.Path(file_okay=False, path_type=Path),
 )
-def export(folder: Path | None, agent: str | None, replace: bool) -> None:
+def export(
+    folder: Path | None, agent: str | None, replace: bool, events: bool, parquet: bool
+) -> None:
     """The files are for other programs; `theorex backup FILE` makes a backup.
 
     DIR gets the concepts (axon.json), the short-term records (stm.jsonl), the texts
@@ -321,9 +339,17 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     other files there are left alone. Where nobody can be asked the exit code is 1,
     unless --replace is given.
 
+    --events --parquet writes the events themselves into DIR, partitioned by project and
+    month, for DuckDB, Polars and pandas: all or none. Erased bodies stay erased, and
+    secrets masked.
+
     JSON: {folder, files}
     """
-    write = partial(open_lab(all_projects=True).export_files, folder, agent=agent)
+    if events or parquet:
+        write = _events_writer(folder, agent=agent, is_whole=events and parquet)
+    else:
+        lab = open_lab(all_projects=True)
+        write = partial(lab.export_files, folder, agent=agent)
     try:
         with working("writes the files"):
             exported = write(replace=replace)
@@ -335,10 +361,22 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
             fail("nothing was exported")
         exported = write(replace=True)
     lines = [f"{count:8d}  {name}" for name, count in exported.files.items()]
-    emit(
-        {"folder": str(exported.folder), "files": exported.files},
-        "\n".join([*lines, NO_BACKUP]),
-    )
+    if not events:
+        lines.append(NO_BACKUP)
+    emit({"folder": str(exported.folder), "files": exported.files}, "\n".join(lines))
+
+
+def _events_writer(
+    folder: Path | None, *, agent: str | None, is_whole: bool
+) -> Callable[..., Exported]:
+    """Return what writes the events into a folder.
+
+    Raises:
+        InvalidInput: An option is missing, or one is given that does not fit.
+    """
+    if folder is None or agent is not None or not is_whole:
+        raise InvalidInput(_EVENTS_NEED)
+    return partial(open_lab(all_projects=True).export_events, folder)
 
 
 @command("import")

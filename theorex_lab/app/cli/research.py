@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from theorex_lab.app.cli.context import open_lab, write_picture
-from theorex_lab.core.errors import InvalidInput, TheorexError
+from theorex_lab.app.cli.shared_work import (
+    OUT,
+    SCHEDULER,
+    WORKERS,
+    check_out,
+    name_lost,
+    shared_executor,
+)
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import become_python, python_command
 from theorex_lab.files.command_line import (
     command,
@@ -25,7 +32,6 @@ from theorex_lab.files.command_line.options import PICTURE, SEED, parse_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from concurrent.futures import Executor
 
     from theorex_lab.eval.metrics.compare import Comparison
     from theorex_lab.memory.decay import Law
@@ -34,7 +40,6 @@ if TYPE_CHECKING:
 _LOG = "A git repository, a file of accesses, transcripts, or the name of a data set."
 _FORMATS = ("git", "git-touches", "jsonl", "sessions")
 _FEWEST_STEPS_SHOWN = 30  # whose order of files is scored
-_SCHEDULER_SECONDS = 20
 
 
 @command("tune")
@@ -62,6 +67,9 @@ _SCHEDULER_SECONDS = 20
     is_flag=True,
     help="Put the advised settings into the home's config.json.",
 )
+@WORKERS
+@SCHEDULER
+@OUT
 @PICTURE
 def tune(
     log_file: str | None,
@@ -69,6 +77,9 @@ def tune(
     seed: int,
     law_paths: tuple[str, ...],
     write: bool,
+    workers: int,
+    scheduler: str | None,
+    out: Path | None,
     picture: str | None,
 ) -> None:
     """The log says which item was used when; the command shows which settings suit it.
@@ -92,7 +103,7 @@ def tune(
     the project's commits or sessions; it is shown beside recency and frequency.
 
     --law adds a law of your own: a class of `theorex_lab.memory.decay.Law` that needs
-    no arguments, or an instance of one.
+    no arguments, or an instance of one. With --workers each law is tried by itself.
 
     JSON: {law, params, scores, advice: {adopt, config, why, gain, ci_low, ci_high},
     held_back, config, adopted, order_of_files, …}
@@ -104,11 +115,17 @@ def tune(
         emit(*_own_order_of_files(seed))
         return
     log = load_project_log(log_file, format)
-    tuning = fit(
-        log.accesses,
-        seed=seed,
-        laws=[_law_at(law_path) for law_path in law_paths],
-    )
+    laws = [_law_at(law_path) for law_path in law_paths]
+    check_out(out)
+    with shared_executor(scheduler, out) as executor:
+        tuning = fit(
+            log.accesses,
+            seed=seed,
+            laws=laws,
+            executor=executor,
+            workers=workers,
+            out=out,
+        )
     advice = tuning.advice
     lines = [
         advice["why"],
@@ -128,7 +145,7 @@ def tune(
         for name, metrics in tuning.held_back.items()
     ]
     head = "keeping and forgetting on the scored events, were the items concepts:"
-    laws = tuning.frame.round(3).to_string(index=False)
+    table = tuning.frame.round(3).to_string(index=False)
     counts = (
         f"{tuning.fit.n_scored} events scored; chosen on the {tuning.fit.n_train}"
         " before them"
@@ -138,7 +155,10 @@ def tune(
     if len(log.steps) >= _FEWEST_STEPS_SHOWN:
         order, order_text = _order_of_files(log.steps, log.unit, seed)
         order_lines = ["", order_text]
-    text = "\n".join([laws, counts, "", head, *metric_lines, "", *lines, *order_lines])
+    lines += tuning.file_problems
+    if tuning.n_taken_over:
+        lines.append(f"{tuning.n_taken_over} results are of an earlier run")
+    text = "\n".join([table, counts, "", head, *metric_lines, "", *lines, *order_lines])
     emit(
         {
             **tuning.result(),
@@ -148,6 +168,7 @@ def tune(
         },
         text,
     )
+    name_lost(tuning.lost)
 
 
 def _own_order_of_files(seed: int) -> tuple[dict[str, Any], str]:
@@ -418,10 +439,6 @@ _OUT = (
     "Keep every trial in this folder as it ends, and write comparison.json,"
     " scores.csv and report.html there. A run that is repeated goes on."
 )
-_SCHEDULER = (
-    "The address of a Dask scheduler, tcp://HOST:PORT, whose workers share the work;"
-    " needs the extra dask and a --out that all of them see."
-)
 _SHOWN = ("mean", "evidence_recall", "stale", "answer_words")
 
 
@@ -453,14 +470,9 @@ _SHOWN = ("mean", "evidence_recall", "stale", "answer_words")
     type=click.FloatRange(min=0, min_open=True),
     help="How many seconds one answer may take; default: no limit.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    help="How many processes share the work.",
-)
+@WORKERS
 @SEED
-@click.option("--scheduler", metavar="ADDRESS", help=_SCHEDULER)
+@SCHEDULER
 @click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help=_OUT)
 @PICTURE
 def compare(
@@ -509,9 +521,8 @@ def compare(
             f" {', '.join(designs)}"
         )
     names_of(designs)
-    if out:
-        _check_out(out)
-    with _executor(scheduler, out) as executor:
+    check_out(out)
+    with shared_executor(scheduler, out) as executor:
         compared = run(
             _logs_of(logs),
             designs,
@@ -536,12 +547,7 @@ def compare(
             ]
         ),
     )
-    if compared.lost:
-        names = ", ".join(f"{trial.design} on {trial.log}" for trial in compared.lost)
-        raise TheorexError(
-            f"got no scores of {names}: the process died each time; all others are"
-            " complete"
-        )
+    name_lost([f"{trial.design} on {trial.log}" for trial in compared.lost])
 
 
 def _logs_of(names: Iterable[str]) -> Iterator[Any]:
@@ -550,38 +556,6 @@ def _logs_of(names: Iterable[str]) -> Iterator[Any]:
 
     for name in names:
         yield from load_logs(name)
-
-
-@contextmanager
-def _executor(scheduler: str | None, out: Path | None) -> Iterator[Executor | None]:
-    """Give what runs the jobs on the workers of a scheduler; None without one.
-
-    Raises:
-        InvalidInput: Dask is not installed, or no folder is named.
-    """
-    if scheduler is None:
-        yield None
-        return
-    if out is None:
-        raise InvalidInput(
-            "got --scheduler without --out; give a folder that all workers see"
-        )
-    try:
-        import distributed
-    except ImportError as error:
-        raise InvalidInput(
-            f"got --scheduler, whose package is not installed ({error}); give pip"
-            " install 'theorex-lab[dask]'"
-        ) from error
-    try:
-        client = distributed.Client(scheduler, timeout=_SCHEDULER_SECONDS)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
-        raise InvalidInput(
-            f"got --scheduler {scheduler}, which does not answer ({error}); give the"
-            " address that `dask scheduler` prints"
-        ) from error
-    with client, client.get_executor() as executor:  # type: ignore[no-untyped-call]
-        yield executor
 
 
 def _needs_tables(compared: Comparison) -> Iterator[str]:
@@ -604,19 +578,6 @@ def _needs_tables(compared: Comparison) -> Iterator[str]:
 def _value_with_interval(row: Any) -> str:
     """Return a mean and its interval as text."""
     return f"{row.value:.2f} [{row.ci_low:.2f}, {row.ci_high:.2f}]"
-
-
-def _check_out(out: Path) -> None:
-    """Check, before the work, the folder in which trials are kept.
-
-    Raises:
-        InvalidInput: It is a file, or is in no folder.
-    """
-    if out.is_file() or not out.absolute().parent.is_dir():
-        raise InvalidInput(
-            f"got --out {out}; allowed is a folder, which is made where it is missing,"
-            " in a folder that is there"
-        )
 
 
 def _scores(compared: Comparison, against: str) -> str:

@@ -7,10 +7,14 @@ were forgotten and then asked for again.
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
+import math
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +40,13 @@ from theorex_lab.eval.metrics.file_order_scores import (
 from theorex_lab.eval.metrics.fitting import FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.eval.replay.decay_replay import replay_all
 from theorex_lab.eval.replay.event_log import EventLog
+from theorex_lab.eval.replay.kept_calls import KeptCall, SharedCalls
+from theorex_lab.eval.replay.trial_files import (
+    LogReference,
+    file_key,
+    package_code,
+    write_source,
+)
 from theorex_lab.files.formats.flat_files import each_noted, parse_object
 from theorex_lab.files.isolated.limits import unpacked
 from theorex_lab.memory.decay import Floats, Law, make_law
@@ -382,12 +393,18 @@ class Tuning(Rows[dict[str, Any]]):
             the default ones stay.
         advice: What to adopt, as `tune` says.
         held_back: See `held_back`.
+        lost: What no worker survived; then nothing is advised.
+        n_taken_over: How many results are of an earlier run.
+        file_problems: What was wrong with files of an earlier run.
     """
 
     fit: Fit
     thresholds: Mapping[str, float] = field(default_factory=dict)
     advice: Mapping[str, Any] = field(default_factory=dict)
     held_back: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
+    n_taken_over: int = 0
+    file_problems: tuple[str, ...] = ()
 
     @property
     def law(self) -> Law:
@@ -438,6 +455,10 @@ def tune(
     log: AccessLog,
     seed: int = 0,
     laws: Sequence[Law] = (),
+    *,
+    executor: Executor | None = None,
+    workers: int = 1,
+    out: str | Path | None = None,
 ) -> Tuning:
     """Fit a decay law to an access log, and thresholds to it.
 
@@ -454,34 +475,103 @@ def tune(
         log: The accesses.
         seed: Draws the bootstrap intervals.
         laws: Your own laws, which are scored with the others.
+        executor: Any of `concurrent.futures`, Dask's too. A law is tried by a call of
+            its own, which gets a reference to the log.
+        workers: How many processes share the calls, where no executor is given. A call
+            whose process dies is tried twice more, by itself, and then named in `lost`.
+        out: A folder in which the result of each call is kept as it ends. What is
+            there for the same log, law and code is not tried again.
 
     Returns:
-        The fitted law and its scores; `advice` is {adopt, config, why, gain, ci_low,
-        ci_high}.
+        The fitted law and its scores, the same whoever tries them; `advice` is {adopt,
+        config, why, gain, ci_low, ci_high}.
 
     Raises:
         InvalidInput: The log asks fewer than six questions, or its held-out events
             have one time.
     """
     _check_times(log)
-    with working("fits the laws"):
-        tuning = Tuning(fit(log, seed=seed, laws=laws))
-    with working("fits the thresholds"):
-        thresholds = fitted_thresholds(log, tuning.config_lines())
-    with working("scores the settings on the held-out events"):
-        settings = {**tuning.config_lines(), **thresholds}
-        comparison = held_back(log, settings, seed)
-    advice = (
-        _advice_on_files(tuning.fit)
-        if log.of_files
-        else _advice_on_concepts(comparison)
+    shared = SharedCalls.of(executor, workers, out)
+    with shared.log_folder() as folder:
+        source = None if folder is None else _written(log, folder)
+        with working("fits the laws"):
+            fitted = fit(log, seed=seed, laws=laws, source=source, shared=shared)
+        tuning = Tuning(fitted)
+        with working("fits the thresholds"):
+            thresholds = _kept(
+                shared, source, fitted_thresholds, log, tuning.config_lines()
+            )
+        with working("scores the settings on the held-out events"):
+            settings = {**tuning.config_lines(), **(thresholds or {})}
+            comparison = _kept(shared, source, held_back, log, settings, seed)
+    advice = _advised(log, tuning.fit, comparison, shared.lost)
+    return Tuning(
+        tuning.fit,
+        thresholds or {},
+        advice,
+        comparison or {},
+        lost=tuple(shared.lost),
+        n_taken_over=shared.n_taken_over,
+        file_problems=shared.file_problems,
     )
+
+
+def _written(log: AccessLog, folder: Path) -> LogReference:
+    """Write a log for the processes that try laws on it."""
+    digest = hashlib.sha256(json.dumps([log.items, log.of_files]).encode())
+    for column in (log.time, log.item, log.event, log.deleted):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return write_source(log, "accesses", folder, content=digest.hexdigest())
+
+
+def _kept(
+    shared: SharedCalls,
+    source: LogReference | None,
+    function: Callable[..., dict[str, Any]],
+    log: AccessLog,
+    *arguments: Any,
+) -> dict[str, Any] | None:
+    """Return what a function makes of a log, there or here; None where it was lost."""
+    if source is None:
+        return function(log, *arguments)
+    name = function.__name__
+    call = KeptCall(name, _on_log, (function, source, *arguments), dict[str, Any])
+    if shared.files is not None:
+        key = file_key(source.content, name, package_code(), repr(arguments))
+        call = call._replace(key=key, folder=str(shared.files.folder))
+    (result,) = shared.results([call], what=name, progress=False)
+    return None if result is None else dict(result)
+
+
+def _on_log(
+    function: Callable[..., dict[str, Any]], source: LogReference, *arguments: Any
+) -> dict[str, Any]:
+    return function(source.read(), *arguments)
+
+
+def _advised(
+    log: AccessLog,
+    fitted: Fit,
+    compared: Mapping[str, Mapping[str, Any]] | None,
+    lost: Sequence[str],
+) -> dict[str, Any]:
+    """Return what to adopt: nothing where something could not be scored."""
+    if lost or compared is None:
+        return {
+            "adopt": False,
+            "config": {},
+            "why": f"keep what you have: {', '.join(lost)} could not be scored",
+            "gain": math.nan,
+            "ci_low": math.nan,
+            "ci_high": math.nan,
+        }
+    advice = _advice_on_files(fitted) if log.of_files else _advice_on_concepts(compared)
     if advice["adopt"]:
-        advice = _unless_simpler_is_better(advice, tuning.fit.simple_gains)
-    n_events = tuning.fit.n_train + tuning.fit.n_scored
-    if tuning.fit.days < MIN_DAYS or n_events < MIN_EVENTS:
+        advice = _unless_simpler_is_better(advice, fitted.simple_gains)
+    n_events = fitted.n_train + fitted.n_scored
+    if fitted.days < MIN_DAYS or n_events < MIN_EVENTS:
         shortage = (
-            f"the log has {n_events} events over {tuning.fit.days:.1f} days; a fit needs"
+            f"the log has {n_events} events over {fitted.days:.1f} days; a fit needs"
             f" {MIN_EVENTS} over {MIN_DAYS:g}"
         )
         advice = {
@@ -490,7 +580,7 @@ def tune(
             "config": {},
             "why": f"keep what you have: {shortage} days",
         }
-    return Tuning(tuning.fit, thresholds, advice, comparison)
+    return advice
 
 
 def _check_times(log: AccessLog) -> None:

@@ -49,10 +49,10 @@ from theorex_lab.eval.metrics.comparison_jobs import (
     TrialJob,
     adapter_of,
     finished_jobs,
-    log_folder,
     result_of,
 )
 from theorex_lab.eval.replay.baselines import Memory, names_of
+from theorex_lab.eval.replay.kept_calls import log_folder
 from theorex_lab.eval.replay.trial_files import TrialFolder
 from theorex_lab.eval.replay.trials import (
     INJECT,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +11,6 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.processes import worker_pool
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
 from theorex_lab.eval.replay.baselines import (
@@ -21,11 +18,14 @@ from theorex_lab.eval.replay.baselines import (
     ReplayAdapterMaker,
     is_baseline,
 )
-from theorex_lab.eval.replay.job_runs import Finished, JobRun, MakeExecutor
+from theorex_lab.eval.replay.job_runs import Finished
+from theorex_lab.eval.replay.kept_calls import finished_calls
 from theorex_lab.eval.replay.memory_contexts import MemoryContexts
-from theorex_lab.eval.replay.needs import SystemMaker, score_needs
+from theorex_lab.eval.replay.needs import score_needs
+from theorex_lab.eval.replay.needs_contexts import SystemMaker
 from theorex_lab.eval.replay.needs_systems import needs_systems
 from theorex_lab.eval.replay.trial_files import (
+    NOT_KEPT,
     LogReference,
     TrialFolder,
     file_key,
@@ -35,14 +35,8 @@ from theorex_lab.eval.replay.trial_files import (
 )
 from theorex_lab.eval.replay.trials import OPENING, MemoryFailure, Plan, Trial, try_out
 
-# How many jobs an executor gets that does not say how many workers it has.
-_AT_ONCE = 16
 LogSource = EvalLog | LogReference
 LOST = "its worker was lost"
-_NOT_KEPT = (
-    "what it depends on cannot be read from a file; a class that is named module:Name"
-    " is kept"
-)
 
 
 class NeedsRow(NamedTuple):
@@ -297,7 +291,7 @@ def _kept_in(job: Job, folder: TrialFolder | None) -> Job:
         return _needs_kept_in(job, content, path)
     code = memory_code(job.memory)
     if code is None:
-        folder.add_problem(f"{job.name} runs again each time: {_NOT_KEPT}")
+        folder.add_problem(f"{job.name} runs again each time: {NOT_KEPT}")
         return job
     others = list[str]()
     for source in job.others:
@@ -331,21 +325,6 @@ def _unusable(names: Sequence[str]) -> InvalidInput:
     )
 
 
-@contextmanager
-def log_folder(out: Path | None, *, are_shared: bool) -> Iterator[Path | None]:
-    """Give the folder of the logs as long as a comparison runs; None where none is needed.
-
-    Args:
-        out: The folder of the comparison, which every worker sees.
-        are_shared: Whether other processes read the logs.
-    """
-    if out is None and not are_shared:
-        yield None
-        return
-    with tempfile.TemporaryDirectory(prefix="logs-", dir=out) as folder:
-        yield Path(folder)
-
-
 def finished_jobs(
     jobs: Sequence[Job], *, executor: Executor | None, workers: int
 ) -> Iterator[Finished[Job]]:
@@ -356,17 +335,4 @@ def finished_jobs(
         executor: What runs them; None for processes of their own, or this one.
         workers: How many processes, where no executor is given.
     """
-    if executor is None and workers <= 1:
-        for job in jobs:
-            yield Finished(job, run_job(job))
-        return
-    make: MakeExecutor = partial(worker_pool, workers)
-    n_workers = workers
-    if executor is not None:
-        make = partial(_given, executor)
-        n_workers = getattr(executor, "_max_workers", None) or _AT_ONCE
-    yield from JobRun(run_job, make, n_workers).run(jobs)
-
-
-def _given(executor: Executor) -> AbstractContextManager[Executor]:
-    return nullcontext(executor)
+    return finished_calls(run_job, jobs, executor=executor, workers=workers)

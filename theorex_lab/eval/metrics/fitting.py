@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
-from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput, TheorexError
 from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.eval.metrics.access_log import (
     AccessLog,
@@ -26,6 +26,14 @@ from theorex_lab.eval.metrics.access_log import (
     Snapshots,
     score_snapshots,
     split,
+)
+from theorex_lab.eval.replay.kept_calls import KeptCall, SharedCalls
+from theorex_lab.eval.replay.trial_files import (
+    NOT_KEPT,
+    LogReference,
+    file_key,
+    memory_code,
+    package_code,
 )
 from theorex_lab.memory import decay
 from theorex_lab.memory.decay import Floats, Law, LogisticLaw, make_law
@@ -51,6 +59,7 @@ CALIBRATION_EVENTS = 60
 SIMPLE_LAWS = ("recency", "frequency")
 SINGLE_LAWS = (*SIMPLE_LAWS, "weighted_sum")
 CONSTANT = "constant"
+CANDIDATES = (*FILE_POWERS, *SINGLE_LAWS, CONSTANT, "product")
 MIN_EVENTS_FOR_CHANGE = 40
 GAIN_IN_STANDARD_ERRORS = 0.75
 NEWTON_STEPS = 50
@@ -135,10 +144,108 @@ class Fit(Rows[dict[str, Any]]):
         )
 
 
+class LawTrial(NamedTuple):
+    """How a law ranks the events of a log.
+
+    Attributes:
+        name: Its name among the scores.
+        params: Its parameters.
+        n_train: The events trained on.
+        training: Reciprocal ranks of the later two thirds of these; none for a law of
+            one's own, which is not chosen.
+        ranks: Reciprocal ranks of the scored events.
+        recalls: Their recall@10.
+    """
+
+    name: str
+    params: dict[str, float]
+    n_train: int
+    training: list[float]
+    ranks: list[float]
+    recalls: list[float]
+
+
+def try_laws(
+    source: AccessLog | LogReference,
+    names: Sequence[str] = CANDIDATES,
+    laws: Sequence[Law] = (),
+) -> list[LawTrial]:
+    """Return how some laws rank the events of a log.
+
+    Args:
+        source: The log, or where it is.
+        names: Of CANDIDATES those that are tried.
+        laws: Laws of one's own, which are tried too.
+
+    Raises:
+        InvalidInput: The log is too short (see `split`), or a law has the name of a
+            candidate.
+    """
+    log = source.read() if isinstance(source, LogReference) else source
+    training_events, scored_events = split(log)
+    replayed = LogReplay(log)
+    training = replayed.snapshots(training_events, foremost=True)
+    candidates = _candidates(training, names)
+    orders = {name: order for name, (order, _) in candidates.items()}
+    _add_laws(orders, laws)
+    ranks, recalls = _ranks(_in_turn(replayed, scored_events), orders)
+    trials = []
+    for column, (name, order) in enumerate(orders.items()):
+        training_ranks = candidates[name][1].tolist() if name in candidates else []
+        trial = LawTrial(
+            name=name,
+            params=dict(order.params) if isinstance(order, Law) else {},
+            n_train=len(training),
+            training=training_ranks,
+            ranks=ranks[:, column].tolist(),
+            recalls=recalls[:, column].tolist(),
+        )
+        trials.append(trial)
+    return trials
+
+
+def _trials(
+    source: AccessLog | LogReference, laws: Sequence[Law], shared: SharedCalls
+) -> list[LawTrial]:
+    """Return the trials of all laws; without those that no worker survived."""
+    if isinstance(source, AccessLog):
+        return try_laws(source, laws=laws)
+    _add_laws(dict.fromkeys(CANDIDATES, _first_seen), laws)
+    calls = []
+    for name in CANDIDATES:
+        calls.append(_kept_call(source, name, None, shared))
+    for law in laws:
+        calls.append(_kept_call(source, law.name, law, shared))
+    trials = list[LawTrial]()
+    for of_call in shared.results(calls, what="laws", progress=False):
+        trials += of_call or ()
+    return trials
+
+
+def _kept_call(
+    source: LogReference, name: str, law: Law | None, shared: SharedCalls
+) -> KeptCall:
+    """Return the call that tries one law, with the name of its file."""
+    arguments = (source, [name], []) if law is None else (source, [], [law])
+    call = KeptCall(f"the law {name}", try_laws, arguments, list[LawTrial])
+    if shared.files is None:
+        return call
+    code = package_code() if law is None else memory_code(type(law))
+    if code is None:
+        shared.files.add_problem(f"{name} runs again each time: {NOT_KEPT}")
+        return call
+    params = "" if law is None else repr(sorted(law.params.items()))
+    key = file_key(source.content, "law", name, code, params)
+    return call._replace(key=key, folder=str(shared.files.folder))
+
+
 def fit(
     log: AccessLog,
     seed: int = 0,
     laws: Sequence[Law] = (),
+    *,
+    source: LogReference | None = None,
+    shared: SharedCalls | None = None,
 ) -> Fit:
     """Choose the law that ranks a log's next accesses best; score every law.
 
@@ -150,46 +257,87 @@ def fit(
         seed: Draws the bootstrap.
         laws: Laws of one's own. They are scored as they are, and not chosen: a home's
             config.json knows the others alone.
+        source: Where other processes read the log; None to try all laws in this one.
+        shared: Who tries the laws then.
 
     Raises:
         InvalidInput: The log is too short (see `split`), or a law has the name of a
             candidate.
+        TheorexError: No worker survived any of the candidates.
     """
     training_events, scored_events = split(log)
     training_days = float(np.ptp(log.days(training_events)))
     horizon = min(REUSE_DAYS, training_days / 10)
     calibration = _calibration_events(log, training_events, scored_events[0], horizon)
     whole = LogReplay(log).snapshots(calibration)
-    replayed = LogReplay(log)
-    training = replayed.snapshots(training_events, foremost=True)
-    candidates = _candidates(training)
+    trials = _trials(source or log, laws, shared or SharedCalls())
+    candidates = _candidates_of(trials)
     chosen_name = _choose(candidates)
-    adoptable = {
-        name: candidate for name, candidate in candidates.items() if name != CONSTANT
-    }
-    adopted = _choose(adoptable)
+    adopted = _choose(_without_constant(candidates))
     law = _with_logistic(candidates[adopted][0], whole, horizon)
-    orders = {name: order for name, (order, _) in candidates.items()}
-    orders[adopted] = law
-    _add_laws(orders, laws)
-    ranks, recalls = _ranks(_in_turn(replayed, scored_events), orders)
+    names = [trial.name for trial in trials]
+    ranks = np.array([trial.ranks for trial in trials]).T.copy()
+    recalls = np.array([trial.recalls for trial in trials]).T.copy()
     files = _age_power(candidates)
-    gains_over_adopted = _gains(
-        [*orders], ranks, seed, over=files if log.of_files else adopted
+    best = files if log.of_files else adopted
+    gains_over_best = _gains(
+        names,
+        ranks,
+        seed,
+        over=best,
     )
     return Fit(
         chosen=chosen_name,
         law=law.name,
         params=law.params,
-        scores=_law_scores(orders, ranks, recalls, seed),
-        n_train=len(training),
+        scores=_law_scores(names, ranks, recalls, seed),
+        n_train=trials[0].n_train,
         n_scored=len(scored_events),
         horizon_days=horizon,
         days=float(np.ptp(log.time)) / MICROSECONDS_PER_DAY,
         files=files,
-        gains=_gains([*orders], ranks, seed, over=PRESENT),
-        simple_gains={name: gains_over_adopted[name] for name in SIMPLE_LAWS},
+        gains=_gains(names, ranks, seed, over=PRESENT),
+        simple_gains=_of_simple_laws(gains_over_best),
     )
+
+
+def _without_constant(
+    candidates: Mapping[str, tuple[Order, Floats]],
+) -> dict[str, tuple[Order, Floats]]:
+    """Return the candidates that can be adopted."""
+    adoptable = dict(candidates)
+    adoptable.pop(CONSTANT, None)
+    return adoptable
+
+
+def _of_simple_laws(
+    gains: Mapping[str, dict[str, float]],
+) -> dict[str, dict[str, float]]:
+    """Return the gains of recency and frequency, where they were tried."""
+    return {name: gains[name] for name in SIMPLE_LAWS if name in gains}
+
+
+def _candidates_of(trials: Iterable[LawTrial]) -> dict[str, tuple[Order, Floats]]:
+    """Return the candidates that were tried, as `_candidates` does.
+
+    Raises:
+        TheorexError: There is none.
+    """
+    candidates: dict[str, tuple[Order, Floats]] = {}
+    for trial in trials:
+        if trial.name not in CANDIDATES:
+            continue
+        order: Order = _first_seen
+        if trial.name != CONSTANT:
+            law_name = "power" if trial.name in FILE_POWERS else trial.name
+            order = make_law(law_name, **trial.params)
+        candidates[trial.name] = (order, np.array(trial.training))
+    if not candidates.keys() - {CONSTANT}:
+        raise TheorexError(
+            "got no law that was tried: every process died; give them more memory, or"
+            " run without workers"
+        )
+    return candidates
 
 
 def _add_laws(orders: dict[str, Order], laws: Sequence[Law]) -> None:
@@ -222,6 +370,8 @@ def _gains(
         seed: Draws the intervals.
         over: The law that the others are compared with.
     """
+    if over not in names:
+        return {}
     column = names.index(over)
     advantages = ranks - ranks[:, [column]]
     intervals = bootstrap_means(advantages, seed=seed)
@@ -309,7 +459,9 @@ def _law_scores(
     return scores
 
 
-def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
+def _candidates(
+    training: Snapshots, names: Iterable[str]
+) -> dict[str, tuple[Order, Floats]]:
     """Return each candidate's order, and its reciprocal ranks on the later two thirds.
 
     Orders are fitted on all training events.
@@ -322,16 +474,20 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
         return order, reciprocal_ranks
 
     candidates = {}
-    for name, power in FILE_POWERS.items():
-        candidates[name] = validated(make_law("power", exponent=power))
-    for name in SINGLE_LAWS:
-        candidates[name] = validated(make_law(name))
-    candidates[CONSTANT] = validated(_first_seen)
-    by_half_life = [
-        validated(make_law("product", half_life_days=days))
-        for days in decay.PRODUCT_HALF_LIVES_DAYS
-    ]
-    candidates["product"] = max(by_half_life, key=_mean_rank)
+    for name in names:
+        if name in FILE_POWERS:
+            law = make_law("power", exponent=FILE_POWERS[name])
+            candidates[name] = validated(law)
+        elif name == CONSTANT:
+            candidates[name] = validated(_first_seen)
+        elif name in SINGLE_LAWS:
+            candidates[name] = validated(make_law(name))
+        else:
+            by_half_life = [
+                validated(make_law(name, half_life_days=days))
+                for days in decay.PRODUCT_HALF_LIVES_DAYS
+            ]
+            candidates[name] = max(by_half_life, key=_mean_rank)
     return candidates
 
 
@@ -363,7 +519,10 @@ def _choose(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
 
 def _age_power(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
     """Return the order of files that ranks best, if beyond noise, else the present."""
-    best = max(FILE_POWERS, key=lambda name: _mean_rank(candidates[name]))
+    powers = [name for name in FILE_POWERS if name in candidates]
+    if PRESENT not in powers:
+        return PRESENT
+    best = max(powers, key=lambda name: _mean_rank(candidates[name]))
     _, best_ranks = candidates[best]
     _, present_ranks = candidates[PRESENT]
     if _beyond_noise(best_ranks - present_ranks):

@@ -19,7 +19,8 @@ from theorex_lab.eval.metrics.needs import (
     ContextTexts,
     SessionMean,
 )
-from theorex_lab.eval.replay.needs import NeedsResult, NeedsScore, score_needs
+from theorex_lab.eval.replay.needs import NeedsScore, score_needs
+from theorex_lab.eval.replay.needs_contexts import NeedsResult
 from theorex_lab.eval.replay.needs_systems import BRIEFING, BRIEFING_WITH
 from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.store.lab import Lab

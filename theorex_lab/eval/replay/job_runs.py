@@ -2,7 +2,8 @@
 
 A process that dies takes down the pool that it is of, and all that ran in it. What ran
 is tried again, one job at a time, so that the one that kills its worker is known; after
-three times it is given up and told.
+three times it is given up and told. Of Dask's workers others go on, and only what Dask
+itself gave up is tried again by itself.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ class JobRun(Generic[Job]):
         self._make = make
         self.n_workers = n_workers
         self._lost: dict[int, int] = {}
+        # Those whose worker was lost while others went on.
+        self._killed: list[Numbered[Job]] = []
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Finished[Job]]:
         """Yield the jobs as they end, in any order.
@@ -85,8 +88,10 @@ class JobRun(Generic[Job]):
                 finally:
                     for future in running:
                         future.cancel()
-            suspects += running.values()
-            yield from self._given_up(suspects, running.values())
+            lost = [*running.values(), *self._killed]
+            self._killed.clear()
+            suspects += lost
+            yield from self._given_up(suspects, lost)
 
     def _given_up(
         self, suspects: deque[Numbered[Job]], lost: Iterable[Numbered[Job]]
@@ -107,20 +112,24 @@ class JobRun(Generic[Job]):
         running: dict[Future[Any], Numbered[Job]],
         at_once: int,
     ) -> Iterator[Finished[Job]]:
-        """Yield what ends, until all has ended or a worker is lost.
+        """Yield what ends, until all has ended or the executor breaks.
 
         No more jobs are handed over than run, so that it is known what ran then: it is
-        left in `running`.
+        left in `running`. An executor that lives on when a worker is lost, as Dask's
+        does, goes on with the others.
         """
         while queue or running:
             if not self._hand_over(executor, queue, running, at_once):
                 return
             done, _ = wait(running, return_when=FIRST_COMPLETED)
-            ended = [future for future in done if not is_lost(future.exception())]
-            for future in ended:
+            broken = [future for future in done if _is_broken(future)]
+            for future in done.difference(broken):
                 number, job = running.pop(future)
+                if is_lost(future.exception()):
+                    self._killed.append((number, job))
+                    continue
                 yield Finished(job, future.result(), self._lost.get(number, 0))
-            if len(ended) < len(done):
+            if broken:
                 return
 
     def _hand_over(
@@ -145,6 +154,11 @@ class JobRun(Generic[Job]):
             running[future] = (number, job)
             queue.popleft()
         return True
+
+
+def _is_broken(future: Future[Any]) -> bool:
+    """Return whether a job ended since its executor broke, with all that ran there."""
+    return isinstance(future.exception(), BrokenExecutor)
 
 
 def is_lost(error: BaseException | None) -> bool:

@@ -7,20 +7,20 @@ by project, as `eval.metrics.needs` counts it.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from html import escape
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.progress import bar
 from theorex_lab.core.readable import short_repr
-from theorex_lab.eval.datasets.needs_rows import ProjectNeeds, SessionNeeds
+from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
 from theorex_lab.eval.metrics.needs import (
     ALL_COVERED,
     FIGURES,
@@ -28,22 +28,21 @@ from theorex_lab.eval.metrics.needs import (
     USEFUL,
     WALL,
     ContextScore,
-    ContextTexts,
     SessionMean,
     mean_interval,
     mean_of_groups,
-    score_context,
 )
-from theorex_lab.eval.replay.baselines import ReplayAdapterMaker, memory_named
-from theorex_lab.eval.replay.memory_contexts import MemoryContexts
-from theorex_lab.eval.replay.needs_systems import (
-    BRIEFING,
-    BRIEFING_WITH,
-    NeedsSystem,
-    named_systems,
-    needs_systems,
+from theorex_lab.eval.replay.kept_calls import SharedCalls
+from theorex_lab.eval.replay.needs_contexts import (
+    NeedsResult,
+    SystemMaker,
+    chosen_sessions,
+    contexts_of,
+    makers_of,
+    needs_calls,
+    scored_contexts,
 )
-from theorex_lab.eval.replay.trials import Plan
+from theorex_lab.eval.replay.needs_systems import BRIEFING, BRIEFING_WITH
 from theorex_lab.memory.rows import table_html, table_text
 
 BUDGETS = (150, 500, 2_000)
@@ -60,30 +59,6 @@ NEEDS_COLUMNS: dict[str, tuple[str, int]] = {
 START_KIND = "start_kind"
 ALL_KIND = "all_kind"
 
-SystemMaker = Callable[[], NeedsSystem]
-
-
-class NeedsResult(NamedTuple):
-    """How one context did.
-
-    Attributes:
-        project: The name of the project.
-        session: The session that begins.
-        gist: What it was about.
-        system: The name of the system.
-        budget: The budget, in tokens.
-        context: What was given.
-        score: How much of the session's needs it covers.
-    """
-
-    project: str
-    session: str
-    gist: str
-    system: str
-    budget: int
-    context: ContextTexts
-    score: ContextScore
-
 
 @dataclass(frozen=True, eq=False)
 class NeedsScore:
@@ -92,10 +67,16 @@ class NeedsScore:
     Attributes:
         results: How each context did.
         seed: Draws the intervals.
+        lost: The calls that no worker survived, as `SYSTEM on PROJECT`.
+        n_taken_over: How many calls were finished by an earlier run.
+        file_problems: What was wrong with files of an earlier run.
     """
 
     results: tuple[NeedsResult, ...]
     seed: int = 0
+    lost: tuple[str, ...] = ()
+    n_taken_over: int = 0
+    file_problems: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         n_systems = f"{len(self.systems)} systems"
@@ -355,6 +336,9 @@ def score_needs(
     budgets: Sequence[int] = BUDGETS,
     sessions: Sequence[str] = (),
     seed: int = 0,
+    executor: Executor | None = None,
+    workers: int = 1,
+    out: str | Path | None = None,
     progress: bool | None = None,
 ) -> NeedsScore:
     """Score the contexts of systems by what sessions needed to know.
@@ -367,74 +351,97 @@ def score_needs(
         budgets: The budgets of a context, in tokens from 1.
         sessions: Ids of the sessions that are scored; none for all.
         seed: Draws the intervals.
+        executor: Any of `concurrent.futures`, Dask's too. One system on one project is
+            a call, which gets names and a reference to the log.
+        workers: How many processes share the calls, where no executor is given. A call
+            whose process dies is tried twice more, by itself, and then named in `lost`.
+        out: A folder in which the result of each call is kept as it ends. What is
+            there for the same log, system, code and budgets is not asked again.
         progress: Whether there is a bar (None: in a terminal or notebook).
 
     Returns:
-        The scores.
+        The scores; the same, whoever does the calls.
 
     Raises:
         InvalidInput: A budget is below 1, a system or session is unknown, or a system
             gives something else than a text.
     """
-    makers = _makers(systems)
+    makers = makers_of(systems)
     _check_budgets(budgets)
-    n_rows = sum(len(_chosen(project, sessions)) for project in projects)
+    n_rows = sum(len(chosen_sessions(project, sessions)) for project in projects)
     if not n_rows:
         raise InvalidInput(
             f"got the sessions {', '.join(sessions) or 'none'}; allowed are"
             f" {', '.join(_session_names(projects))}"
         )
-    results: list[NeedsResult] = []
+    shared = SharedCalls.of(executor, workers, out)
+    if shared.needs_references:
+        # A system that has a name is made where it is asked.
+        are_own = isinstance(systems, Mapping)
+        own_makers = {name: make if are_own else None for name, make in makers.items()}
+        results = _of_calls(projects, own_makers, shared, budgets, sessions, progress)
+    else:
+        results = _in_turn(projects, makers, budgets, sessions, progress)
+    return NeedsScore(
+        tuple(_in_file_order(results, projects)),
+        seed,
+        lost=tuple(shared.lost),
+        n_taken_over=shared.n_taken_over,
+        file_problems=shared.file_problems,
+    )
+
+
+def _of_calls(
+    projects: Sequence[ProjectNeeds],
+    makers: Mapping[str, SystemMaker | None],
+    shared: SharedCalls,
+    budgets: Sequence[int],
+    sessions: Sequence[str],
+    progress: bool | None,
+) -> list[NeedsResult]:
+    """Return how each context did, where other processes ask or results are kept."""
+    results = list[NeedsResult]()
+    with shared.log_folder() as folder:
+        assert folder is not None
+        calls = needs_calls(
+            projects,
+            makers,
+            shared,
+            folder=folder,
+            budgets=budgets,
+            sessions=sessions,
+        )
+        for rows in shared.results([*calls], what="needs", progress=progress):
+            results += rows or ()
+    return results
+
+
+def _in_turn(
+    projects: Sequence[ProjectNeeds],
+    makers: Mapping[str, SystemMaker],
+    budgets: Sequence[int],
+    sessions: Sequence[str],
+    progress: bool | None,
+) -> list[NeedsResult]:
+    """Return how each context did, project by project, in this process."""
+    results = list[NeedsResult]()
+    n_rows = sum(len(chosen_sessions(project, sessions)) for project in projects)
     progress_bar = bar(
         n_rows * len(makers), unit="sessions", what="needs", progress=progress
     )
     with closing(progress_bar):
         for project in projects:
-            rows = _chosen(project, sessions)
+            rows = chosen_sessions(project, sessions)
             offers = [
-                _contexts(project, rows, make, budgets) for make in makers.values()
+                contexts_of(project, rows, make, budgets) for make in makers.values()
             ]
             # All systems are asked about a session before the next one, so that what
             # briefings have in common is made once.
             for session_contexts in zip(*offers, strict=True):
                 for name, (row, contexts) in zip(makers, session_contexts, strict=True):
-                    results += _scored(project, row, name, contexts)
+                    results += scored_contexts(project, row, name, contexts)
                     progress_bar.update(1)
-    return NeedsScore(tuple(_in_file_order(results, projects)), seed)
-
-
-def _makers(
-    systems: Sequence[str] | Mapping[str, SystemMaker],
-) -> Mapping[str, SystemMaker]:
-    """Return what makes the systems, by name.
-
-    Raises:
-        InvalidInput: There is no system of a name.
-    """
-    if isinstance(systems, Mapping):
-        return systems
-    default = needs_systems()
-    available = {**default, **named_systems()}
-    makers: dict[str, SystemMaker] = {}
-    for name in systems or default:
-        makers[name] = available.get(name) or _memory_maker(name, available)
-    return makers
-
-
-def _memory_maker(name: str, available: Iterable[str]) -> SystemMaker:
-    """Return what makes the system that asks the memory of a name.
-
-    Raises:
-        InvalidInput: There is neither a system nor a memory of this name.
-    """
-    try:
-        memory_named(name)
-    except InvalidInput as error:
-        raise InvalidInput(
-            f"got the system {name!r}; allowed are {', '.join(available)}, or a memory:"
-            f" {error}"
-        ) from error
-    return partial(MemoryContexts, ReplayAdapterMaker(name), Plan())
+    return results
 
 
 def _check_budgets(budgets: Sequence[int]) -> None:
@@ -446,75 +453,12 @@ def _check_budgets(budgets: Sequence[int]) -> None:
         )
 
 
-def _chosen(project: ProjectNeeds, sessions: Sequence[str]) -> list[SessionNeeds]:
-    """Return the rows of a project that are scored, in the order of their starts."""
-    rows = [row for row in project.sessions if not sessions or row.session in sessions]
-    return sorted(rows, key=lambda row: row.start)
-
-
 def _session_names(projects: Sequence[ProjectNeeds]) -> list[str]:
     """Return the ids of all sessions."""
     names = []
     for project in projects:
         names += [row.session for row in project.sessions]
     return names
-
-
-def _contexts(
-    project: ProjectNeeds,
-    rows: Sequence[SessionNeeds],
-    make: SystemMaker,
-    budgets: Sequence[int],
-) -> Iterator[tuple[SessionNeeds, dict[int, ContextTexts]]]:
-    """Yield what a system gives for each session, by budget."""
-    events = project.log.events
-    times = [event.at for event in events]
-    system: Any = make()
-    try:
-        for row in rows:
-            earlier = events[: bisect_left(times, row.start)]
-            prompt = project.first_prompt(row.session)
-            if hasattr(system, "reveal"):
-                system.reveal(row)
-            contexts = {}
-            for tokens in dict.fromkeys(budgets):
-                start = _checked_text(system(earlier, row.start, "", tokens))
-                asked = ""
-                if prompt:
-                    asked = _checked_text(system(earlier, row.start, prompt, tokens))
-                contexts[tokens] = ContextTexts(start, asked)
-            yield row, contexts
-    finally:
-        if hasattr(system, "close"):
-            system.close()
-
-
-def _checked_text(answer: object) -> str:
-    """Return what a system gave, if it is a text.
-
-    Raises:
-        InvalidInput: It is something else.
-    """
-    if not isinstance(answer, str):
-        raise InvalidInput(
-            f"got a {type(answer).__name__} as context; allowed is a str, '' for nothing"
-        )
-    return answer
-
-
-def _scored(
-    project: ProjectNeeds,
-    row: SessionNeeds,
-    system: str,
-    contexts: Mapping[int, ContextTexts],
-) -> Iterator[NeedsResult]:
-    """Yield how the contexts for a session did."""
-    touched_files = project.touched_files.get(row.session, frozenset())
-    for tokens, context in contexts.items():
-        score = score_context(context, row.needs, tokens, touched_files=touched_files)
-        yield NeedsResult(
-            project.name, row.session, row.gist, system, tokens, context, score
-        )
 
 
 def _in_file_order(

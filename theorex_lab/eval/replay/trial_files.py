@@ -15,7 +15,7 @@ import hashlib
 import json
 import pickle
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +34,10 @@ _VERSION = 2
 # A worker gets the trials of one log one after the other; two are read for `shuffled`.
 _LOGS_AT_ONCE = 2
 _CHARACTERS = 40
+NOT_KEPT = (
+    "what it depends on cannot be read from a file; a class that is named module:Name"
+    " is kept"
+)
 
 
 class LogReference(NamedTuple):
@@ -53,7 +57,7 @@ class LogReference(NamedTuple):
     content: str
     has_needs: bool
 
-    def read(self) -> EvalLog:
+    def read(self) -> Any:
         """Return the log.
 
         Raises:
@@ -64,7 +68,7 @@ class LogReference(NamedTuple):
 
 
 @lru_cache(maxsize=_LOGS_AT_ONCE)
-def _log_of(reference: LogReference) -> EvalLog:
+def _log_of(reference: LogReference) -> Any:
     try:
         data = Path(reference.file).read_bytes()
     except OSError as error:
@@ -78,8 +82,7 @@ def _log_of(reference: LogReference) -> EvalLog:
             f"got {reference.file}, which changed since the log {reference.name} was"
             " written to it; run the comparison again"
         )
-    log: EvalLog = pickle.loads(data)
-    return log
+    return pickle.loads(data)
 
 
 def write_log(log: EvalLog, folder: Path) -> LogReference:
@@ -92,14 +95,33 @@ def write_log(log: EvalLog, folder: Path) -> LogReference:
     Raises:
         StorageError: The file cannot be written.
     """
-    data = pickle.dumps(log)
+    content = content_hash(log)
+    return write_source(
+        log, log.name, folder, content=content, has_needs=log.needs is not None
+    )
+
+
+def write_source(
+    source: object, name: str, folder: Path, *, content: str, has_needs: bool = False
+) -> LogReference:
+    """Write what processes read, a log of events or of accesses.
+
+    Args:
+        source: The log.
+        name: Its name.
+        folder: An existing folder.
+        content: A hash of what it says.
+        has_needs: Whether it holds needs of sessions.
+
+    Raises:
+        StorageError: The file cannot be written.
+    """
+    data = pickle.dumps(source)
     digest = hashlib.sha256(data).hexdigest()
     file = folder / f"{digest[:_CHARACTERS]}.log"
     with writing(file, "give another folder"):
         write_atomically(file, data)
-    return LogReference(
-        log.name, str(file), digest, content_hash(log), log.needs is not None
-    )
+    return LogReference(name, str(file), digest, content, has_needs)
 
 
 def content_hash(log: EvalLog) -> str:
@@ -152,7 +174,7 @@ def file_key(*parts: str) -> str:
     return hashlib.sha256(_json([_VERSION, *parts])).hexdigest()[:_CHARACTERS]
 
 
-def memory_code(memory: Memory) -> str | None:
+def memory_code(memory: Memory | Callable[[], Any]) -> str | None:
     """Return a hash of what a memory is: its name, this package, and its own module.
 
     What a module of one's own imports from elsewhere is not looked at, nor the program
@@ -293,7 +315,8 @@ class TrialFolder:
         Raises:
             StorageError: The file cannot be written.
         """
-        values = json.loads(adapter.dump_json(result))
+        # As Python values, so that NaN and half a letter stay what they are.
+        values = adapter.dump_python(result, mode="json")
         data = json.dumps({"version": _VERSION, "key": key, "result": values})
         file = self._file(key)
         with writing(file, "give another folder"):

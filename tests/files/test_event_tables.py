@@ -1,0 +1,180 @@
+"""Events as Parquet files: all of them, erased as erased, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from conftest import DAY, NOW, Run
+from pyarrow import dataset
+
+from theorex_lab import InvalidInput, Lab, new_event
+from theorex_lab.core.errors import FilesThere
+from theorex_lab.files.formats import event_tables
+from theorex_lab.journal.event import Event
+
+N_EVENTS = 40
+SECRET = "sk-ant-api03-" + "k3yQ" * 20
+
+
+def said(number: int, project: str, text: str) -> Event:
+    body = {"text": text, "source": "user", "project": project}
+    at = NOW - (100 - number) * 5 * DAY
+    return new_event("prompt", body, agent="main", session=f"s{number}", at=at)
+
+
+@pytest.fixture
+def lab() -> Any:
+    """Give a lab with events of two projects and none, over some months."""
+    with Lab.temporary() as made:
+        projects = ("till", "scales", "")
+        events = [
+            said(number, projects[number % 3], f"the port is {8000 + number}")
+            for number in range(N_EVENTS)
+        ]
+        made.journal.append(events)
+        yield made
+
+
+def table_of(folder: Path) -> Any:
+    read = dataset.dataset(folder, format="parquet", partitioning="hive")
+    return read.to_table().sort_by("seq")
+
+
+def test_every_event_is_there_as_the_journal_has_it(lab: Lab, tmp_path: Path) -> None:
+    exported = lab.export_events(tmp_path / "events")
+    events = list(lab.journal.tail(0))
+    rows = table_of(tmp_path / "events").to_pylist()
+    assert [row["seq"] for row in rows] == [event.seq for event in events]
+    for row, event in zip(rows, events, strict=True):
+        assert json.loads(row["body"]) == event.body
+        assert (row["id"], row["kind"], row["session"]) == (
+            event.id,
+            event.kind,
+            event.session,
+        )
+        assert row["at"].timestamp() == pytest.approx(event.at / 1e6)
+        assert row["project"] == (event.body.get("project") or None)
+        assert row["month"] == row["at"].strftime("%Y-%m")
+        assert row["lineage"] == list(event.lineage)
+    assert sum(exported.files.values()) == len(events)
+
+
+def test_a_partition_is_a_project_and_a_month(lab: Lab, tmp_path: Path) -> None:
+    lab.export_events(tmp_path / "events")
+    read = dataset.dataset(tmp_path / "events", format="parquet", partitioning="hive")
+    wanted = dataset.field("project") == "till"
+    fragments = list(read.get_fragments(filter=wanted))
+    assert {fragment.path.split("/")[-3] for fragment in fragments} == {"project=till"}
+    months = {row["month"] for row in table_of(tmp_path / "events").to_pylist()}
+    assert len(months) >= 5
+    n_of_till = sum(
+        event.body.get("project") == "till" for event in lab.journal.tail(0)
+    )
+    assert read.to_table(filter=wanted).num_rows == n_of_till
+
+
+def test_what_was_erased_is_erased_and_secrets_are_masked(
+    lab: Lab, tmp_path: Path
+) -> None:
+    first = next(iter(lab.journal.tail(0, kinds=["prompt"])))
+    lab.erase(ids=[first.id])
+    # As --keep-secrets lets it in.
+    lab.journal.append([said(90, "till", f"the key is {SECRET}")])
+    lab.export_events(tmp_path / "events")
+    rows = {row["id"]: row for row in table_of(tmp_path / "events").to_pylist()}
+    erased = rows[first.id]
+    assert erased["erased"]
+    assert erased["project"] is None
+    assert set(json.loads(erased["body"])) == {"erased", "hmac_sha256"}
+    for file in (tmp_path / "events").rglob("*.parquet"):
+        table = pyarrow.parquet.read_table(file, partitioning=None)
+        text = str(table.to_pylist())
+        assert "the port is 8000" not in text
+        assert SECRET not in text
+
+
+def test_the_batches_are_small_whatever_the_length(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_tables, "_EVENTS_AT_ONCE", 7)
+    monkeypatch.setattr(event_tables, "_OPEN_FILES", 3)
+    lab.export_events(tmp_path / "events")
+    seqs = [row["seq"] for row in table_of(tmp_path / "events").to_pylist()]
+    assert seqs == [event.seq for event in lab.journal.tail(0)]
+
+
+KILLED = """
+import os, signal, sys
+from theorex_lab import Lab
+from theorex_lab.files.formats import event_tables
+
+rows = event_tables._row
+count = [0]
+
+def dying(event):
+    count[0] += 1
+    if count[0] == 30:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rows(event)
+
+event_tables._EVENTS_AT_ONCE = 5
+event_tables._row = dying
+with Lab(sys.argv[1]) as lab:
+    lab.export_events(sys.argv[2])
+"""
+
+
+def test_a_killed_export_leaves_no_folder_that_looks_whole(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    target = tmp_path / "events"
+    with Lab(home) as lab:
+        lab.journal.append([said(n, "till", f"port {n}") for n in range(N_EVENTS)])
+    command = [sys.executable, "-c", KILLED, str(home), str(target)]
+    ended = subprocess.run(command, check=False, env=dict(os.environ))
+    assert ended.returncode == -signal.SIGKILL
+    assert not target.exists()
+    assert (tmp_path / ".events.unfinished").exists()
+    with Lab(home) as lab:
+        lab.export_events(target)
+        assert table_of(target).num_rows == len(list(lab.journal.tail(0)))
+    assert not (tmp_path / ".events.unfinished").exists()
+
+
+def test_only_an_earlier_export_is_replaced(lab: Lab, tmp_path: Path) -> None:
+    target = tmp_path / "events"
+    lab.export_events(target)
+    with pytest.raises(FilesThere, match="give --replace"):
+        lab.export_events(target)
+    lab.journal.append([said(91, "till", "one more")])
+    lab.export_events(target, replace=True)
+    assert table_of(target).num_rows == len(list(lab.journal.tail(0)))
+    (target / "mine.txt").write_text("mine")
+    with pytest.raises(FilesThere, match="it is no export of events"):
+        lab.export_events(target, replace=True)
+    assert (target / "mine.txt").read_text() == "mine"
+
+
+def test_without_pyarrow_it_is_said_what_to_install(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InvalidInput, match=r"theorex-lab\[parquet\]"):
+        lab.export_events(tmp_path / "events")
+
+
+def test_the_command_writes_and_says_what_it_wrote(run: Run, tmp_path: Path) -> None:
+    run("write", "The till rounds half up")
+    target = tmp_path / "events"
+    ended = run("export", "--events", "--parquet", str(target), "--json")
+    assert ended.code == 0, ended.err
+    assert table_of(target).num_rows == sum(ended.json["files"].values())
+    for words in (["--events", "x"], ["--parquet", "x"], ["--events", "--parquet"]):
+        assert "allowed are both together" in run("export", *words).err
