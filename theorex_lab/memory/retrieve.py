@@ -447,6 +447,10 @@ class Searcher:
             vector, notes = self.vectors.vector_of(query)
         if vector is not None:
             problem = self.vectors.embed_few(_EMBEDDING_SECONDS)
+            if not problem:
+                problem = self.vectors.embed_candidates(
+                    lambda index: self._best_by_words(index, request, among)
+                )
             if problem:
                 notes.append(f"some texts wait for a vector: {problem}")
         # After the vector, which an endpoint may take its time for: what is searched is
@@ -456,6 +460,11 @@ class Searcher:
             return self._search_index(
                 request, index, _searchable(index, among), vector, notes
             )
+
+    def _best_by_words(self, index: ItemIndex, request: _Request, among: Among) -> Ids:
+        """Return the documents that may be results, best first by words alone."""
+        allowed = _searchable(index, among)
+        return self._ranked(index, request, None, allowed).documents
 
     def _vector_use(self, labels: bool, vectors: Use) -> VectorUse:
         """Return whether the query's vector is computed."""
@@ -504,10 +513,11 @@ class Searcher:
     ) -> Hits:
         """Return the best of the allowed documents; the index is locked."""
         if vector is not None:
-            n_covered = self.vectors.follow(index)
-            if n_covered < len(index.documents):
+            self.vectors.follow(index)
+            n_waiting, n_texts = self.vectors.n_waiting()
+            if n_waiting:
                 notes.append(
-                    f"{n_covered} of {len(index.documents)} texts have vectors;"
+                    f"{n_texts - n_waiting} of {n_texts} texts have vectors;"
                     " `theorex embed` makes the others"
                 )
         ranked = self._ranked(index, request, vector, allowed)

@@ -25,6 +25,7 @@ def digest_id(event: Event) -> str:
 SENTENCE = ItemKind(
     "sentence",
     {"prompt": _sentences, "turn_ended": _sentences, "turn_message": _sentences},
+    on_demand=True,
 )
 DIGEST = ItemKind(
     "session",
