@@ -7,7 +7,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import closing
 from functools import cached_property
 from typing import cast
@@ -30,7 +29,7 @@ _EMBEDDED_AT_ONCE = 64
 _FEW_TEXTS = 128
 # Of the best texts by words, so many get a vector by the search that has them: see
 # ADR 050 for what more of them would add.
-CANDIDATES_EMBEDDED = 32
+CANDIDATES_EMBEDDED = 64
 # So many of the texts whose vectors are made on demand get one in each maintenance, the
 # newest first: a small model takes about ten seconds for them.
 _ON_DEMAND_AT_ONCE = 1_000
@@ -293,7 +292,9 @@ class EmbeddedTexts:
             if not len(missing):
                 return missing
             documents = best(index)[:CANDIDATES_EMBEDDED]
-            return np.intersect1d(documents, missing)
+            is_missing = np.zeros(len(index.documents), np.bool_)
+            is_missing[missing] = True
+            return documents[is_missing[documents]]
 
         try:
             self._embed_chosen(lacking)
@@ -479,6 +480,9 @@ class EmbeddedTexts:
         """
         if isinstance(self.embedder, OnnxEmbedder):
             return self._vector(query)
+        # Imported here: most one-off searches ask no endpoint.
+        from concurrent.futures import Future
+
         answer: Future[Matrix] = Future()
 
         def ask() -> None:

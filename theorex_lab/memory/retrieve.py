@@ -33,7 +33,14 @@ from theorex_lab.search.blend import (
     word_scores,
 )
 from theorex_lab.search.embed import Matrix
-from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, fuse_reciprocal_rank
+from theorex_lab.search.fuse import (
+    Ids,
+    Mask,
+    Scores,
+    best_first,
+    distinct_ids,
+    fuse_reciprocal_rank,
+)
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import MARKS, OWN_ITEMS, SECTION, SYMBOL, ItemText
 from theorex_lab.search.lexical import tokenize
@@ -495,6 +502,8 @@ class Searcher:
             allowed = _searchable(index, among)
             ranked = self._ranked(index, request, None, allowed)
             vector: Vector = None
+            if not allowed.any():
+                return self._search_index(request, index, allowed, None, [])
             if ranked.most_held >= _SUFFICES:
                 vector = self.vectors.mean_of(
                     index, ranked.documents[:_STAND_IN], ranked.scores[:_STAND_IN]
@@ -640,7 +649,7 @@ class Searcher:
         ]
         if vector is not None:
             by_signal.append(self.vectors.near(vector, allowed, n_candidates))
-        documents = np.unique(np.concatenate(by_signal))
+        documents = distinct_ids(by_signal, len(index.documents))
         columns: dict[str, Scores] = {}
         if len(documents):
             columns = self._signals(
@@ -780,7 +789,8 @@ class Searcher:
         documents = ranked.documents[rows]
         # With those that are probably shown: asking once is cheaper.
         first = ranked.documents[: request.limit]
-        self._read_events(index, np.union1d(documents, first), read)
+        compared_or_shown = distinct_ids([documents, first], len(index.documents))
+        self._read_events(index, compared_or_shown, read)
         texts = [
             self._stored_text(index, document, read) for document in documents.tolist()
         ]
