@@ -31,8 +31,8 @@ _FEW_TEXTS = 128
 # ADR 050 for what more of them would add.
 CANDIDATES_EMBEDDED = 64
 # So many of the texts whose vectors are made on demand get one in each maintenance, the
-# newest first: a small model takes about ten seconds for them.
-_ON_DEMAND_AT_ONCE = 1_000
+# newest first: a small model takes about five seconds for them.
+_ON_DEMAND_AT_ONCE = 500
 # Cosine; unrelated texts lie below it with each of the embedders.
 _MIN_SIMILARITY = 0.15
 _OFF_LENGTH = 1e-3
@@ -223,7 +223,7 @@ class EmbeddedTexts:
         limit: int | None = None,
         *,
         seconds: float = math.inf,
-        n_on_demand: int = 0,
+        n_on_demand: int | None = 0,
     ) -> int:
         """Compute vectors that are still missing, newest first; return how many.
 
@@ -233,7 +233,7 @@ class EmbeddedTexts:
             limit: How many at most; None for all.
             seconds: No batch begins after so many.
             n_on_demand: How many at most, after those that wait, of the texts whose
-                vectors are made on demand.
+                vectors are made on demand; None for all.
 
         Raises:
             ModelUnavailable: The embedder does not answer, or not with vectors; what
@@ -243,7 +243,9 @@ class EmbeddedTexts:
         n_done = 0
         n_queued = self.coverage()["queued"]
         n_not_asked_for = len(self._without_vector(on_demand=True))
-        n_pending = n_queued + min(n_not_asked_for, n_on_demand)
+        if n_on_demand is not None:
+            n_not_asked_for = min(n_not_asked_for, n_on_demand)
+        n_pending = n_queued + n_not_asked_for
         if limit is not None:
             n_pending = min(n_pending, limit)
         progress = None if n_pending > _FEW_TEXTS else False

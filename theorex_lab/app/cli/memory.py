@@ -335,17 +335,22 @@ def _waiting_vectors(vectors: EmbeddedTexts) -> list[dict[str, Any]]:
     type=click.IntRange(min=0),
     help="Compute at most this many; default: all.",
 )
-def embed(limit: int | None) -> None:
+@click.option(
+    "--all", "sentences", is_flag=True, help="Also compute those of all sentences."
+)
+def embed(limit: int | None, *, sentences: bool) -> None:
     """A vector lets the search find a text that says the same in other words.
 
     The newest texts come first. `theorex maintain` does this too, and the first search
-    of a small memory computes what it needs, so the command is rarely necessary.
+    of a small memory computes what it needs, so the command is rarely necessary. A
+    sentence of a session gets its vector where a search comes near it; maintenance
+    computes those of the newest 500 that have none.
 
     JSON: {embedded, covered, queued, note}
     """
     vectors = open_lab().searcher.vectors
     report: dict[str, Any] = {
-        "embedded": vectors.embed_pending(limit),
+        "embedded": vectors.embed_pending(limit, n_on_demand=None if sentences else 0),
         **vectors.coverage(),
         "note": vectors.no_vectors,
     }
