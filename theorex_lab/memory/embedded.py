@@ -242,7 +242,8 @@ class EmbeddedTexts:
         end = time.monotonic() + seconds
         n_done = 0
         n_queued = self.coverage()["queued"]
-        n_not_asked_for = len(self._without_vector(on_demand=True))
+        not_asked_for = self._without_vector(on_demand=True)
+        n_not_asked_for = len(not_asked_for)
         if n_on_demand is not None:
             n_not_asked_for = min(n_not_asked_for, n_on_demand)
         n_pending = n_queued + n_not_asked_for
@@ -293,7 +294,8 @@ class EmbeddedTexts:
             missing = self._without_vector(on_demand=True)
             if not len(missing):
                 return missing
-            documents = best(index)[:CANDIDATES_EMBEDDED]
+            documents = best(index)
+            documents = documents[:CANDIDATES_EMBEDDED]
             is_missing = np.zeros(len(index.documents), np.bool_)
             is_missing[missing] = True
             return documents[is_missing[documents]]
@@ -312,9 +314,12 @@ class EmbeddedTexts:
         """
 
         def newest(_: ItemIndex) -> Ids:
-            waiting = self._queued[::-1]
-            on_demand = self._without_vector(on_demand=True)[::-1]
-            return np.append(waiting, on_demand)[:n_texts]
+            waiting = self._queued
+            on_demand = self._without_vector(on_demand=True)
+            # The newest come last in each.
+            newest_last = np.append(on_demand, waiting)
+            newest_first = newest_last[::-1]
+            return newest_first[:n_texts]
 
         return self._embed_chosen(newest)
 
@@ -327,9 +332,12 @@ class EmbeddedTexts:
         with self.home.views.reading(self.home.item_view) as index:
             self.follow(index)
             documents = choose(index)
-            # The vector of a text serves all documents that hold it.
-            self._look_up(index, documents)
-            lacking = documents[self._records[documents] < 0]
+            # Much is said twice: the vector of a sentence serves all that say it.
+            is_on_demand = self._on_demand[documents]
+            on_demand = documents[is_on_demand]
+            self._look_up(index, on_demand)
+            is_lacking = self._records[documents] < 0
+            lacking = documents[is_lacking]
             distinct = _distinct(index, lacking)
             texts = document_texts(self.home, index, distinct)
             table = index.documents
@@ -379,13 +387,15 @@ class EmbeddedTexts:
         with self.home.views.reading(self.home.item_view) as index:
             self.follow(index)
             n_waiting, n_texts = self.n_waiting()
-            n_on_demand = int(np.count_nonzero(self._on_demand))
-            n_missing = len(self._without_vector(on_demand=True))
-        embedded = f"{n_texts - n_waiting} of {n_texts} texts embedded"
-        if not n_on_demand:
+            n_sentences = int(np.count_nonzero(self._on_demand))
+            without_vector = self._without_vector(on_demand=True)
+        n_embedded = n_texts - n_waiting
+        embedded = f"{n_embedded} of {n_texts} texts embedded"
+        if not n_sentences:
             return embedded
+        n_reached = n_sentences - len(without_vector)
         return (
-            f"{embedded}, and {n_on_demand - n_missing} of {n_on_demand} sentences,"
+            f"{embedded}, and {n_reached} of {n_sentences} sentences,"
             " which follow where a search comes near them"
         )
 
