@@ -247,8 +247,8 @@ def _batches(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]
         order: The numbers of the texts, the shortest first.
         lengths: Their lengths in characters, in the same order.
 
-    >>> [len(batch) for batch in _batches(range(10), [20] * 9 + [4_000])]
-    [8, 1, 1]
+    >>> [len(batch) for batch in _batches(range(11), [20] * 8 + [4_000] * 3)]
+    [8, 2, 1]
     """
     batch: list[int] = []
     for number, length in zip(order, lengths, strict=True):
