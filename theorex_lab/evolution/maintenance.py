@@ -280,7 +280,7 @@ def _embed(home: Home) -> str:
     """
     vectors = Searcher(home).vectors
     try:
-        return vectors.no_vectors or f"{vectors.embed_pending()} embedded"
+        return vectors.no_vectors or f"{vectors.embed_maintained()} embedded"
     except ModelUnavailable as error:
         if error.kind != "silent":
             raise

@@ -6,8 +6,7 @@ This says which texts have one, which wait for it, and which are near to a query
 import math
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import cached_property
 from typing import cast
@@ -28,6 +27,12 @@ _EMBEDDED_AT_ONCE = 64
 # So many texts without a vector are embedded by the search that misses them: a small
 # model takes about 5 ms for each.
 _FEW_TEXTS = 128
+# Of the best texts by words, so many get a vector by the search that has them: see
+# ADR 050 for what more of them would add.
+CANDIDATES_EMBEDDED = 64
+# So many of the texts whose vectors are made on demand get one in each maintenance, the
+# newest first: a small model takes about five seconds for them.
+_ON_DEMAND_AT_ONCE = 500
 # Cosine; unrelated texts lie below it with each of the embedders.
 _MIN_SIMILARITY = 0.15
 _OFF_LENGTH = 1e-3
@@ -46,6 +51,8 @@ class EmbeddedTexts:
         self.embedder = home.embedder
         # By document, the record of its vector, -1 without one.
         self._records = np.zeros(0, np.int64)
+        # By document, whether its vector is made on demand.
+        self._on_demand = np.zeros(0, np.bool_)
         # Whose documents these are, and what of the cache's file was looked into.
         self._table: Table | None = None
         self._generation = 0
@@ -96,13 +103,17 @@ class EmbeddedTexts:
             self._table = index.documents
             self._generation = self.cache.generation
             self._records = np.zeros(0, np.int64)
+            self._on_demand = np.zeros(0, np.bool_)
         first = len(self._records)
         count = len(index.documents)
         if first < count:
             new_records = np.full(count - first, -1)
             self._records = np.append(self._records, new_records)
+            self._on_demand = index.on_demand
         has_new_records = len(self.cache) != self._looked_into
-        wanted = self._queued if has_new_records else np.arange(first, count)
+        wanted = np.arange(first, count)
+        if has_new_records:
+            wanted = np.flatnonzero(self._records < 0)
         self._look_up(index, wanted)
         return int(np.count_nonzero(self._records >= 0))
 
@@ -208,7 +219,11 @@ class EmbeddedTexts:
         return vector, []
 
     def embed_pending(
-        self, limit: int | None = None, *, seconds: float = math.inf
+        self,
+        limit: int | None = None,
+        *,
+        seconds: float = math.inf,
+        n_on_demand: int | None = 0,
     ) -> int:
         """Compute vectors that are still missing, newest first; return how many.
 
@@ -217,6 +232,8 @@ class EmbeddedTexts:
         Args:
             limit: How many at most; None for all.
             seconds: No batch begins after so many.
+            n_on_demand: How many at most, after those that wait, of the texts whose
+                vectors are made on demand; None for all.
 
         Raises:
             ModelUnavailable: The embedder does not answer, or not with vectors; what
@@ -224,7 +241,12 @@ class EmbeddedTexts:
         """
         end = time.monotonic() + seconds
         n_done = 0
-        n_pending = self.coverage()["queued"]
+        n_queued = self.coverage()["queued"]
+        not_asked_for = self._without_vector(on_demand=True)
+        n_not_asked_for = len(not_asked_for)
+        if n_on_demand is not None:
+            n_not_asked_for = min(n_not_asked_for, n_on_demand)
+        n_pending = n_queued + n_not_asked_for
         if limit is not None:
             n_pending = min(n_pending, limit)
         progress = None if n_pending > _FEW_TEXTS else False
@@ -247,16 +269,82 @@ class EmbeddedTexts:
             self.cache.update_graph()
         return n_done
 
+    def embed_maintained(self) -> int:
+        """Compute what a maintenance computes; return how many vectors those were.
+
+        These are all that wait, and some of those that are made on demand.
+
+        Raises:
+            ModelUnavailable: As `embed_pending`.
+        """
+        return self.embed_pending(n_on_demand=_ON_DEMAND_AT_ONCE)
+
+    def embed_candidates(self, best: Callable[[ItemIndex], Ids]) -> str:
+        """Compute the vectors that are made on demand of the best texts.
+
+        Args:
+            best: Returns the best documents of an index, which is locked meanwhile. It
+                is not asked where no such vector is missing.
+
+        Returns:
+            What went wrong, so that they wait on, else ''.
+        """
+
+        def lacking(index: ItemIndex) -> Ids:
+            missing = self._without_vector(on_demand=True)
+            if not len(missing):
+                return missing
+            documents = best(index)
+            documents = documents[:CANDIDATES_EMBEDDED]
+            is_missing = np.zeros(len(index.documents), np.bool_)
+            is_missing[missing] = True
+            return documents[is_missing[documents]]
+
+        try:
+            self._embed_chosen(lacking)
+        except TheorexError as error:
+            return str(error)
+        return ""
+
     def _embed_batch(self, n_texts: int) -> int:
-        """Compute the vectors of the newest texts that wait; return how many."""
+        """Compute the vectors of so many texts; return how many.
+
+        Those that wait come first, then those that are made on demand, the newest of
+        each first.
+        """
+
+        def newest(_: ItemIndex) -> Ids:
+            waiting = self._queued
+            on_demand = self._without_vector(on_demand=True)
+            # The newest come last in each.
+            newest_last = np.append(on_demand, waiting)
+            newest_first = newest_last[::-1]
+            return newest_first[:n_texts]
+
+        return self._embed_chosen(newest)
+
+    def _embed_chosen(self, choose: Callable[[ItemIndex], Ids]) -> int:
+        """Compute the vectors of chosen documents; return how many those are.
+
+        Args:
+            choose: Returns the documents of an index, which is locked meanwhile.
+        """
         with self.home.views.reading(self.home.item_view) as index:
             self.follow(index)
-            documents = self._queued[::-1][:n_texts]
-            texts = document_texts(self.home, index, documents)
+            documents = choose(index)
+            # Much is said twice: the vector of a sentence serves all that say it.
+            is_on_demand = self._on_demand[documents]
+            on_demand = documents[is_on_demand]
+            self._look_up(index, on_demand)
+            is_lacking = self._records[documents] < 0
+            lacking = documents[is_lacking]
+            distinct = _distinct(index, lacking)
+            texts = document_texts(self.home, index, distinct)
             table = index.documents
-        if not texts:
-            return 0
-        self._keep(documents, texts, self._checked(texts), table)
+        if texts:
+            self._keep(lacking, texts, self._checked(texts), table)
+        elif len(lacking):
+            return 0  # they were erased
         return len(documents)
 
     def embed_some(self, seconds: float) -> str:
@@ -297,9 +385,19 @@ class EmbeddedTexts:
         if not getattr(self.embedder, "is_sized", True):
             return "what has vectors is known once the embedder has told its dimensions"
         with self.home.views.reading(self.home.item_view) as index:
-            n_embedded = self.follow(index)
-            n_texts = len(index.documents)
-        return f"{n_embedded} of {n_texts} texts embedded"
+            self.follow(index)
+            n_waiting, n_texts = self.n_waiting()
+            n_sentences = int(np.count_nonzero(self._on_demand))
+            without_vector = self._without_vector(on_demand=True)
+        n_embedded = n_texts - n_waiting
+        embedded = f"{n_embedded} of {n_texts} texts embedded"
+        if not n_sentences:
+            return embedded
+        n_reached = n_sentences - len(without_vector)
+        return (
+            f"{embedded}, and {n_reached} of {n_sentences} sentences,"
+            " which follow where a search comes near them"
+        )
 
     def coverage(self) -> dict[str, int]:
         """Return how many texts have a sound vector of the embedder in use.
@@ -315,13 +413,31 @@ class EmbeddedTexts:
             damaged = covered[~is_sound]
             self._records[damaged] = -1
             n_queued = len(self._queued)
-            n_covered = len(self._records) - n_queued
+            n_covered = int(np.count_nonzero(self._records >= 0))
         return {"covered": n_covered, "queued": n_queued}
+
+    def n_waiting(self) -> tuple[int, int]:
+        """Return how many texts wait for a vector, of how many that get one at once.
+
+        To be called after `follow`.
+        """
+        n_at_once = int(np.count_nonzero(~self._on_demand))
+        return len(self._queued), n_at_once
 
     @property
     def _queued(self) -> Ids:
-        """The documents without a vector."""
-        return np.flatnonzero(self._records < 0)
+        """The documents that wait for a vector, without those that get it on demand."""
+        return self._without_vector(on_demand=False)
+
+    def _without_vector(self, *, on_demand: bool) -> Ids:
+        """Return the documents without a vector.
+
+        Args:
+            on_demand: Whether those whose vectors are made on demand; else the others.
+        """
+        is_missing = self._records < 0
+        is_asked_for = self._on_demand == on_demand
+        return np.flatnonzero(is_missing & is_asked_for)
 
     def _look_up(self, index: ItemIndex, documents: Ids) -> None:
         """Look for the vectors of these documents in the cache."""
@@ -376,6 +492,9 @@ class EmbeddedTexts:
         """
         if isinstance(self.embedder, OnnxEmbedder):
             return self._vector(query)
+        # Imported here: most one-off searches ask no endpoint.
+        from concurrent.futures import Future
+
         answer: Future[Matrix] = Future()
 
         def ask() -> None:
@@ -431,6 +550,13 @@ class EmbeddedTexts:
                 " 1, 0"
             )
         return matrix
+
+
+def _distinct(index: ItemIndex, documents: Ids) -> Ids:
+    """Return one of these documents for each text, in their order."""
+    keys = index.keys(documents)
+    _, first = np.unique(keys, axis=0, return_index=True)
+    return documents[np.sort(first)]
 
 
 def document_texts(home: Home, index: ItemIndex, documents: Ids) -> list[str]:

@@ -33,7 +33,14 @@ from theorex_lab.search.blend import (
     word_scores,
 )
 from theorex_lab.search.embed import Matrix
-from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, fuse_reciprocal_rank
+from theorex_lab.search.fuse import (
+    Ids,
+    Mask,
+    Scores,
+    best_first,
+    distinct_ids,
+    fuse_reciprocal_rank,
+)
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import MARKS, OWN_ITEMS, SECTION, SYMBOL, ItemText
 from theorex_lab.search.lexical import tokenize
@@ -447,6 +454,10 @@ class Searcher:
             vector, notes = self.vectors.vector_of(query)
         if vector is not None:
             problem = self.vectors.embed_few(_EMBEDDING_SECONDS)
+            if not problem:
+                problem = self.vectors.embed_candidates(
+                    lambda index: self._best_by_words(index, request, among)
+                )
             if problem:
                 notes.append(f"some texts wait for a vector: {problem}")
         # After the vector, which an endpoint may take its time for: what is searched is
@@ -456,6 +467,11 @@ class Searcher:
             return self._search_index(
                 request, index, _searchable(index, among), vector, notes
             )
+
+    def _best_by_words(self, index: ItemIndex, request: _Request, among: Among) -> Ids:
+        """Return the documents that may be results, best first by words alone."""
+        allowed = _searchable(index, among)
+        return self._ranked(index, request, None, allowed).documents
 
     def _vector_use(self, labels: bool, vectors: Use) -> VectorUse:
         """Return whether the query's vector is computed."""
@@ -486,6 +502,8 @@ class Searcher:
             allowed = _searchable(index, among)
             ranked = self._ranked(index, request, None, allowed)
             vector: Vector = None
+            if not allowed.any():
+                return self._search_index(request, index, allowed, None, [])
             if ranked.most_held >= _SUFFICES:
                 vector = self.vectors.mean_of(
                     index, ranked.documents[:_STAND_IN], ranked.scores[:_STAND_IN]
@@ -504,10 +522,11 @@ class Searcher:
     ) -> Hits:
         """Return the best of the allowed documents; the index is locked."""
         if vector is not None:
-            n_covered = self.vectors.follow(index)
-            if n_covered < len(index.documents):
+            self.vectors.follow(index)
+            n_waiting, n_texts = self.vectors.n_waiting()
+            if n_waiting:
                 notes.append(
-                    f"{n_covered} of {len(index.documents)} texts have vectors;"
+                    f"{n_texts - n_waiting} of {n_texts} texts have vectors;"
                     " `theorex embed` makes the others"
                 )
         ranked = self._ranked(index, request, vector, allowed)
@@ -630,7 +649,7 @@ class Searcher:
         ]
         if vector is not None:
             by_signal.append(self.vectors.near(vector, allowed, n_candidates))
-        documents = np.unique(np.concatenate(by_signal))
+        documents = distinct_ids(by_signal, len(index.documents))
         columns: dict[str, Scores] = {}
         if len(documents):
             columns = self._signals(
@@ -770,7 +789,8 @@ class Searcher:
         documents = ranked.documents[rows]
         # With those that are probably shown: asking once is cheaper.
         first = ranked.documents[: request.limit]
-        self._read_events(index, np.union1d(documents, first), read)
+        compared_or_shown = distinct_ids([documents, first], len(index.documents))
+        self._read_events(index, compared_or_shown, read)
         texts = [
             self._stored_text(index, document, read) for document in documents.tolist()
         ]

@@ -124,3 +124,22 @@ def fuse_reciprocal_rank(
         positions = np.searchsorted(union, ranked_ids)
         totals[positions] += shares
     return best_first(union, totals, len(union))
+
+
+def distinct_ids(parts: Sequence[Ids], count: int) -> Ids:
+    """Return the ids of several lists in rising order, each once.
+
+    In place of `np.unique`, whose first call imports the masked arrays of numpy: a
+    twentieth of the time that a search from the command line takes.
+
+    Args:
+        parts: The lists.
+        count: All ids lie below it, and are 0 or more.
+
+    >>> distinct_ids([np.array([4, 1]), np.array([1, 2])], 5).tolist()
+    [1, 2, 4]
+    """
+    is_named = np.zeros(count, np.bool_)
+    for ids in parts:
+        is_named[ids] = True
+    return np.flatnonzero(is_named)

@@ -372,6 +372,11 @@ class ItemIndex(View):
         kind_numbers = self.item_kinds.numbers(*kinds)
         return np.isin(self.documents["kind"], kind_numbers)
 
+    @property
+    def on_demand(self) -> Mask:
+        """A mask of the documents that get their vector where a search is near them."""
+        return self.of_kinds(kind.name for kind in self.items if kind.on_demand)
+
     def kind_of(self, document: int) -> str:
         """Return the kind of item that a document is."""
         kind_number = int(self.documents["kind"][document])

@@ -60,6 +60,9 @@ class ItemKind:
             first text stays.
         label: Whether it is a name rather than a text. It has an index of its own and
             no vector, and is a result where its kind is asked for.
+        on_demand: Whether a text gets its vector where a search has it among the best
+            by words, and not as soon as there is time. That is for kinds of which there
+            are very many texts, most of them never looked for, as single sentences.
         hides: By event kind, the ids of the agent's items that it takes out of search
             for good (superseded, merged), of those that the index has by then.
         sleeps: By event kind, the ids of those that it archives.
@@ -77,6 +80,7 @@ class ItemKind:
     texts: Mapping[str, TextReader]
     once: bool = False
     label: bool = False
+    on_demand: bool = False
     hides: Mapping[str, IdReader] = field(default_factory=dict)
     sleeps: Mapping[str, IdReader] = field(default_factory=dict)
     wakes: Mapping[str, IdReader] = field(default_factory=dict)

@@ -11,6 +11,7 @@ import click
 
 from theorex_lab.app.cli.context import open_lab, project_folder
 from theorex_lab.core.clock import to_datetime, to_iso
+from theorex_lab.core.collector import collector_paused
 from theorex_lab.files.command_line import (
     command,
     emit,
@@ -158,20 +159,23 @@ def search(
     """
     if all_agents and agent is not None:
         raise click.UsageError("Give one of --agent and --all-agents.")
-    lab = open_lab()
     name = own_agent(agent)
     text = " ".join(query)
-    hits = lab.search(
-        text,
-        agents=None if all_agents else [name],
-        limit=limit,
-        cold=cold,
-        tag=tag,
-        spread=spread,
-        kinds=kinds or None,
-        vectors=vectors or lab.settings.search_vectors,
-        history=history,
-    )
+    # Most of what a search from the command line does is to import: nothing of it is
+    # garbage.
+    with collector_paused():
+        lab = open_lab()
+        hits = lab.search(
+            text,
+            agents=None if all_agents else [name],
+            limit=limit,
+            cold=cold,
+            tag=tag,
+            spread=spread,
+            kinds=kinds or None,
+            vectors=vectors or lab.settings.search_vectors,
+            history=history,
+        )
     notes = list(hits.notes)
     if not all_agents:
         notes += _absent_writer(lab, name, hits)
@@ -214,6 +218,9 @@ def _rows_of(
 def _absent_writer(lab: Lab, name: str, hits: Hits) -> list[str]:
     """Return a note where the agent has written nothing yet, else nothing."""
     if any(hit.agent == name for hit in hits):
+        return []
+    # To ask the designs imports all of them, which takes longer than the search.
+    if lab.views.get(lab.home.item_view).allowed(agents=[name]).any():
         return []
     writers = lab.agents()
     if name in writers:
@@ -358,17 +365,22 @@ def _waiting_vectors(vectors: EmbeddedTexts) -> list[dict[str, Any]]:
     type=click.IntRange(min=0),
     help="Compute at most this many; default: all.",
 )
-def embed(limit: int | None) -> None:
+@click.option(
+    "--all", "sentences", is_flag=True, help="Also compute those of all sentences."
+)
+def embed(limit: int | None, *, sentences: bool) -> None:
     """A vector lets the search find a text that says the same in other words.
 
     The newest texts come first. `theorex maintain` does this too, and the first search
-    of a small memory computes what it needs, so the command is rarely necessary.
+    of a small memory computes what it needs, so the command is rarely necessary. A
+    sentence of a session gets its vector where a search comes near it; maintenance
+    computes those of the newest 500 that have none.
 
     JSON: {embedded, covered, queued, note}
     """
     vectors = open_lab().searcher.vectors
     report: dict[str, Any] = {
-        "embedded": vectors.embed_pending(limit),
+        "embedded": vectors.embed_pending(limit, n_on_demand=None if sentences else 0),
         **vectors.coverage(),
         "note": vectors.no_vectors,
     }

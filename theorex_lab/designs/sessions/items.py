@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theorex_lab.designs.sessions.sentences import item_id, sentences_of_event
+from theorex_lab.designs.sessions.sentences import item_id, texts_of_event
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import ItemKind, ItemText
 
 
 def _sentences(event: Event) -> Iterator[ItemText]:
-    for sentence in sentences_of_event(event):
-        yield ItemText(item_id(event.id, sentence.number), sentence.text)
+    for number, text in enumerate(texts_of_event(event)):
+        yield ItemText(item_id(event.id, number), text)
 
 
 def digest_id(event: Event) -> str:
@@ -25,6 +25,7 @@ def digest_id(event: Event) -> str:
 SENTENCE = ItemKind(
     "sentence",
     {"prompt": _sentences, "turn_ended": _sentences, "turn_message": _sentences},
+    on_demand=True,
 )
 DIGEST = ItemKind(
     "session",

@@ -58,16 +58,26 @@ def speaker(body: Body) -> Speaker:
 
 
 @remembered(256)  # the index and the view read the same events one after the other
-def sentences(text: str, by: Speaker) -> tuple[NumberedSentence, ...]:
+def spans(text: str, by: Speaker) -> tuple[Span, ...]:
     """Return the sentences of a text that are its speaker's own, each once.
 
-    Only a user's can be rules.
+    They are not judged: that takes several times as long, and a search needs only what
+    they say.
     """
     span_of: dict[str, Span] = {}
     for span in sentences_of(text, by, doubtful=True):
         span_of.setdefault(span.text, span)
+    return tuple(span_of.values())
+
+
+@remembered(256)  # the view and the digest read the same events one after the other
+def sentences(text: str, by: Speaker) -> tuple[NumberedSentence, ...]:
+    """Return the sentences of a text that are its speaker's own, each once and judged.
+
+    Only a user's can be rules.
+    """
     result = []
-    for number, span in enumerate(span_of.values()):
+    for number, span in enumerate(spans(text, by)):
         rule = directive_of(span) if by == "user" else None
         standing = rule.standing if rule else 0.0
         sentence = NumberedSentence(
@@ -83,17 +93,28 @@ def said_in(event: Event) -> str:
 
 
 def sentences_of_event(event: Event) -> tuple[NumberedSentence, ...]:
-    """Return the sentences that an event holds.
+    """Return the sentences that an event holds, judged; see `has_sentences`."""
+    if not has_sentences(event):
+        return ()
+    return sentences(said_in(event), speaker(event.body))
+
+
+def texts_of_event(event: Event) -> tuple[str, ...]:
+    """Return what the sentences of an event say, in the order of their numbers."""
+    if not has_sentences(event):
+        return ()
+    return tuple(span.text for span in spans(said_in(event), speaker(event.body)))
+
+
+def has_sentences(event: Event) -> bool:
+    """Return whether sentences of an event are kept.
 
     A helper's message has none, nor has a fix or what to avoid: these fade and are
     confirmed in a section of their own.
     """
-    body = event.body
-    if body.get("subagent"):
-        return ()
-    if body.get("type") in (FIX_TYPE, AVOID_TYPE):
-        return ()
-    return sentences(said_in(event), speaker(body))
+    if event.body.get("subagent"):
+        return False
+    return event.body.get("type") not in (FIX_TYPE, AVOID_TYPE)
 
 
 def item_id(event_id: str, number: int) -> str:

@@ -511,7 +511,7 @@ class ReplayAdapter:
             for step in design.steps:
                 step.run(self.lab.home, None)
         with suppress(ModelUnavailable):  # then words decide, as in any home
-            self.lab.searcher.vectors.embed_pending()
+            self.lab.searcher.vectors.embed_maintained()
 
     def inject(self, now: int, tokens: int) -> list[Item]:
         """Return what the designs offer a session at `now` (µs UTC) within `tokens`.
