@@ -10,10 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow
 import pytest
 from conftest import DAY, NOW, Run
-from pyarrow import dataset
+from pyarrow import dataset, parquet
 
 from theorex_lab import InvalidInput, Lab, new_event
 from theorex_lab.core.errors import FilesThere
@@ -95,7 +94,7 @@ def test_what_was_erased_is_erased_and_secrets_are_masked(
     assert erased["project"] is None
     assert set(json.loads(erased["body"])) == {"erased", "hmac_sha256"}
     for file in (tmp_path / "events").rglob("*.parquet"):
-        table = pyarrow.parquet.read_table(file, partitioning=None)
+        table = parquet.read_table(file, partitioning=None)
         text = str(table.to_pylist())
         assert "the port is 8000" not in text
         assert SECRET not in text

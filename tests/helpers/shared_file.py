@@ -12,7 +12,8 @@ from theorex_lab.journal.spool import SpooledJournal
 from theorex_lab.journal.sqlite.archive import erase_from_segments
 from theorex_lab.journal.sqlite.batches import StoredRow
 from theorex_lab.journal.sqlite.erase import erase_part, wipe
-from theorex_lab.journal.sqlite.store import INSERT, SqliteJournal, next_seq
+from theorex_lab.journal.sqlite.inserting import INSERT, next_seq
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.stored import row_checksum
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import VERSIONS, Event
-from theorex_lab.journal.view import View
+from theorex_lab.journal.folding import View
 
 Integers = NDArray[np.int64]
 _NONE = 0  # the number of no project

@@ -3,11 +3,13 @@
 They are moved into segments, from which reading takes them.
 """
 
+from __future__ import annotations
+
 import json
 import sqlite3
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.core.files import told
 from theorex_lab.journal.event import RAW_KINDS, Event, encode, new_event, segment_of
@@ -21,8 +23,11 @@ from theorex_lab.journal.sqlite.connection import (
     damaged,
 )
 from theorex_lab.journal.sqlite.erase import compact
-from theorex_lab.journal.sqlite.store import SqliteJournal, insert
+from theorex_lab.journal.sqlite.inserting import insert
 from theorex_lab.journal.stored import COLUMNS, has_checksum, row_checksum
+
+if TYPE_CHECKING:
+    from theorex_lab.journal.sqlite.store import SqliteJournal
 
 SEGMENT_EVENTS = 10_000
 _RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)

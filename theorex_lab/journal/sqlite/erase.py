@@ -3,10 +3,13 @@
 A body is replaced by a hash without a key, and so are those derived from it.
 """
 
+from __future__ import annotations
+
 import json
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from theorex_lab.core.errors import StorageError
 from theorex_lab.journal.erasing import (
@@ -23,8 +26,11 @@ from theorex_lab.journal.erasing import (
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.free_space import free_space
-from theorex_lab.journal.sqlite.store import SqliteJournal, insert
+from theorex_lab.journal.sqlite.inserting import insert
 from theorex_lab.journal.stored import row_checksum
+
+if TYPE_CHECKING:
+    from theorex_lab.journal.sqlite.store import SqliteJournal
 
 _RETRY_SECONDS = 0.01
 _BUSY = (

@@ -23,6 +23,7 @@ from theorex_lab.core.files import (
     write_atomically,
 )
 from theorex_lab.journal.sqlite.connection import explained
+from theorex_lab.journal.sqlite.inserting import INSERT
 from theorex_lab.journal.sqlite.last_written import LAST_WRITTEN_FILE
 from theorex_lab.journal.sqlite.opening import (
     DATABASE_FILE,
@@ -30,7 +31,6 @@ from theorex_lab.journal.sqlite.opening import (
     VIEWS_FOLDER,
     fill,
 )
-from theorex_lab.journal.sqlite.store import INSERT
 
 LOCK_FILE = "replacing.lock"
 # What rests on the journal's file, and may not lie beside another one: its log, what

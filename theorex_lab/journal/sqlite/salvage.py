@@ -21,9 +21,10 @@ from theorex_lab.journal.sqlite.connection import (
     explained,
     log_size,
 )
+from theorex_lab.journal.sqlite.inserting import insert
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_known
 from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
-from theorex_lab.journal.sqlite.store import SqliteJournal, insert
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.stored import (
     COLUMNS,
     has_checksum,

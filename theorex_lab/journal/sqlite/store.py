@@ -15,10 +15,10 @@ from theorex_lab.core.clock import LATEST, Clock, SystemClock
 from theorex_lab.core.errors import CorruptJournal, StorageError
 from theorex_lab.core.light_sqlite import sqlite3
 from theorex_lab.journal.base import check_time, is_wanted
-from theorex_lab.journal.event import RAW_KINDS, Body, Event, encode, segment_of
-from theorex_lab.journal.redaction import kept_event
+from theorex_lab.journal.event import RAW_KINDS, Body, Event, segment_of
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.connection import damaged, explained, transaction
+from theorex_lab.journal.sqlite.inserting import insert, next_seq
 from theorex_lab.journal.sqlite.last_written import id_sum, write_last
 from theorex_lab.journal.sqlite.opening import (
     check_file,
@@ -31,7 +31,6 @@ from theorex_lab.journal.stored import (
     NEWEST,
     StoredJournal,
     of_project_now,
-    row_checksum,
 )
 
 TYPE_CHECKING = False  # what type checkers take for true
@@ -53,8 +52,6 @@ APPLICATION_ID = 0x7E0_4E3
 # From layout 2 on, the checksum of a new row covers its seq; a journal of layout 1 becomes
 # one of layout 2 when it is written to.
 SCHEMA_VERSION = 2
-
-INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class SqliteJournal(StoredJournal):
@@ -464,31 +461,3 @@ def _identity(path: str) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return status.st_dev, status.st_ino
-
-
-def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None) -> int:
-    """Insert one event inside the caller's transaction, and return its seq.
-
-    Its secrets are masked: this is the one place that every event passes.
-
-    Args:
-        connection: The connection.
-        event: The event.
-        seq: The seq, None for the next one.
-
-    Raises:
-        InvalidInput: The body is not what its kind says.
-    """
-    masked_event, body = kept_event(event)
-    lineage = encode(list(masked_event.lineage)) if masked_event.lineage else "[]"
-    if seq is None:
-        seq = next_seq(connection)
-    row = (seq, *masked_event[1:6], lineage, body)
-    connection.execute(INSERT, (*row, row_checksum(*row)))
-    return seq
-
-
-def next_seq(connection: sqlite3.Connection) -> int:
-    """Return the seq of the next event, inside the caller's transaction."""
-    last = connection.execute("SELECT max(seq) FROM events").fetchone()
-    return int(last[0] or 0) + 1

@@ -1,0 +1,93 @@
+"""What a view is: columns that are folded from events."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+from theorex_lab.journal.columns import Parts
+from theorex_lab.journal.event import Event
+
+NO_SCOPE = "none"
+PROJECT_SCOPE = "project"
+
+
+class View(Parts, ABC):
+    """Columns folded from events.
+
+    They are those of its tables, names and texts, by the names of its attributes (see
+    `Parts`).
+
+    A fold is pure: it reads the events it is given and its own columns, no other view,
+    no clock, no model; and it gives the same columns however the events are cut into
+    batches (floating-point columns up to rounding).
+
+    >>> from theorex_lab import Lab
+    >>> from theorex_lab.journal.columns import Table
+    >>> class Times(View):
+    ...     name = "times"
+    ...     code = 1
+    ...     kinds = ("observation",)
+    ...
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.rows = Table(at="i8")
+    ...
+    ...     def _observation(self, event):
+    ...         self.rows.add(at=event.at)
+    >>> with Lab.temporary() as lab:
+    ...     _ = lab.agent("main").write("The till rounds half up")
+    ...     len(lab.views.get(Times).rows)
+    1
+    """
+
+    name: ClassVar[str]
+    # Raised whenever the fold or the columns change, so that older snapshots are passed
+    # over.
+    code: ClassVar[int]
+    kinds: ClassVar[tuple[str, ...]]
+    # Where views of one name differ in what they read: each kind after who reads it and
+    # a colon. Else the kinds.
+    reads: ClassVar[tuple[str, ...]] = ()
+    # Whether events come to it that were set aside or erased.
+    takes_unreadable: ClassVar[bool] = False
+    # Whether `Lab.status` reads it, which opens such views together.
+    in_status: ClassVar[bool] = False
+    # Whether a status reads it only where its design is active, to say what waits.
+    only_if_active: ClassVar[bool] = False
+    # Whether the outlines of tool calls are enough for the fold, see `Journal.outlines`.
+    reads_outlines: ClassVar[bool] = False
+    # What a view of a home that is opened for a project is folded from: with "project" the
+    # project's events and those of none, see `view_scopes`; with "none" all events. An
+    # agent's home has a journal of its own, see `agent_journal`.
+    scope: ClassVar[str] = NO_SCOPE
+    # Whether `forget` takes out of it what was erased, so that it is not folded again.
+    forgets: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.lock = threading.RLock()
+        # Why the fold left out events of kinds that declare no fields, by seq: it
+        # raised on them.
+        self.passed_over: dict[int, str] = {}
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take in events of `kinds`, in journal order, none of them erased.
+
+        Each kind is taken in by a method `_KIND`.
+        """
+        for event in events:
+            getattr(self, f"_{event.kind}")(event)
+
+    def forget(self, seqs: Sequence[int]) -> None:
+        """Take out of the columns what events that were erased left in them.
+
+        The columns are then those of a fold from nothing. Only for views that say so by
+        `forgets`.
+
+        Args:
+            seqs: The seqs of the erased events.
+        """
+        raise NotImplementedError(f"the view {self.name} is folded again")
