@@ -103,6 +103,7 @@ def test_the_journey_of_a_text(
     assert verified["views"] == dict.fromkeys(
         [
             "axon",
+            "event_directory",
             "items",
             "labels",
             "projects",
@@ -388,7 +389,7 @@ PRINTED = {
         " heartbeat"
     ).split(),
 }
-MOST_COMMANDS = 42
+MOST_COMMANDS = 43
 
 
 def test_the_toolkit_has_few_commands_with_one_name_each(run: Run) -> None:

@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -539,6 +539,64 @@ def test_others_go_on_where_an_executor_outlives_its_worker() -> None:
     finished = {done.job: done for done in run.run([1, 2, 3, 4])}
     assert {job for job, done in finished.items() if done.was_given_up} == {2}
     assert sorted(attempts) == [1, 2, 2, 2, 3, 4]
+
+
+def test_what_an_executor_gave_up_is_another_call_at_the_next_attempt() -> None:
+    class Remembering(ThreadPoolExecutor):
+        """Gives one answer to the same call, as Dask does."""
+
+        def submit(self, *call: Any, **options: Any) -> Any:
+            if call not in futures:
+                futures[call] = super().submit(*call, **options)
+            return futures[call]
+
+    class KilledWorker(Exception):
+        """As Dask tells it."""
+
+    futures: dict[Any, Any] = {}
+    attempts: list[int] = []
+
+    def call(job: int) -> int:
+        attempts.append(job)
+        if job == 2 and attempts.count(2) < 3:
+            raise KilledWorker
+        return job
+
+    run: JobRun[int] = JobRun(call, lambda: Remembering(2), 2)
+    finished = {done.job: done for done in run.run([1, 2, 3])}
+    assert finished[2] == (2, 2, 2)
+    assert sorted(attempts) == [1, 2, 2, 2, 3]
+
+
+def dies_twice(job: tuple[Path, int]) -> int:
+    """Return the number of a job; the worker of number 1 dies at its first attempts."""
+    note, number = job
+    if number == 1:
+        with note.open("a") as file:
+            file.write(".")
+        if note.stat().st_size < 3:
+            kill(os.getpid())
+    return number
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_of_dask_that_dies_twice_loses_nothing(tmp_path: Path) -> None:
+    """Dask gives up at once what a dead worker ran, and what waited there."""
+    dask: Any = pytest.importorskip("dask")
+    distributed: Any = pytest.importorskip("distributed")
+    note = tmp_path / "attempts"
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+        client.get_executor() as executor,
+    ):
+        run = JobRun(dies_twice, lambda: nullcontext(executor), 16)
+        finished = list(run.run([(note, number) for number in range(3)]))
+    assert note.stat().st_size == 3
+    assert sorted(done.result for done in finished) == [0, 1, 2]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -22,7 +22,7 @@ from theorex_lab.designs.theorex import KINDS as THEOREX_KINDS
 from theorex_lab.evolution.audit import audit
 from theorex_lab.journal.event import FIELDS, VERSIONS, body_problem, readable
 from theorex_lab.journal.kinds import PROJECT, SOURCE
-from theorex_lab.journal.sqlite.store import INSERT
+from theorex_lab.journal.sqlite.inserting import INSERT
 from theorex_lab.journal.stored import checksum
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Tier
 from theorex_lab.memory.observation import TRUST

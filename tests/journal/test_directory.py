@@ -184,7 +184,6 @@ def test_the_directory_is_opened_with_the_projects_in_one_pass(
         return outlines(journal, after, **options)
 
     monkeypatch.setattr(SqliteJournal, "outlines", counted)
-    monkeypatch.setattr("theorex_lab.memory.projects.FEWEST_EVENTS", 1)
     assert set(known_projects(lab.home)) == {"till", "shop", "attic"}
     lab.home.views.get(directory_view())
     assert passes == [0]

@@ -24,13 +24,14 @@ from theorex_lab import CorruptJournal, FixedClock
 from theorex_lab.app import hook
 from theorex_lab.journal.sqlite.backup import backup, restore
 from theorex_lab.journal.sqlite.check import check_rows
+from theorex_lab.journal.sqlite.inserting import INSERT
 from theorex_lab.journal.sqlite.last_written import (
     LAST_WRITTEN_FILE,
     last_written,
     write_last,
 )
 from theorex_lab.journal.sqlite.salvage import salvage
-from theorex_lab.journal.sqlite.store import INSERT, SqliteJournal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.stored import checksum
 
 EARLY = 60

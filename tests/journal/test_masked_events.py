@@ -319,7 +319,7 @@ def test_declared_fields_are_no_secrets_by_their_names() -> None:
 
 
 def test_nothing_writes_into_the_journal_round_append() -> None:
-    """Rows are inserted by `store.insert`, which masks, and where a backup or a
+    """Rows are inserted by `inserting.insert`, which masks, and where a backup or a
     salvage puts rows back as they were; they are changed where they are erased or
     archived.
     """
@@ -338,8 +338,8 @@ def test_nothing_writes_into_the_journal_round_append() -> None:
         "journal/postgres/rows.py": (1, 0),
         "journal/sqlite/archive.py": (0, 1),
         "journal/sqlite/erase.py": (0, 1),
+        "journal/sqlite/inserting.py": (2, 0),
         "journal/sqlite/replace.py": (1, 0),
-        "journal/sqlite/store.py": (2, 0),
     }
 
 

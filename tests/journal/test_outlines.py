@@ -13,7 +13,8 @@ from theorex_lab.journal.base import is_wanted
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.identity import merge_into
 from theorex_lab.journal.outlines import OUTLINED_KIND, outline_of
-from theorex_lab.journal.sqlite.store import INSERT, SqliteJournal
+from theorex_lab.journal.sqlite.inserting import INSERT
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.stored import checksum, row_checksum
 from theorex_lab.journal.view import (
     differing_columns,

@@ -23,8 +23,8 @@ from theorex_lab.core.project import (
     project_by_path,
     repository_of,
 )
+from theorex_lab.journal import directed
 from theorex_lab.journal.columns import Names, Table
-from theorex_lab.journal.directed import FEWEST_EVENTS
 from theorex_lab.journal.directory import directory_view
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import (
@@ -131,7 +131,7 @@ def _reading_projects(home: Home) -> AbstractContextManager[Projects]:
     projects mostly asks for the events of one of them next.
     """
     views = home.views
-    if home.journal.last_seq() >= FEWEST_EVENTS:
+    if home.journal.last_seq() >= directed.FEWEST_EVENTS:
         views.open_together([projects_view(home), directory_view()])
     return views.reading(projects_view(home))
 

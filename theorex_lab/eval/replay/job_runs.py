@@ -142,8 +142,14 @@ class JobRun(Generic[Job]):
         """Give the executor jobs up to so many at once; return False where it broke."""
         while queue and len(running) < at_once:
             number, job = queue[0]
+            losses = self._lost.get(number, 0)
             try:
-                future = executor.submit(self._call, job)
+                future = executor.submit(
+                    _attempt,
+                    self._call,
+                    job,
+                    losses,
+                )
             except BrokenExecutor as error:
                 if not running:
                     # Nothing else can have broken it.
@@ -154,6 +160,19 @@ class JobRun(Generic[Job]):
             running[future] = (number, job)
             queue.popleft()
         return True
+
+
+def _attempt(call: Callable[[Job], Any], job: Job, losses: int) -> Any:  # noqa: ARG001
+    """Return what a call returns for a job.
+
+    Args:
+        call: Runs the job.
+        job: The job.
+        losses: How often its worker was lost before. It changes nothing here, but makes
+            each attempt another call. Dask answers the same call with the same error,
+            as long as anything holds on to the one that it gave up.
+    """
+    return call(job)
 
 
 def _is_broken(future: Future[Any]) -> bool:
