@@ -25,7 +25,6 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 # of one, has them.
 ONLY_READ = {
     "heard": "journal/kinds.py",  # by the check of bodies alone
-    "turn_message": "designs/sessions/sentences.py",
 }
 
 
