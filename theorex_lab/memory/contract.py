@@ -973,20 +973,23 @@ class Home:
         from theorex_lab.journal.view import Views
 
         _ = self.designs  # whose kinds of events the views read
+        is_shared = self.journal.local is not self.journal
+        own_folder, shared_folder = views_folders(self.folder)
         return Views(
             self.journal,
-            self.folder / "views",
+            shared_folder if is_shared else own_folder,
             snapshot_after_events=self.settings.snapshot_after_events,
         )
 
     def keep_no_snapshots(self) -> None:
-        """Let the views stand in memory alone, since those in the home are of another.
+        """Let the views of a spool stand in memory alone.
 
-        Their folder is the same all the same: whoever writes a briefing locks it there.
+        Their folder is that of the shared journal all the same: whoever writes a
+        briefing locks it there.
         """
         from theorex_lab.journal.view import Views
 
-        folder = self.folder / "views"
+        _, folder = views_folders(self.folder)
         self.views = Views(self.journal, folder, snapshot_after_events=sys.maxsize)
 
     def agents(self) -> list[str]:
@@ -1122,6 +1125,15 @@ class Home:
 
     def __repr__(self) -> str:
         return f"Home({str(self.folder)!r})"
+
+
+def views_folders(home: Path) -> tuple[Path, Path]:
+    """Return where snapshots of a home's own journal lie, and those of a shared one.
+
+    They lie apart, since the seqs of one mean other events in the other: a spool that
+    ends before a snapshot of its own would be taken for damaged.
+    """
+    return home / "views", home / "shared-views"
 
 
 def _check_names(designs: Sequence[Design]) -> None:

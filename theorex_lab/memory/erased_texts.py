@@ -2,9 +2,10 @@
 
 from theorex_lab.core.remembering import forget_texts
 from theorex_lab.journal.erasing import ErasedPart
+from theorex_lab.journal.snapshot import drop_snapshots
 from theorex_lab.memory.briefing.briefing_file import remove_briefings
 from theorex_lab.memory.briefing.prompt_index import remove_erased_projects
-from theorex_lab.memory.contract import Home
+from theorex_lab.memory.contract import Home, views_folders
 from theorex_lab.search.vectors import sweep_vectors
 
 
@@ -28,8 +29,22 @@ def forget_erased(home: Home, erased: ErasedPart) -> list[str]:
     remove_briefings(home.folder, home.views.folder)
     projects = remove_erased_projects(home, erased)
     home.views.remove_reached()
+    _remove_other_snapshots(home)
     sweep_home_vectors(home)
     return projects
+
+
+def _remove_other_snapshots(home: Home) -> None:
+    """Remove what was folded from the journal that the home had before or beside.
+
+    Where machines share a journal, that is the home's own one, and else a shared one.
+    """
+    for folder in views_folders(home.folder):
+        if folder == home.views.folder:
+            continue
+        for path in folder.glob("*"):
+            if path.is_dir():
+                drop_snapshots(path)
 
 
 def sweep_home_vectors(home: Home) -> None:
