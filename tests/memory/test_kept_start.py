@@ -244,3 +244,26 @@ def test_a_damaged_file_is_passed_over(folder: Path, n_made: list[str]) -> None:
     with opened_at(folder) as lab:
         assert lab.briefing().text == first.text
     assert sorted(n_made) == ["lines", "personal", "personal"]
+
+
+def test_what_comes_before_sessions_are_read_does_not_outlive_its_erasure(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process records after a briefing began, and before it reads sessions."""
+    texts = ("Never feed the zebrastripes receipts twice.",)
+
+    def read_later(*arguments: Any) -> Any:
+        with opened_at(folder) as other:
+            other.journal.append(session_events("till", 9, texts))
+        return recorded_sessions(*arguments)
+
+    with opened_at(folder) as lab:
+        with monkeypatch.context() as patched:
+            patched.setattr(kept_start, "recorded_sessions", read_later)
+            start = RecordedStart(lab.home, NOW)
+        assert any("zebrastripes" in line.text for line in start.lines)
+        assert any("zebrastripes" in saying.text for saying in start.sayings)
+        lab.erase(match="zebrastripes")
+        assert kept_bytes(folder, "zebrastripes") == []
+    with opened_at(folder) as lab:
+        assert "zebrastripes" not in lab.briefing().text

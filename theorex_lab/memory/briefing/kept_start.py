@@ -21,6 +21,7 @@ from theorex_lab.memory.briefing.session_log import (
     Session,
     holds_sessions,
     recorded_sessions,
+    seq_of_sessions,
 )
 from theorex_lab.memory.contract import Home
 
@@ -111,7 +112,10 @@ class RecordedStart:
         """Keep a result of many steps of sessions, all of which are past."""
         n_steps = sum(len(session.steps) for session in self.sessions)
         is_large = n_steps >= self._home.views.snapshot_after_events
-        if not is_large or not holds_sessions(self._home, self._now):
+        # Where more was recorded before the sessions were read, an erasure of that would
+        # not find what is kept by its seq.
+        is_of_seq = seq_of_sessions(self._home, self._now) == self._last_seq
+        if not is_large or not is_of_seq:
             return
         newest_at = max(session.end for session in self.sessions)
         result = {"newest_at": newest_at, "rows": [as_json_row(row) for row in rows]}

@@ -293,9 +293,24 @@ def holds_sessions(home: Home, now: int) -> bool:
         home: The home.
         now: The time (µs UTC).
     """
+    return seq_of_sessions(home, now) is not None
+
+
+def seq_of_sessions(home: Home, now: int) -> int | None:
+    """Return the seq up to which the sessions in memory were read.
+
+    Args:
+        home: The home.
+        now: The time (µs UTC).
+
+    Returns:
+        The seq; None where `recorded_sessions` would read them again.
+    """
     journal = home.journal
     log = _kept_logs.get(journal, {}).get(home.project)
-    return log is not None and _is_current(journal, log, now, journal.last_seq())
+    if log is None or not _is_current(journal, log, now, journal.last_seq()):
+        return None
+    return log.last_seq
 
 
 def _events_of_sessions(home: Home, last_seq: int) -> list[Event]:
