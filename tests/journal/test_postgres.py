@@ -443,6 +443,18 @@ def test_a_lab_does_its_work_on_a_database(
     [
         ("postgresql://team:hunter2hunter2@db.example/memory", "holds a password"),
         ("postgresql://db.example/memory?password=hunter2hunter2", "holds a password"),
+        ("postgresql://team:hunter2/hunter2@db.example/memory", "holds a password"),
+        ("postgresql://team%3Ahunter2hunter2@db.example/memory", "holds a password"),
+        ("postgresql://db.example/memory?PASSWORD=hunter2hunter2", "holds a password"),
+        (
+            "postgresql://db.example/memory?a=b;password=hunter2hunter2",
+            "holds a password",
+        ),
+        ("postgresql://db.example/memory#?password=hunter2hunter2", "holds a password"),
+        (
+            "postgresql://db.example/memory?oauth_client_secret=hunter2hunter2",
+            "holds a password",
+        ),
         ("mysql://db.example/memory", "does not begin with postgresql://"),
         ("postgresql://db.example/", "names no database"),
         ("postgresql://[db.example/memory", "is no URL"),

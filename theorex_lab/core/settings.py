@@ -22,7 +22,7 @@ from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, cast, get_args
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from theorex_lab.core.errors import ConfigError, InvalidInput
 from theorex_lab.core.ids import check_agent
@@ -1186,7 +1186,7 @@ def _problems_between(settings: Settings, wrong: Collection[str]) -> list[str]:
 
 
 _URL_SCHEMES = ("postgresql", "postgres")
-_PASSWORD_PARAMETERS = ("password", "sslpassword")
+_SECRET_WORDS = ("password", "secret", "token")
 
 
 def journal_url_problem(url: str) -> str:
@@ -1202,13 +1202,12 @@ def journal_url_problem(url: str) -> str:
     allowed = "allowed is postgresql://USER@HOST/DATABASE"
     try:
         parts = urlsplit(url)
-        has_password = parts.password is not None
-        parameters = parse_qsl(parts.query, keep_blank_values=True)
+        is_secret = _holds_secret(parts)
     except ValueError:
         return f"is no URL; {allowed}"
     if parts.scheme not in _URL_SCHEMES:
         return f"does not begin with postgresql://; {allowed}"
-    if has_password or any(name in _PASSWORD_PARAMETERS for name, _ in parameters):
+    if is_secret:
         return (
             "holds a password; allowed is a URL without one: put it into ~/.pgpass or"
             " PGPASSWORD"
@@ -1216,6 +1215,23 @@ def journal_url_problem(url: str) -> str:
     if not parts.path.strip("/"):
         return f"names no database; {allowed}"
     return ""
+
+
+def _holds_secret(parts: SplitResult) -> bool:
+    """Return whether a URL holds a password, or what may be the rest of one.
+
+    A password that holds a slash or a number sign ends the host early, so that its rest
+    stands where nothing has an @.
+    """
+    behind_host = f"{parts.path}?{parts.query}#{parts.fragment}"
+    if parts.password is not None or "@" in unquote(behind_host):
+        return True
+    if ":" in unquote(parts.username or ""):
+        return True
+    if parts.fragment or ";" in parts.query:
+        return True
+    names = [name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    return any(word in name for name in names for word in _SECRET_WORDS)
 
 
 def _problems_of_thresholds(settings: Settings) -> list[str]:
