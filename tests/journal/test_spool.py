@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import subprocess
 import sys
@@ -473,3 +474,27 @@ def test_a_journal_of_its_own_is_the_journal_of_its_machine(tmp_path: Path) -> N
     assert journal.local is journal
     machine = spooled(tmp_path, tmp_path / "shared.db", CLOCK)
     assert machine.local is not machine
+
+
+def test_what_postgresql_cannot_keep_stops_nothing_else(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    team = TeamOnPostgres(tmp_path, postgres_url)
+    machine = team.machine("till")
+    digits = random.Random(0).getrandbits(36_000)
+    long_id = f"{digits:x}"
+    machine.append([said(0), said(1)._replace(id=long_id), said(2), said(3)])
+    machine.append([said(4)._replace(id="a\0b")])
+
+    assert machine.forward() == 3
+    assert [event.body["text"] for event in machine.tail(0)] == [
+        "text 0",
+        "text 2",
+        "text 3",
+    ]
+    assert set(machine.refused()) == {long_id, "a\0b"}
+    assert all("PostgreSQL keeps no such" in why for why in machine.refused().values())
+    machine.append([said(5)])
+    assert machine.forward() == 1
+    machine.close()
+    team.shared.journal.close()

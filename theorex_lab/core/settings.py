@@ -1230,8 +1230,11 @@ def _holds_secret(parts: SplitResult) -> bool:
         return True
     if parts.fragment or ";" in parts.query:
         return True
-    names = [name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
-    return any(word in name for name in names for word in _SECRET_WORDS)
+    for name, _ in parse_qsl(parts.query, keep_blank_values=True):
+        lower = name.lower()
+        if any(word in lower for word in _SECRET_WORDS):
+            return True
+    return False
 
 
 def _problems_of_thresholds(settings: Settings) -> list[str]:

@@ -34,6 +34,8 @@ class SyncReport(NamedTuple):
         merged: How many merges of projects came from other machines.
         policy: The number of the policy in force, None for none.
         hints: Pairs of projects that may be one.
+        refused: Why the shared journal cannot keep events of the spool, by their ids.
+            They stay in the spool, and are read on no machine.
     """
 
     sent: int
@@ -41,6 +43,7 @@ class SyncReport(NamedTuple):
     merged: int
     policy: int | None
     hints: list[MergeHint]
+    refused: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it."""
@@ -89,7 +92,14 @@ def sync(home: Home) -> SyncReport:
     erased_ids = first.erased_ids | second.erased_ids
     n_merges = first.merges + second.merges
     n_sent = journal.n_sent - sent_before
-    return SyncReport(n_sent, len(erased_ids), n_merges, policy, hints)
+    return SyncReport(
+        sent=n_sent,
+        erased=len(erased_ids),
+        merged=n_merges,
+        policy=policy,
+        hints=hints,
+        refused=journal.refused(),
+    )
 
 
 def sync_if_shared(home: Home) -> SyncReport | None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
-from theorex_lab.core.errors import StorageError
+from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.core.files import exclusive
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.erasing import ERASURE, ErasedPart, EraseSelection
@@ -27,11 +27,14 @@ from theorex_lab.journal.event import RAW_KINDS, Event
 from theorex_lab.journal.places import BOUND, MERGED, ROOTS, Places
 from theorex_lab.journal.spool_marks import (
     PULLED_FILE,
+    REFUSED_FILE,
     SENT_FILE,
     Mark,
     Position,
     newest_position,
+    note_refused,
     read_mark,
+    read_refused,
     write_mark,
 )
 from theorex_lab.journal.sqlite.batches import (
@@ -178,7 +181,9 @@ class SpooledJournal(Journal):
 
     def _send(self, connected: SharedJournal, rows: Sequence[StoredRow]) -> int:
         """Forward these rows of the spool, and carry out the erasures among them."""
-        n_sent = connected.append_rows([row for row in rows if _is_sendable(row)])
+        n_sent = self._append_rows(
+            connected, [row for row in rows if _is_sendable(row)]
+        )
         notes = [row.id for row in rows if row.kind == ERASURE]
         for note in self._spool.read(ids=notes):
             left = connected.journal.read(ids=note.body["ids"])
@@ -186,6 +191,25 @@ class SpooledJournal(Journal):
                 selection = EraseSelection(ids=[event.id for event in left])
                 connected.erase(selection, agent=note.agent, at=self.clock.now())
         return n_sent
+
+    def _append_rows(self, connected: SharedJournal, rows: Sequence[StoredRow]) -> int:
+        """Append rows, without those that the shared journal cannot keep.
+
+        These stay in the spool, and are noted; see `refused`.
+        """
+        try:
+            return connected.append_rows(rows)
+        except InvalidInput as error:
+            if len(rows) == 1:
+                note_refused(self._folder / REFUSED_FILE, rows[0].id, str(error))
+                return 0
+        middle = len(rows) // 2
+        n_first = self._append_rows(connected, rows[:middle])
+        return n_first + self._append_rows(connected, rows[middle:])
+
+    def refused(self) -> dict[str, str]:
+        """Return why the shared journal cannot keep some events of the spool, by id."""
+        return read_refused(self._folder / REFUSED_FILE)
 
     def _note_sent(self, row: StoredRow) -> None:
         """Keep on disk that the spool was forwarded up to this row."""

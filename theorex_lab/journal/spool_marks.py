@@ -16,6 +16,7 @@ from theorex_lab.journal.base import Journal
 
 SENT_FILE = "spool-sent.json"
 PULLED_FILE = "spool-pulled.json"
+REFUSED_FILE = "spool-refused.json"
 _LAYOUT = 1
 
 
@@ -86,3 +87,23 @@ def write_mark(path: Path, mark: Mark) -> None:
     }
     with writing(path, "nothing is lost: what was sent is sent again"):
         write_atomically(path, json.dumps(content).encode())
+
+
+def read_refused(path: Path) -> dict[str, str]:
+    """Return why events were refused, by their ids; nothing where no file can be read."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return {str(event_id): str(reason) for event_id, reason in content.items()}
+
+
+def note_refused(path: Path, event_id: str, reason: str) -> None:
+    """Keep on disk that an event was refused, and why.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    refused = {**read_refused(path), event_id: reason}
+    with writing(path, "nothing is lost: the event is sent again"):
+        write_atomically(path, json.dumps(refused).encode())

@@ -28,14 +28,21 @@ def sync() -> None:
     Projects of several machines that begin with the same commit are listed with the
     command that makes them one, on all machines.
 
-    JSON: {sent, erased, merged, policy, hints: [{old, new, do}]}
+    JSON: {sent, erased, merged, policy, hints: [{old, new, do}], refused}
     """
     from theorex_lab.evolution.syncing import SyncReport, sync_if_shared
 
     lab = open_lab(all_projects=True)
     report = sync_if_shared(lab.home)
     if report is None:
-        nothing = SyncReport(0, 0, 0, None, [])
+        nothing = SyncReport(
+            sent=0,
+            erased=0,
+            merged=0,
+            policy=None,
+            hints=[],
+            refused={},
+        )
         emit(nothing.to_dict(), "this home shares no journal: journalUrl is not set")
         return
     lines = _lines_of(report)
@@ -54,6 +61,8 @@ def _lines_of(report: SyncReport) -> list[str]:
         lines.append(f"{report.merged} merges of projects taken over")
     if report.policy is not None:
         lines.append(f"policy {report.policy} is in force")
+    for event_id, reason in report.refused.items():
+        lines.append(f"event {event_id!r} stays in this machine's spool: {reason}")
     for hint in report.hints:
         pair = f"{hint.old} and {hint.new}"
         advice = f"if they are one: {hint.do}"

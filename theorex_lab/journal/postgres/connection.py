@@ -14,7 +14,12 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from theorex_lab.core.errors import AlreadyThere, ConfigError, StorageError
+from theorex_lab.core.errors import (
+    AlreadyThere,
+    ConfigError,
+    InvalidInput,
+    StorageError,
+)
 from theorex_lab.core.settings import journal_url_problem
 
 Row = tuple[Any, ...]
@@ -103,10 +108,18 @@ def server_errors_explained(url: str) -> Iterator[None]:
         raise _explanation(url, error) from error
 
 
-def _explanation(url: str, error: psycopg.Error) -> StorageError | AlreadyThere:
+def _explanation(
+    url: str, error: psycopg.Error
+) -> StorageError | AlreadyThere | InvalidInput:
     text = " ".join(str(error).split())
     if isinstance(error, errors.UniqueViolation):
         return already_there(text)
+    if isinstance(error, psycopg.DataError | errors.ProgramLimitExceeded):
+        # What follows the first line may quote the row.
+        reason = str(error).partition("\n")[0]
+        return InvalidInput(
+            f"PostgreSQL keeps no such event: {reason}; nothing was written"
+        )
     if isinstance(error, errors.LockNotAvailable):
         wait = f"another program kept it locked for {LOCK_TIMEOUT_SECONDS} s"
         return StorageError(f"{url}: {wait}; nothing was written: try again")
