@@ -420,10 +420,10 @@ def _has_tables(connection: Connection) -> bool:
 
 def _make_tables(connection: Connection) -> None:
     """Make the schema and its tables, unless another process is first."""
-    encoding = connection.execute("SHOW server_encoding").fetchone()
+    encoding = connection.execute("SHOW server_encoding").fetchone() or ("",)
     if encoding != ("UTF8",):
         raise StorageError(
-            f"got a database in the encoding {encoding}; allowed is UTF8: make one with"
+            f"got a database in the encoding {encoding[0]}; allowed is UTF8: make one with"
             " createdb --encoding UTF8 --template template0"
         )
     package = resources.files("theorex_lab.journal.postgres")
