@@ -58,8 +58,9 @@ def all_texts() -> list[ShownText]:
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         source = path.read_text(encoding="utf-8")
-        texts += docstring_texts(name, source)
-        texts += message_texts(name, source)
+        nodes = _nodes(source)
+        texts += _docstrings_in(name, nodes)
+        texts += _messages_in(name, nodes)
     pages = [
         *(ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"),
         *sorted((ROOT / "docs").glob("*.md")),
@@ -90,9 +91,18 @@ def _help_of(command: click.Command, context: click.Context) -> Iterator[ShownTe
                 yield from _help_of(child, inner)
 
 
+def _nodes(source: str) -> list[ast.AST]:
+    """Return the nodes of a source, walked once for all who look at them."""
+    return [*ast.walk(ast.parse(source))]
+
+
 def docstring_texts(path: str, source: str) -> Iterator[ShownText]:
     """Yield the docstrings of modules, classes and functions, without code."""
-    for node in ast.walk(ast.parse(source)):
+    return _docstrings_in(path, _nodes(source))
+
+
+def _docstrings_in(path: str, nodes: list[ast.AST]) -> Iterator[ShownText]:
+    for node in nodes:
         if not isinstance(node, Documented):
             continue
         docstring = _docstring_node(node)
@@ -109,14 +119,20 @@ def message_texts(path: str, source: str) -> Iterator[ShownText]:
 
     Docstrings are left out, and lists of words that are split.
     """
-    tree = ast.parse(source)
+    return _messages_in(path, _nodes(source))
+
+
+def _messages_in(path: str, nodes: list[ast.AST]) -> Iterator[ShownText]:
     passed_over: set[ast.AST | None] = set()
-    for node in ast.walk(tree):
+    shown_nodes: list[ast.Constant | ast.JoinedStr] = []
+    for node in nodes:
         if isinstance(node, Documented):
             passed_over.add(_docstring_node(node))
         elif isinstance(node, ast.Attribute) and node.attr in ("split", "splitlines"):
             passed_over.add(node.value)
-    for node in ast.walk(tree):
+        elif isinstance(node, ast.Constant | ast.JoinedStr):
+            shown_nodes.append(node)
+    for node in shown_nodes:
         if node in passed_over:
             continue
         if isinstance(node, ast.JoinedStr):
