@@ -22,6 +22,9 @@ from theorex_lab.eval.datasets import logs, session_needs
 from theorex_lab.eval.datasets.sources import DATA_VARIABLE
 from theorex_lab.eval.metrics import speech_acts
 
+# Logs that a process holds. More of them make it large, and each process that a test forks
+# off a large one costs a tenth of a second.
+MOST_HELD = 4
 # Sets whose logs take a second or more to make.
 SLOW_SETS = ("locomo", "qmsum", "taubench_airline")
 
@@ -39,13 +42,15 @@ class SharedLogs:
 
     def get(self, key: str, read: Callable[[], EvalLog]) -> EvalLog:
         """Return the log of a key, read by `read` where no test has asked for it yet."""
-        log = self._by_key.get(key)
+        log = self._by_key.pop(key, None)
         if log is None:
-            log = self._of_other_process(key) or self._kept(key, read())
-            self._by_key[key] = log
+            log = self._written(key) or self._kept(key, read())
+        self._by_key[key] = log  # as the last one
+        for oldest in list(self._by_key)[:-MOST_HELD]:
+            del self._by_key[oldest]
         return log
 
-    def _of_other_process(self, key: str) -> EvalLog | None:
+    def _written(self, key: str) -> EvalLog | None:
         try:
             return pickle.loads(self._file(key).read_bytes())
         except FileNotFoundError:
