@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import RAW_KINDS, Event
+from theorex_lab.journal.heads import Heads, Integers, NameColumn
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import MAINTAIN, Holding, Home
 
@@ -205,6 +206,7 @@ class CaptureTimes(View):
     code = 1
     in_status = True
     reads_outlines = True
+    reads_heads = True
     kinds = (*RAW_KINDS, "observation")
 
     def __init__(self) -> None:
@@ -238,6 +240,28 @@ class CaptureTimes(View):
             )
             rows.append(row)
         self.rows.extend(_CAPTURE_COLUMNS, rows)
+
+    def apply_heads(self, heads: Heads) -> None:
+        """Take in when events were captured, by their heads."""
+        owners = (heads.agent, heads.project, heads.kind)
+        names: list[str] = []
+        columns: list[Integers] = []
+        for column in owners:
+            columns.append(column.numbers + len(names))
+            names += column.names
+        # Names get their numbers event by event, the agent's first.
+        flat = np.stack(columns, axis=1).reshape(-1)
+        numbers = NameColumn(names, flat).numbers_in(self.names)
+        agents, projects, kinds = numbers.reshape(-1, len(owners)).T
+        where = self.rows.grow(len(heads.seq))
+        self.rows.put(
+            where,
+            seq=heads.seq,
+            at=heads.at,
+            agent=agents,
+            project=projects,
+            kind=kinds,
+        )
 
     def capture_mask(
         self,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.journal.base import Journal, is_wanted
 from theorex_lab.journal.event import Event
+from theorex_lab.journal.heads import Heads
 from theorex_lab.journal.outlines import outline_of
 from theorex_lab.journal.places import Places
 
@@ -108,6 +109,25 @@ class DirectedJournal(Journal):
                     after, kinds=kinds, upto=last, erased=erased
                 )
         return map(outline_of, self.tail(after, kinds=kinds, upto=last))
+
+    def heads(self, after: int, *, kinds: Sequence[str], upto: int) -> Heads | None:
+        """Return the heads of the events with `after` < seq ≤ `upto`.
+
+        Erased events have none. It is None where events are better looked through.
+
+        Args:
+            after: The seq behind which they begin.
+            kinds: Their kinds.
+            upto: The last seq.
+        """
+        is_worth_it = upto - after >= FEWEST_EVENTS and self._projects is None
+        if self._directory is None or not is_worth_it:
+            return None
+        directory = self._directory()
+        with directory.lock:
+            if not set(kinds).issubset(directory.kinds) or directory.seq < upto:
+                return None
+            return directory.heads(kinds, after, upto)
 
     def _seqs_of(
         self,

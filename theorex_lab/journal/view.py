@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice, pairwise
+from itertools import compress, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -28,6 +28,7 @@ from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
 from theorex_lab.journal.folding import NO_SCOPE as NO_SCOPE
 from theorex_lab.journal.folding import PROJECT_SCOPE as PROJECT_SCOPE
 from theorex_lab.journal.folding import View as View
+from theorex_lab.journal.head_folding import fold_by_heads, takes_heads
 from theorex_lab.journal.outlines import OUTLINED_KIND
 from theorex_lab.journal.snapshot import (
     Erasures,
@@ -167,7 +168,8 @@ class Views:
         """Open views in one pass: each event is read once, however many take it in.
 
         `get` then finds them current. What is open already is left to `get`, as is a
-        view whose fold raises, or that was erased from meanwhile.
+        view whose fold raises, or that was erased from meanwhile; and so is one that is
+        far behind and reads heads of events, which the directory has.
 
         Args:
             kinds: The views' classes.
@@ -178,20 +180,43 @@ class Views:
             return
         views = [self._from_snapshot(kind) for kind in unopened]
         last = self.journal.last_seq()
-        oldest = last
-        for view in views:
-            oldest = min(oldest, view.seq)
-        erasures = Erasures.after(self.journal, oldest, upto=last)
-        current: list[View] = []
-        for view in views:
-            if view.seq <= last and self._is_free_of(view, erasures):
-                current.append(view)
-        for view in fold_together(current, self.journal, last):
+        views += self._directory_for(views, last)
+        current = self._free_of_erased(views, last)
+        far_behind = [view for view in current if takes_heads(view, last)]
+        with self._lock:
+            for view in far_behind:
+                self._open.setdefault(type(view), view)
+        passing = [view for view in current if view not in far_behind]
+        for view in fold_together(passing, self.journal, last):
             kind = type(view)
             with self._lock:
                 opened = self._open.setdefault(kind, view)
             with opened.lock:
                 self._write(opened, always=False)
+
+    def _directory_for(self, views: Sequence[View], last: int) -> list[View]:
+        """Return the directory, to be opened with views of which one needs it.
+
+        There is none where it is open already, or one of the views.
+        """
+        from theorex_lab.journal.directory import directory_view  # a view itself
+
+        kind = directory_view()
+        kinds = [*self._open, *map(type, views)]
+        is_needed = any(takes_heads(view, last) for view in views)
+        if kind in kinds or not is_needed:
+            return []
+        return [self._from_snapshot(kind)]
+
+    def _free_of_erased(self, views: Sequence[View], last: int) -> list[View]:
+        """Return the views that hold nothing that was erased up to a seq."""
+        oldest = min([last, *(view.seq for view in views)])
+        erasures = Erasures.after(self.journal, oldest, upto=last)
+        free: list[View] = []
+        for view in views:
+            if view.seq <= last and self._is_free_of(view, erasures):
+                free.append(view)
+        return free
 
     def snapshot(self, view: View) -> bool:
         """Write a snapshot unless another process is at it.
@@ -360,7 +385,8 @@ class Views:
         seqs = self._erased_seqs(type(view), erasures, view.seq)
         if seqs is None:
             return False
-        view.forget(seqs)
+        if seqs:
+            view.forget(seqs)
         return True
 
     def _is_as_read_now(self, kind: type[View], snapshot: Snapshot) -> bool:
@@ -566,6 +592,8 @@ def _takes_in(view: View, parts: _Parts) -> bool:
 
 def _fold_on(view: View, journal: Journal, upto: int, *, in_outline: bool) -> None:
     """Fold in batches, without what is passed over."""
+    if fold_by_heads(view, journal, upto):
+        return
     events = _events_of(view, journal, upto, in_outline=in_outline)
     while batch := list(islice(events, _BATCH_EVENTS)):
         view.apply(batch)
@@ -695,6 +723,7 @@ class SetAsideEvents(View):
     takes_unreadable = True
     in_status = True
     reads_outlines = True
+    forgets = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -711,6 +740,16 @@ class SetAsideEvents(View):
                 self.ids.append(event.id)
                 self.events.append(event.kind)
                 self.reasons.append(reason)
+
+    def forget(self, seqs: Sequence[int]) -> None:
+        """Let go of events that were erased; an erased event is not set aside."""
+        is_left = ~np.isin(self.rows["seq"], seqs)
+        if is_left.all():
+            return
+        self.rows.keep(is_left)
+        self.ids = Strings(compress(self.ids, is_left))
+        self.events = Strings(compress(self.events, is_left))
+        self.reasons = Strings(compress(self.reasons, is_left))
 
     def told(self) -> Iterator[BadEvent]:
         """Yield each of them."""

@@ -30,6 +30,7 @@ from theorex_lab.designs.sessions.sentences import (
 from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.heads import Heads, NameColumn
 from theorex_lab.journal.view import PROJECT_SCOPE, View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
@@ -73,6 +74,24 @@ def _group_of(
     )
 
 
+def _stretches(heads: Heads) -> Ints:
+    """Return where stretches of events begin that are of one session and project.
+
+    What is of no session is of one a day.
+    """
+    columns = (
+        heads.agent.numbers,
+        heads.session.numbers,
+        heads.project.numbers,
+        heads.at // MICROSECONDS_PER_DAY,
+    )
+    is_start = np.zeros(len(heads.seq), np.bool_)
+    is_start[:1] = True
+    for column in columns:
+        is_start[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(is_start)
+
+
 class SessionEnds(View):
     """When each session began and ended.
 
@@ -85,6 +104,8 @@ class SessionEnds(View):
     code = 1
     in_status = True
     reads_outlines = True
+    reads_heads = True
+    whole_kinds = ("digest",)
     kinds = (*TEXT_OF, "tool_used", "digest")
 
     def __init__(self) -> None:
@@ -111,6 +132,45 @@ class SessionEnds(View):
                     self._note_digest(event)
             else:
                 self._take_together(list(group))
+
+    def apply_heads(self, heads: Heads) -> None:
+        """Take in when something was said or done, by the heads of events."""
+        starts = _stretches(heads)
+        first_heads = heads.rows(starts)
+        rows = self._rows_of_sessions(first_heads)
+        n_before = len(self.ends)
+        self.ends.grow(len(self.sessions) - n_before)
+        # The first stretch of each new session: its row is greater than all before it.
+        greatest = np.maximum.accumulate(np.append(n_before - 1, rows))
+        is_first = rows > greatest[:-1]
+        new_rows = rows[is_first]
+        self.ends["first_at"][new_rows] = first_heads.at[is_first]
+        self.ends["first_seq"][new_rows] = first_heads.seq[is_first]
+        newest_at = np.maximum.reduceat(heads.at, starts)
+        np.maximum.at(self.ends["last_at"], rows, newest_at)
+        ends = np.append(starts[1:], len(heads.seq)) - 1
+        self.ends["last_seq"][rows] = heads.seq[ends]
+        self._note_projects(rows, first_heads.project)
+
+    def _rows_of_sessions(self, heads: Heads) -> Ints:
+        """Return the row of each event's session, which may be new."""
+        days = (heads.at // MICROSECONDS_PER_DAY).tolist()
+        owners = zip(
+            heads.agent.texts(),
+            heads.session.texts(),
+            days,
+            strict=True,
+        )
+        names = [f"{agent}/{session or day}" for agent, session, day in owners]
+        return np.array(list(map(self.sessions.number, names)), np.int64)
+
+    def _note_projects(self, rows: Ints, projects: NameColumn) -> None:
+        """Note the last project of each session of which an event names one."""
+        is_named = np.array(list(map(bool, projects.names)), np.bool_)
+        has_project = is_named[projects.numbers]
+        named = projects.rows(has_project)
+        numbers = named.numbers_in(self.projects) + 1
+        self.ends["project"][rows[has_project]] = numbers
 
     def _take_together(
         self,
@@ -197,6 +257,7 @@ class SessionWords(SessionEnds):
     code = 1
     in_status = False
     reads_outlines = False  # it reads every text
+    reads_heads = False
 
     def __init__(self) -> None:
         super().__init__()

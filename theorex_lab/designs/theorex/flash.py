@@ -19,6 +19,7 @@ from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.heads import Heads
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.paths import shown_path, without_far_paths
@@ -65,6 +66,8 @@ class Flash(View):
     code = 2
     in_status = True
     reads_outlines = True
+    reads_heads = True
+    whole_kinds = ("flushed",)
     kinds = ("tool_used", "prompt", "flushed")
 
     def __init__(self) -> None:
@@ -105,6 +108,21 @@ class Flash(View):
                     (event.seq, event.at, agent, session, project) for event in group
                 ]
         table.extend(_COLUMNS, new)
+
+    def apply_heads(self, heads: Heads) -> None:
+        """Take in tool events and prompts by their heads."""
+        agents = heads.agent.numbers_in(self.agents)
+        sessions = heads.session.numbers_in(self.sessions)
+        projects = heads.project.numbers_in(self.projects)
+        where = self.events.grow(len(heads.seq))
+        self.events.put(
+            where,
+            seq=heads.seq,
+            at=heads.at,
+            agent=agents,
+            session=sessions,
+            project=projects,
+        )
 
     def pending(self, agent: str, session: str) -> list[int]:
         """Return the seqs of a session's events that were not flushed, in order."""
