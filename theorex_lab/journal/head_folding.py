@@ -39,16 +39,20 @@ def fold_by_heads(view: View, journal: Journal, upto: int) -> bool:
     """
     if not view.reads_heads or not isinstance(journal, DirectedJournal):
         return False
-    headed_kinds: list[str] = []
-    whole_kinds: list[str] = []
-    for kind in view.kinds:
-        is_headed = heads_tell(kind) and kind not in view.whole_kinds
-        kinds = headed_kinds if is_headed else whole_kinds
-        kinds.append(kind)
-    heads = journal.heads(view.seq, kinds=headed_kinds, upto=upto)
+    headed_kinds, whole_kinds = _parted_kinds(view)
+    heads = journal.heads(
+        view.seq,
+        kinds=headed_kinds,
+        upto=upto,
+    )
     if heads is None:
         return False
-    events = _whole_events(view, journal, whole_kinds, upto)
+    events = _whole_events(
+        view,
+        journal,
+        whole_kinds,
+        upto,
+    )
     start = 0
     for end, group in groupby(events, lambda event: _position(heads, event)):
         _take_in(view, heads, start, end)
@@ -59,15 +63,29 @@ def fold_by_heads(view: View, journal: Journal, upto: int) -> bool:
     return True
 
 
+def _parted_kinds(view: View) -> tuple[list[str], list[str]]:
+    """Return the kinds that a view takes in by their heads, and those it reads."""
+    headed_kinds: list[str] = []
+    whole_kinds: list[str] = []
+    for kind in view.kinds:
+        if heads_tell(kind) and kind not in view.whole_kinds:
+            headed_kinds.append(kind)
+        else:
+            whole_kinds.append(kind)
+    return headed_kinds, whole_kinds
+
+
 def _position(heads: Heads, event: Event) -> int:
     """Return how many of the heads stand before an event."""
-    return int(np.searchsorted(heads.seq, event.seq))
+    position = np.searchsorted(heads.seq, event.seq)
+    return int(position)
 
 
 def _take_in(view: View, heads: Heads, start: int, end: int) -> None:
     """Let a view take in a stretch of heads, unless it is empty."""
     if start < end:
-        view.apply_heads(heads.rows(slice(start, end)))
+        stretch = slice(start, end)
+        view.apply_heads(heads.rows(stretch))
 
 
 def _whole_events(
@@ -76,6 +94,11 @@ def _whole_events(
     """Yield the events that a view reads as a whole, but those that it passes over."""
     if not kinds:
         return
-    for event in journal.tail(view.seq, kinds=kinds, upto=upto):
+    events = journal.tail(
+        view.seq,
+        kinds=kinds,
+        upto=upto,
+    )
+    for event in events:
         if event.seq not in view.passed_over:
             yield event

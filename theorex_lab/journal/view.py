@@ -182,11 +182,7 @@ class Views:
         last = self.journal.last_seq()
         views += self._directory_for(views, last)
         current = self._free_of_erased(views, last)
-        far_behind = [view for view in current if takes_heads(view, last)]
-        with self._lock:
-            for view in far_behind:
-                self._open.setdefault(type(view), view)
-        passing = [view for view in current if view not in far_behind]
+        passing = self._without_far_behind(current, last)
         for view in fold_together(passing, self.journal, last):
             kind = type(view)
             with self._lock:
@@ -208,12 +204,24 @@ class Views:
             return []
         return [self._from_snapshot(kind)]
 
+    def _without_far_behind(self, views: Sequence[View], last: int) -> list[View]:
+        """Return the views that are folded in a pass; leave the others to `get`."""
+        passing: list[View] = []
+        with self._lock:
+            for view in views:
+                if takes_heads(view, last):
+                    self._open.setdefault(type(view), view)
+                else:
+                    passing.append(view)
+        return passing
+
     def _free_of_erased(self, views: Sequence[View], last: int) -> list[View]:
         """Return the views that hold nothing that was erased up to a seq."""
-        oldest = min([last, *(view.seq for view in views)])
+        holding = [view for view in views if view.seq]
+        oldest = min([view.seq for view in holding], default=last)
         erasures = Erasures.after(self.journal, oldest, upto=last)
-        free: list[View] = []
-        for view in views:
+        free = [view for view in views if view not in holding]
+        for view in holding:
             if view.seq <= last and self._is_free_of(view, erasures):
                 free.append(view)
         return free
@@ -743,9 +751,8 @@ class SetAsideEvents(View):
 
     def forget(self, seqs: Sequence[int]) -> None:
         """Let go of events that were erased; an erased event is not set aside."""
-        is_left = ~np.isin(self.rows["seq"], seqs)
-        if is_left.all():
-            return
+        is_erased = np.isin(self.rows["seq"], seqs)
+        is_left = ~is_erased
         self.rows.keep(is_left)
         self.ids = Strings(compress(self.ids, is_left))
         self.events = Strings(compress(self.events, is_left))

@@ -136,41 +136,57 @@ class SessionEnds(View):
     def apply_heads(self, heads: Heads) -> None:
         """Take in when something was said or done, by the heads of events."""
         starts = _stretches(heads)
-        first_heads = heads.rows(starts)
-        rows = self._rows_of_sessions(first_heads)
+        stretches = heads.rows(starts)
         n_before = len(self.ends)
-        self.ends.grow(len(self.sessions) - n_before)
-        # The first stretch of each new session: its row is greater than all before it.
-        greatest = np.maximum.accumulate(np.append(n_before - 1, rows))
-        is_first = rows > greatest[:-1]
-        new_rows = rows[is_first]
-        self.ends["first_at"][new_rows] = first_heads.at[is_first]
-        self.ends["first_seq"][new_rows] = first_heads.seq[is_first]
+        rows = self._rows_of_sessions(stretches)
+        # A new session has a row that is greater than all before it.
+        rows_before = np.append(n_before - 1, rows[:-1])
+        is_new = rows > np.maximum.accumulate(rows_before)
+        new_rows = rows[is_new]
+        self.ends.grow(len(new_rows))
+        self.ends["first_at"][new_rows] = stretches.at[is_new]
+        self.ends["first_seq"][new_rows] = stretches.seq[is_new]
         newest_at = np.maximum.reduceat(heads.at, starts)
-        np.maximum.at(self.ends["last_at"], rows, newest_at)
-        ends = np.append(starts[1:], len(heads.seq)) - 1
-        self.ends["last_seq"][rows] = heads.seq[ends]
-        self._note_projects(rows, first_heads.project)
-
-    def _rows_of_sessions(self, heads: Heads) -> Ints:
-        """Return the row of each event's session, which may be new."""
-        days = (heads.at // MICROSECONDS_PER_DAY).tolist()
-        owners = zip(
-            heads.agent.texts(),
-            heads.session.texts(),
-            days,
-            strict=True,
+        np.maximum.at(
+            self.ends["last_at"],
+            rows,
+            newest_at,
         )
-        names = [f"{agent}/{session or day}" for agent, session, day in owners]
-        return np.array(list(map(self.sessions.number, names)), np.int64)
+        next_starts = np.append(starts[1:], len(heads.seq))
+        self.ends["last_seq"][rows] = heads.seq[next_starts - 1]
+        self._note_projects(rows, stretches.project)
 
-    def _note_projects(self, rows: Ints, projects: NameColumn) -> None:
+    def _rows_of_sessions(
+        self,
+        heads: Heads,
+    ) -> Ints:
+        """Return the row of each event's session, which may be new."""
+        agents = heads.agent.texts()
+        sessions = heads.session.texts()
+        days = heads.at // MICROSECONDS_PER_DAY
+        rows: list[int] = []
+        for agent, session, day in zip(
+            agents,
+            sessions,
+            days.tolist(),
+            strict=True,
+        ):
+            name = f"{agent}/{session or day}"
+            rows.append(self.sessions.number(name))
+        return np.array(rows, np.int64)
+
+    def _note_projects(
+        self,
+        rows: Ints,
+        projects: NameColumn,
+    ) -> None:
         """Note the last project of each session of which an event names one."""
-        is_named = np.array(list(map(bool, projects.names)), np.bool_)
+        is_named = np.array([name != "" for name in projects.names])
         has_project = is_named[projects.numbers]
         named = projects.rows(has_project)
-        numbers = named.numbers_in(self.projects) + 1
-        self.ends["project"][rows[has_project]] = numbers
+        numbers = named.numbers_in(self.projects)
+        named_rows = rows[has_project]
+        self.ends["project"][named_rows] = numbers + 1
 
     def _take_together(
         self,
