@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_outlines import ODD_BODIES, put
 
 from theorex_lab import Event, FixedClock, Lab, new_event
+from theorex_lab.core.errors import CorruptJournal
 from theorex_lab.designs.sessions.said import SessionEnds
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.evolution.maintained import CaptureTimes
@@ -18,6 +21,7 @@ from theorex_lab.journal import directed
 from theorex_lab.journal.columns import Names
 from theorex_lab.journal.directory import directory_view
 from theorex_lab.journal.heads import NameColumn, first_seen, heads_tell
+from theorex_lab.journal.identity import merge_into
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import (
     View,
@@ -165,6 +169,91 @@ def test_after_an_erasure_a_status_decodes_no_event_again(
     assert counts["events that no maintenance has read"] == n_captured - 1
     assert not decoded.keys() & {"prompt", "turn_ended", "pinned"}
     assert decoded["tool_used"] <= 1 + 2  # the erased one is looked up by its id
+
+
+def as_its_journal_gives_it(journal: SqliteJournal) -> list[str]:
+    """Return the columns in which the directory differs from one made of the events."""
+    kind = directory_view()
+    fresh = kind()
+    by_pages = kind()
+    last = journal.last_seq()
+    fold_into(fresh, journal, last)
+    fold_into(by_pages, journal, last, in_outline=True)
+    return differing_columns(fresh, by_pages)
+
+
+def odd_journal(path: Path) -> SqliteJournal:
+    """Return a journal with bodies that no release writes, and ones of all kinds."""
+    journal = SqliteJournal(path, clock=FixedClock(NOW + 10**13))
+    journal.append(events_of(60, np.random.default_rng(3)))
+    for body in ODD_BODIES:
+        for kind in ("tool_used", "prompt", "turn_ended", "session_ended"):
+            put(journal, body, kind=kind)
+            put(journal, body, kind=kind, covers_seq=False)
+    texts = ('"a"', "7", "null", '"\\ud800"', '"a\\u0000b"', '["a"]')
+    for text in texts:
+        body = f'{{"v":2,"source":"user","project":"p1","text":{text}}}'
+        put(journal, body, kind="prompt")
+        put(journal, body.replace('"text"', '"message"'), kind="turn_ended")
+    put(journal, '{"v":2,"source":"user","text":"a","text":7}', kind="prompt")
+    put(journal, '{"v":2,"source":"user","text":7,"text":"a"}', kind="prompt")
+    sound = '{"v":2,"source":"user","text":"a","project":"p1"}'
+    put(journal, sound, kind="prompt", lineage='["odd-5"]')
+    return journal
+
+
+def test_the_pages_of_heads_tell_odd_rows_as_their_events_do(tmp_path: Path) -> None:
+    journal = odd_journal(tmp_path / "theorex.db")
+    assert as_its_journal_gives_it(journal) == []
+    merge_into(journal, "p1", "p2")
+    assert as_its_journal_gives_it(journal) == []
+    put(journal, '{"project": "p2"}', kind="of_no_release")
+    assert as_its_journal_gives_it(journal) == []
+    journal.close()
+
+
+def test_plain_rows_are_told_without_decoding_an_event(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = events_of(60, np.random.default_rng(3))
+    lab.journal.append(events)
+    read = SqliteJournal.read
+    n_read = 0
+
+    def counted(journal: SqliteJournal, **options: Any) -> list[Event]:
+        nonlocal n_read
+        n_read += len(options.get("seqs", ()))
+        return read(journal, **options)
+
+    monkeypatch.setattr(SqliteJournal, "read", counted)
+    monkeypatch.delattr(SqliteJournal, "outlines")
+    directory = lab.views.get(directory_view())
+    assert len(directory.rows) == lab.journal.last_seq()
+    assert n_read == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE events SET agent = 'other' WHERE seq = 30",
+        "UPDATE events SET body = replace(body, 'look', 'loot') WHERE kind = 'prompt'",
+        "UPDATE events SET body = substr(body, 2) WHERE seq = 30",
+        "UPDATE events SET crc = crc + 1 WHERE seq = 30",
+        "DELETE FROM events WHERE seq = 30",
+    ],
+)
+def test_a_damaged_row_is_noticed(tmp_path: Path, damage: str) -> None:
+    journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW + 10**13))
+    journal.append(events_of(60, np.random.default_rng(3)))
+    with sqlite3.connect(journal.path) as connection:
+        query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        for (name,) in connection.execute(query).fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute(damage)
+    connection.close()
+    with pytest.raises(CorruptJournal):
+        fold_into(directory_view()(), journal, 60, in_outline=True)
+    journal.close()
 
 
 def test_names_are_numbered_as_they_first_stand() -> None:

@@ -250,9 +250,11 @@ class CaptureTimes(View):
             columns.append(column.numbers + len(names))
             names += column.names
         # Names get their numbers event by event, the agent's first.
-        flat = np.stack(columns, axis=1).reshape(-1)
+        stacked = np.stack(columns, axis=1)
+        flat = stacked.reshape(-1)
         numbers = NameColumn(names, flat).numbers_in(self.names)
-        agents, projects, kinds = numbers.reshape(-1, len(owners)).T
+        table = numbers.reshape(-1, len(owners))
+        agents, projects, kinds = table.T
         where = self.rows.grow(len(heads.seq))
         self.rows.put(
             where,
@@ -286,7 +288,11 @@ class CaptureTimes(View):
     def _rows_with(self, column: str, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return a mask of the rows that have one of the names in a column."""
         numbers = self.names.numbers(*names)
-        return np.isin(self.rows[column], numbers)
+        # Looked up by its number, which costs a hundredth of a search among names.
+        is_named = np.zeros(len(self.names), np.bool_)
+        is_named[numbers] = True
+        mask: NDArray[np.bool_] = is_named[self.rows[column]]
+        return mask
 
     def seen_by(self, maintained: MaintainedPart) -> NDArray[np.bool_]:
         """Return a mask of the captures that `MaintainedPart.holds`."""

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.journal.columns import Names, Table
-from theorex_lab.journal.event import VERSIONS, Body, Event
+from theorex_lab.journal.event import VERSIONS, Event
 from theorex_lab.journal.folding import View
+from theorex_lab.journal.head_page import HeadPage
 from theorex_lab.journal.heads import Heads, Integers, NameColumn, renumbered
 
 _NONE = 0  # the number of no project, and of no session
@@ -63,20 +64,33 @@ class EventDirectory(View):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Note the heads of events."""
-        seqs, _, times, agents, sessions, kinds, _, bodies = zip(*events, strict=True)
-        where = self.rows.grow(len(events))
-        projects = list(map(_project_of, bodies))
-        is_unreadable = ["erased" in body for body in bodies]
+        self.take_page(HeadPage.of(events))
+
+    def take_page(self, page: HeadPage) -> None:
+        """Note a page of heads."""
+        where = self.rows.grow(len(page.seqs))
         self.rows.put(
             where,
-            seq=seqs,
-            at=times,
-            kind=_numbered(self.kind_names, kinds),
-            agent=_numbered(self.agents, agents),
-            session=_numbered(self.sessions, sessions),
-            project=_numbered(self.projects, projects),
-            is_unreadable=is_unreadable,
+            seq=page.seqs,
+            at=page.times,
+            kind=_numbered(self.kind_names, page.kinds),
+            agent=_numbered(self.agents, page.agents),
+            session=_numbered(self.sessions, page.sessions),
+            project=_numbered(self.projects, page.projects),
+            is_unreadable=page.is_unreadable,
         )
+
+    def unreadable_seqs(self, after: int, upto: int) -> Integers:
+        """Return the seqs of the events that were erased or set aside.
+
+        Args:
+            after: The seq behind which they begin.
+            upto: The last seq.
+        """
+        stretch = self._stretch(after, upto)
+        is_unreadable = self.rows["is_unreadable"][stretch]
+        seqs: Integers = self.rows["seq"][stretch]
+        return seqs[is_unreadable != 0]
 
     def heads(self, kinds: Sequence[str], after: int, upto: int) -> Heads:
         """Return the heads of the events that can be read.
@@ -147,11 +161,8 @@ class EventDirectory(View):
         Args:
             seqs: The seqs of the events.
         """
-        wanted_rows = np.searchsorted(self.rows["seq"], seqs)
-        n_rows = len(self.rows)
-        erased_rows = wanted_rows[wanted_rows < n_rows]
-        is_erased = np.isin(self.rows["seq"][erased_rows], seqs)
-        erased_rows = erased_rows[is_erased]
+        is_erased = np.isin(self.rows["seq"], seqs)
+        erased_rows = np.flatnonzero(is_erased)
         self.rows["is_unreadable"][erased_rows] = 1
         for column in ("session", "project"):
             self.rows[column][erased_rows] = _NONE
@@ -172,15 +183,7 @@ def _numbered(names: Names, texts: Sequence[str]) -> list[int]:
     numbers: dict[str, int] = {}
     for text in dict.fromkeys(texts):
         numbers[text] = names.number(text)
-    return list(map(numbers.__getitem__, texts))
-
-
-def _project_of(body: Body) -> str:
-    """Return the project that an event says it is of, '' for none."""
-    project = body.get("project", "")
-    if isinstance(project, str):
-        return project
-    return ""
+    return [numbers[text] for text in texts]
 
 
 def directory_view() -> type[EventDirectory]:

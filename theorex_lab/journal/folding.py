@@ -64,6 +64,8 @@ class View(Parts, ABC):
     # `apply_heads` takes them in, where the directory of the journal has them.
     reads_heads: ClassVar[bool] = False
     whole_kinds: ClassVar[tuple[str, ...]] = ()
+    # Whether the fold takes in nothing but what was erased or set aside.
+    reads_unreadable_alone: ClassVar[bool] = False
     # What a view of a home that is opened for a project is folded from: with "project" the
     # project's events and those of none, see `view_scopes`; with "none" all events. An
     # agent's home has a journal of its own, see `agent_journal`.

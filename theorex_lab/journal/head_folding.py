@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -10,17 +10,49 @@ import numpy as np
 from theorex_lab.journal import directed
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.directed import DirectedJournal
+from theorex_lab.journal.directory import EventDirectory
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.folding import View
 from theorex_lab.journal.heads import Heads, heads_tell
 
+# A view that takes in a greater share of a stretch is folded in a pass over all events.
+_FEW = 0.05
 
-def takes_heads(view: View, upto: int) -> bool:
-    """Return whether a view is folded up to a seq from heads of events.
 
-    It is where it reads them, and is so far behind that the directory serves.
+def _takes_heads(view: View, upto: int) -> bool:
+    """Return whether a view is folded up to a seq by the directory of the journal.
+
+    It is where it reads heads, and is so far behind that the directory serves.
     """
-    return view.reads_heads and upto - view.seq >= directed.FEWEST_EVENTS
+    is_far_behind = upto - view.seq >= directed.FEWEST_EVENTS
+    return is_far_behind and (
+        view.reads_heads
+        or view.reads_unreadable_alone
+        or isinstance(view, EventDirectory)
+    )
+
+
+def views_by_directory(
+    views: Sequence[View], journal: DirectedJournal, upto: int
+) -> list[View]:
+    """Return the views that are better folded by the directory than in a pass.
+
+    Those are the views that read heads of events, and beside them those that read few.
+
+    Args:
+        views: The views.
+        journal: The journal.
+        upto: The seq up to which they are to be folded.
+    """
+    chosen = [view for view in views if _takes_heads(view, upto)]
+    if not chosen:
+        return []
+    for view in views:
+        n_events = journal.n_directed(view.seq, kinds=view.kinds, upto=upto)
+        is_few = n_events is not None and n_events <= _FEW * (upto - view.seq)
+        if is_few and not view.takes_unreadable and view not in chosen:
+            chosen.append(view)
+    return chosen
 
 
 def fold_by_heads(view: View, journal: Journal, upto: int) -> bool:
@@ -37,8 +69,41 @@ def fold_by_heads(view: View, journal: Journal, upto: int) -> bool:
     Returns:
         Whether it is folded. Where it reads no heads, or the journal has none, it is not.
     """
-    if not view.reads_heads or not isinstance(journal, DirectedJournal):
+    if isinstance(view, EventDirectory):
+        return _fold_directory(view, journal, upto)
+    if not isinstance(journal, DirectedJournal):
         return False
+    if view.reads_unreadable_alone:
+        return _fold_unreadable(view, journal, upto)
+    if view.reads_heads:
+        return _fold_heads(view, journal, upto)
+    return False
+
+
+def _fold_directory(view: EventDirectory, journal: Journal, upto: int) -> bool:
+    """Fold the directory itself from what the journal has of heads."""
+    pages = journal.head_pages(
+        view.seq,
+        kinds=frozenset(view.kinds),
+        upto=upto,
+    )
+    for page in pages:
+        view.take_page(page)
+        view.seq = page.seqs[-1]
+    return True
+
+
+def _fold_unreadable(view: View, journal: DirectedJournal, upto: int) -> bool:
+    """Fold what was erased or set aside; return whether the journal can tell it."""
+    events = journal.unreadable(view.seq, upto=upto)
+    if events is None:
+        return False
+    view.apply(list(events))
+    return True
+
+
+def _fold_heads(view: View, journal: DirectedJournal, upto: int) -> bool:
+    """Fold the heads of events; return whether the journal has them."""
     headed_kinds, whole_kinds = _parted_kinds(view)
     heads = journal.heads(
         view.seq,

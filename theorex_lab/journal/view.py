@@ -28,7 +28,7 @@ from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
 from theorex_lab.journal.folding import NO_SCOPE as NO_SCOPE
 from theorex_lab.journal.folding import PROJECT_SCOPE as PROJECT_SCOPE
 from theorex_lab.journal.folding import View as View
-from theorex_lab.journal.head_folding import fold_by_heads, takes_heads
+from theorex_lab.journal.head_folding import fold_by_heads, views_by_directory
 from theorex_lab.journal.outlines import OUTLINED_KIND
 from theorex_lab.journal.snapshot import (
     Erasures,
@@ -180,7 +180,6 @@ class Views:
             return
         views = [self._from_snapshot(kind) for kind in unopened]
         last = self.journal.last_seq()
-        views += self._directory_for(views, last)
         current = self._free_of_erased(views, last)
         passing = self._without_far_behind(current, last)
         for view in fold_together(passing, self.journal, last):
@@ -190,35 +189,24 @@ class Views:
             with opened.lock:
                 self._write(opened, always=False)
 
-    def _directory_for(self, views: Sequence[View], last: int) -> list[View]:
-        """Return the directory, to be opened with views of which one needs it.
-
-        There is none where it is open already, or one of the views.
-        """
-        from theorex_lab.journal.directory import directory_view  # a view itself
-
-        kind = directory_view()
-        kinds = [*self._open, *map(type, views)]
-        is_needed = any(takes_heads(view, last) for view in views)
-        if kind in kinds or not is_needed:
-            return []
-        return [self._from_snapshot(kind)]
-
     def _without_far_behind(self, views: Sequence[View], last: int) -> list[View]:
         """Return the views that are folded in a pass; leave the others to `get`."""
-        passing: list[View] = []
+        directed_views = views_by_directory(
+            views,
+            self._directed,
+            last,
+        )
         with self._lock:
-            for view in views:
-                if takes_heads(view, last):
-                    self._open.setdefault(type(view), view)
-                else:
-                    passing.append(view)
-        return passing
+            for view in directed_views:
+                kind = type(view)
+                self._open.setdefault(kind, view)
+        return [view for view in views if view not in directed_views]
 
     def _free_of_erased(self, views: Sequence[View], last: int) -> list[View]:
         """Return the views that hold nothing that was erased up to a seq."""
         holding = [view for view in views if view.seq]
-        oldest = min([view.seq for view in holding], default=last)
+        seqs = [view.seq for view in holding]
+        oldest = min(seqs, default=last)
         erasures = Erasures.after(self.journal, oldest, upto=last)
         free = [view for view in views if view not in holding]
         for view in holding:
@@ -600,7 +588,7 @@ def _takes_in(view: View, parts: _Parts) -> bool:
 
 def _fold_on(view: View, journal: Journal, upto: int, *, in_outline: bool) -> None:
     """Fold in batches, without what is passed over."""
-    if fold_by_heads(view, journal, upto):
+    if in_outline and fold_by_heads(view, journal, upto):
         return
     events = _events_of(view, journal, upto, in_outline=in_outline)
     while batch := list(islice(events, _BATCH_EVENTS)):
@@ -729,6 +717,7 @@ class SetAsideEvents(View):
     name = "set_aside"
     code = 1
     takes_unreadable = True
+    reads_unreadable_alone = True
     in_status = True
     reads_outlines = True
     forgets = True
@@ -754,9 +743,9 @@ class SetAsideEvents(View):
         is_erased = np.isin(self.rows["seq"], seqs)
         is_left = ~is_erased
         self.rows.keep(is_left)
-        self.ids = Strings(compress(self.ids, is_left))
-        self.events = Strings(compress(self.events, is_left))
-        self.reasons = Strings(compress(self.reasons, is_left))
+        for name in ("ids", "events", "reasons"):
+            texts = getattr(self, name)
+            setattr(self, name, Strings(compress(texts, is_left)))
 
     def told(self) -> Iterator[BadEvent]:
         """Yield each of them."""

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.remembering import remembered
@@ -146,13 +147,27 @@ class Flash(View):
             session = self.events["session"][is_agents]
             last_at = np.zeros(len(self.sessions), np.int64)
             np.maximum.at(last_at, session, self.events["at"][is_agents])
-            if home.project:
-                of_project = self.projects.find(home.project)
-                session = session[self.events["project"][is_agents] == of_project]
-            waiting = []
-            for row in np.unique(session).tolist():
-                waiting.append((self.sessions[row], int(last_at[row])))
-        return waiting
+            names = list(self.sessions)
+            rows = self._waiting_rows(home, is_agents)
+            return [(names[row], int(last_at[row])) for row in rows.tolist()]
+
+    def n_waiting(self, home: Home, agent: str) -> int:
+        """Return how many sessions `waiting` returns."""
+        with self.lock:
+            is_agents = self.events["agent"] == self.agents.find(agent)
+            return len(self._waiting_rows(home, is_agents))
+
+    def _waiting_rows(
+        self, home: Home, is_agents: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return the numbers of the sessions of an agent's events that wait."""
+        is_waiting = is_agents
+        if home.project:
+            of_project = self.projects.find(home.project)
+            is_waiting = is_agents & (self.events["project"] == of_project)
+        has_waiting = np.zeros(len(self.sessions), np.bool_)
+        has_waiting[self.events["session"][is_waiting]] = True
+        return np.flatnonzero(has_waiting)
 
 
 class ScoredEvent(NamedTuple):
