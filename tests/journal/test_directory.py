@@ -178,13 +178,14 @@ def test_the_directory_is_opened_with_the_projects_in_one_pass(
 ) -> None:
     filled(lab)
     passes: list[int] = []
-    outlines = SqliteJournal.outlines
+    head_pages = SqliteJournal.head_pages
 
     def counted(journal: SqliteJournal, after: int, **options: Any) -> Any:
         passes.append(after)
-        return outlines(journal, after, **options)
+        return head_pages(journal, after, **options)
 
-    monkeypatch.setattr(SqliteJournal, "outlines", counted)
+    monkeypatch.setattr(SqliteJournal, "head_pages", counted)
+    monkeypatch.delattr(SqliteJournal, "outlines")
     assert set(known_projects(lab.home)) == {"till", "shop", "attic"}
     lab.home.views.get(directory_view())
     assert passes == [0]

@@ -89,8 +89,8 @@ class EventDirectory(View):
         """
         stretch = self._stretch(after, upto)
         is_unreadable = self.rows["is_unreadable"][stretch]
-        seqs: Integers = self.rows["seq"][stretch]
-        return seqs[is_unreadable != 0]
+        seqs: Integers = self.rows["seq"][stretch][is_unreadable != 0]
+        return seqs
 
     def heads(self, kinds: Sequence[str], after: int, upto: int) -> Heads:
         """Return the heads of the events that can be read.
