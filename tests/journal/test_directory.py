@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.journal import directed
 from theorex_lab.journal.directory import EventDirectory, directory_view
+from theorex_lab.journal.head_page import HeadPage
 from theorex_lab.journal.snapshot import open_snapshots
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import differing_columns, fold_into
@@ -128,13 +129,13 @@ def test_what_was_erased_is_forgotten_and_not_folded_again(
     lab.home.views.snapshot(lab.home.views.get(kind))
     attic = [event.id for event in lab.journal.tail(0, projects=["attic"])]
     folded: list[int] = []
-    apply = kind.apply
+    take_page = kind.take_page
 
-    def counted(view: EventDirectory, events: Sequence[Event]) -> None:
-        folded.append(len(events))
-        apply(view, events)
+    def counted(view: EventDirectory, page: HeadPage) -> None:
+        folded.append(len(page.seqs))
+        take_page(view, page)
 
-    monkeypatch.setattr(kind, "apply", counted)
+    monkeypatch.setattr(kind, "take_page", counted)
     lab.erase(ids=attic)
     directory = lab.home.views.get(kind)
     assert "attic" not in list(directory.projects)
@@ -177,13 +178,14 @@ def test_the_directory_is_opened_with_the_projects_in_one_pass(
 ) -> None:
     filled(lab)
     passes: list[int] = []
-    outlines = SqliteJournal.outlines
+    head_pages = SqliteJournal.head_pages
 
     def counted(journal: SqliteJournal, after: int, **options: Any) -> Any:
         passes.append(after)
-        return outlines(journal, after, **options)
+        return head_pages(journal, after, **options)
 
-    monkeypatch.setattr(SqliteJournal, "outlines", counted)
+    monkeypatch.setattr(SqliteJournal, "head_pages", counted)
+    monkeypatch.delattr(SqliteJournal, "outlines")
     assert set(known_projects(lab.home)) == {"till", "shop", "attic"}
     lab.home.views.get(directory_view())
     assert passes == [0]

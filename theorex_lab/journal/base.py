@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from theorex_lab.core.clock import Clock
     from theorex_lab.journal.event import Event
+    from theorex_lab.journal.head_page import HeadPage
     from theorex_lab.journal.places import Places
 
+_PAGE_EVENTS = 2_000
 FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
 
 
@@ -152,6 +154,34 @@ class Journal(ABC):
 
         for event in self.tail(after, kinds=kinds, upto=upto, erased=erased):
             yield outline_of(event)
+
+    def head_pages(
+        self, after: int, *, kinds: Collection[str], upto: int
+    ) -> Iterator[HeadPage]:
+        """Yield the heads of the events with `after` < seq ≤ `upto`, in pages.
+
+        Erased events are among them.
+
+        Args:
+            after: The seq behind which they begin.
+            kinds: The kinds of the events.
+            upto: The last seq.
+
+        Raises:
+            CorruptJournal: As `tail`.
+        """
+        from itertools import islice
+
+        from theorex_lab.journal.head_page import HeadPage
+
+        events = self.outlines(
+            after,
+            kinds=list(kinds),
+            upto=upto,
+            erased=True,
+        )
+        while page := list(islice(events, _PAGE_EVENTS)):
+            yield HeadPage.of(page)
 
     @abstractmethod
     def last_seq(self) -> int:

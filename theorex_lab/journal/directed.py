@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from theorex_lab.journal.base import Journal, is_wanted
 from theorex_lab.journal.event import Event
+from theorex_lab.journal.head_page import HeadPage
+from theorex_lab.journal.heads import Heads
 from theorex_lab.journal.outlines import outline_of
 from theorex_lab.journal.places import Places
 
@@ -109,6 +111,64 @@ class DirectedJournal(Journal):
                 )
         return map(outline_of, self.tail(after, kinds=kinds, upto=last))
 
+    def head_pages(
+        self, after: int, *, kinds: Collection[str], upto: int
+    ) -> Iterator[HeadPage]:
+        """See `Journal`."""
+        if self._projects is None:
+            return self._whole.head_pages(after, kinds=kinds, upto=upto)
+        return super().head_pages(after, kinds=kinds, upto=upto)
+
+    def unreadable(self, after: int, *, upto: int) -> Iterator[Event] | None:
+        """Return the events that were erased or set aside; None as `heads`."""
+        directory = self._directory_at(after, upto)
+        if directory is None:
+            return None
+        with directory.lock:
+            seqs = directory.unreadable_seqs(after, upto)
+        return self._read_pages(
+            seqs,
+            None,
+            None,
+            erased=True,
+        )
+
+    def heads(self, after: int, *, kinds: Sequence[str], upto: int) -> Heads | None:
+        """Return the heads of the events with `after` < seq ≤ `upto`.
+
+        Erased events have none. It is None where events are better looked through.
+
+        Args:
+            after: The seq behind which they begin.
+            kinds: Their kinds.
+            upto: The last seq.
+        """
+        directory = self._directory_at(after, upto)
+        if directory is None or not set(kinds).issubset(directory.kinds):
+            return None
+        with directory.lock:
+            return directory.heads(kinds, after, upto)
+
+    def _directory_at(self, after: int, upto: int) -> EventDirectory | None:
+        """Return the directory; None where a stretch is better looked through."""
+        if self._directory is None or self._projects is not None:
+            return None
+        if upto - after < FEWEST_EVENTS:
+            return None
+        directory = self._directory()
+        return None if directory.seq < upto else directory
+
+    def n_directed(self, after: int, *, kinds: Sequence[str], upto: int) -> int | None:
+        """Return how many events would be read by their seqs; None where none is.
+
+        Args:
+            after: The seq behind which they begin.
+            kinds: Their kinds.
+            upto: The last seq.
+        """
+        seqs = self._seqs_of(kinds, None, after, upto)
+        return None if seqs is None else len(seqs)
+
     def _seqs_of(
         self,
         kinds: Sequence[str],
@@ -145,13 +205,15 @@ class DirectedJournal(Journal):
         seqs: NDArray[np.int64],
         kinds: Sequence[str] | None,
         projects: Sequence[str] | None,
+        *,
+        erased: bool = False,
     ) -> Iterator[Event]:
         """Yield the events of these seqs that are of the kinds and projects."""
         names = None if projects is None else self._names_now(projects)
         for start in range(0, len(seqs), _PAGE_EVENTS):
             page = seqs[start : start + _PAGE_EVENTS].tolist()
-            for event in self._whole.read(seqs=page):
-                if is_wanted(event, kinds, names, erased=False):
+            for event in self._whole.read(seqs=page, erased=erased):
+                if is_wanted(event, kinds, names, erased=erased):
                     yield event
 
     def last_seq(self) -> int:

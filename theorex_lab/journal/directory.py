@@ -1,4 +1,4 @@
-"""The directory of a journal: of which kind and project each event is.
+"""The directory of a journal: when each event happened, and of which kind it is.
 
 With it the events of one project, or of a rare kind, are read by their seqs, where
 without it the whole journal is looked through. An index in the journal's file could hide
@@ -16,26 +16,30 @@ from numpy.typing import NDArray
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import VERSIONS, Event
 from theorex_lab.journal.folding import View
+from theorex_lab.journal.head_page import HeadPage
+from theorex_lab.journal.heads import Heads, Integers, NameColumn, renumbered
 
-Integers = NDArray[np.int64]
-_NONE = 0  # the number of no project
+_NONE = 0  # the number of no project, and of no session
 
 
 class EventDirectory(View):
-    """Of which kind and project each event is, erased ones among them.
+    """The heads of all events, erased ones among them, see `heads`.
 
-    An event of which that is not known, such as an erased one, counts as one of no
-    project. So the directory may name an event that is not wanted; it leaves none out.
+    An event of which the project is not known, such as an erased one, counts as one of
+    no project. So the directory may name an event that is not wanted; it leaves none
+    out.
 
     Attributes:
         kind_names: The kinds of the events.
+        agents: The agents of the events.
+        sessions: The sessions of the events; '' is none, and the first.
         projects: The projects of the events; '' is none, and the first.
-        rows: The seq of each event, and the numbers of its kind and project, in journal
-            order.
+        rows: The seq of each event, its time (µs UTC), the numbers of its kind, agent,
+            session and project, and whether nothing can be read of it, in journal order.
     """
 
     name = "event_directory"
-    code = 1
+    code = 2
     takes_unreadable = True
     reads_outlines = True
     forgets = True
@@ -43,25 +47,83 @@ class EventDirectory(View):
     def __init__(self) -> None:
         super().__init__()
         self.kind_names = Names()
+        self.agents = Names()
+        self.sessions = Names()
         self.projects = Names()
         self.rows = Table(
             seq="i8",
+            at="i8",
             kind="i2",
+            agent="i4",
+            session="i4",
             project="i4",
+            is_unreadable="i1",
         )
+        self.sessions.number("")
         self.projects.number("")
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Note of which kind and project events are."""
-        where = self.rows.grow(len(events))
-        seqs = [event.seq for event in events]
-        self.rows["seq"][where] = seqs
-        kinds = [event.kind for event in events]
-        kind_numbers = _numbered(self.kind_names, kinds)
-        self.rows["kind"][where] = kind_numbers
-        projects = [_project_of(event) for event in events]
-        project_numbers = _numbered(self.projects, projects)
-        self.rows["project"][where] = project_numbers
+        """Note the heads of events."""
+        self.take_page(HeadPage.of(events))
+
+    def take_page(self, page: HeadPage) -> None:
+        """Note a page of heads."""
+        where = self.rows.grow(len(page.seqs))
+        self.rows.put(
+            where,
+            seq=page.seqs,
+            at=page.times,
+            kind=_numbered(self.kind_names, page.kinds),
+            agent=_numbered(self.agents, page.agents),
+            session=_numbered(self.sessions, page.sessions),
+            project=_numbered(self.projects, page.projects),
+            is_unreadable=page.is_unreadable,
+        )
+
+    def unreadable_seqs(self, after: int, upto: int) -> Integers:
+        """Return the seqs of the events that were erased or set aside.
+
+        Args:
+            after: The seq behind which they begin.
+            upto: The last seq.
+        """
+        stretch = self._stretch(after, upto)
+        is_unreadable = self.rows["is_unreadable"][stretch]
+        seqs: Integers = self.rows["seq"][stretch][is_unreadable != 0]
+        return seqs
+
+    def heads(self, kinds: Sequence[str], after: int, upto: int) -> Heads:
+        """Return the heads of the events that can be read.
+
+        Args:
+            kinds: Their kinds.
+            after: The seq behind which they begin.
+            upto: The last seq.
+        """
+        stretch = self._stretch(after, upto)
+        is_of_kind = _mask(self.kind_names, kinds)
+        kind_numbers = self.rows["kind"][stretch]
+        is_wanted = is_of_kind[kind_numbers]
+        is_wanted &= self.rows["is_unreadable"][stretch] == 0
+        rows = stretch.start + np.flatnonzero(is_wanted)
+        return Heads(
+            seq=self.rows["seq"][rows],
+            at=self.rows["at"][rows],
+            kind=self._names_of("kind", self.kind_names, rows),
+            agent=self._names_of("agent", self.agents, rows),
+            session=self._names_of("session", self.sessions, rows),
+            project=self._names_of("project", self.projects, rows),
+        )
+
+    def _names_of(self, column: str, names: Names, rows: Integers) -> NameColumn:
+        """Return the names that some rows have in a column."""
+        numbers = self.rows[column][rows]
+        return NameColumn(list(names), numbers)
+
+    def _stretch(self, after: int, upto: int) -> slice:
+        """Return the rows of the events with `after` < seq ≤ `upto`."""
+        bounds = np.searchsorted(self.rows["seq"], (after, upto), side="right")
+        return slice(*bounds.tolist())
 
     def seqs_of(
         self,
@@ -78,9 +140,7 @@ class EventDirectory(View):
             after: The seq behind which they begin.
             upto: The last seq.
         """
-        seqs = self.rows["seq"]
-        bounds = np.searchsorted(seqs, (after, upto), side="right")
-        stretch = slice(*bounds.tolist())
+        stretch = self._stretch(after, upto)
         is_of_kind = _mask(self.kind_names, kinds)
         kind_numbers = self.rows["kind"][stretch]
         is_wanted = is_of_kind[kind_numbers]
@@ -90,32 +150,24 @@ class EventDirectory(View):
             is_of_project[_NONE] = True
             project_numbers = self.rows["project"][stretch]
             is_wanted &= is_of_project[project_numbers]
-        wanted_seqs: Integers = seqs[stretch][is_wanted]
+        wanted_seqs: Integers = self.rows["seq"][stretch][is_wanted]
         return wanted_seqs
 
     def forget(self, seqs: Sequence[int]) -> None:
-        """Let go of the projects of events that were erased.
+        """Let go of the sessions and projects of events that were erased.
 
         The columns are then those of a fold from nothing.
 
         Args:
             seqs: The seqs of the events.
         """
-        erased_seqs = np.array(seqs, np.int64)
-        is_erased = np.isin(self.rows["seq"], erased_seqs)
-        numbers = self.rows["project"]
-        numbers[is_erased] = _NONE
-        # Names are numbered in the order in which they first stand in a row.
-        used, first_rows = np.unique(numbers, return_index=True)
-        order = np.argsort(first_rows)
-        names = list(self.projects)
-        new_numbers = np.zeros(len(names), np.int32)
-        self.projects = Names()
-        self.projects.number("")
-        for number in used[order].tolist():
-            name = names[number]
-            new_numbers[number] = self.projects.number(name)
-        numbers[:] = new_numbers[numbers]
+        is_erased = np.isin(self.rows["seq"], seqs)
+        erased_rows = np.flatnonzero(is_erased)
+        self.rows["is_unreadable"][erased_rows] = 1
+        for column in ("session", "project"):
+            self.rows[column][erased_rows] = _NONE
+        self.sessions = renumbered(self.sessions, self.rows["session"])
+        self.projects = renumbered(self.projects, self.rows["project"])
 
 
 def _mask(names: Names, wanted: Sequence[str]) -> NDArray[np.bool_]:
@@ -132,14 +184,6 @@ def _numbered(names: Names, texts: Sequence[str]) -> list[int]:
     for text in dict.fromkeys(texts):
         numbers[text] = names.number(text)
     return [numbers[text] for text in texts]
-
-
-def _project_of(event: Event) -> str:
-    """Return the project that an event says it is of, '' for none."""
-    project = event.body.get("project", "")
-    if isinstance(project, str):
-        return project
-    return ""
 
 
 def directory_view() -> type[EventDirectory]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from theorex_lab.journal.columns import Parts
 from theorex_lab.journal.event import Event
+from theorex_lab.journal.heads import Heads
 
 NO_SCOPE = "none"
 PROJECT_SCOPE = "project"
@@ -59,6 +60,12 @@ class View(Parts, ABC):
     only_if_active: ClassVar[bool] = False
     # Whether the outlines of tool calls are enough for the fold, see `Journal.outlines`.
     reads_outlines: ClassVar[bool] = False
+    # Whether the heads of events are enough for the fold, but for `whole_kinds`; then
+    # `apply_heads` takes them in, where the directory of the journal has them.
+    reads_heads: ClassVar[bool] = False
+    whole_kinds: ClassVar[tuple[str, ...]] = ()
+    # Whether the fold takes in nothing but what was erased or set aside.
+    reads_unreadable_alone: ClassVar[bool] = False
     # What a view of a home that is opened for a project is folded from: with "project" the
     # project's events and those of none, see `view_scopes`; with "none" all events. An
     # agent's home has a journal of its own, see `agent_journal`.
@@ -80,6 +87,16 @@ class View(Parts, ABC):
         """
         for event in events:
             getattr(self, f"_{event.kind}")(event)
+
+    def apply_heads(self, heads: Heads) -> None:
+        """Take in events by their heads; the columns are then those after `apply`.
+
+        Only for views that say so by `reads_heads`.
+
+        Args:
+            heads: The heads of events of `kinds` without `whole_kinds`, none erased.
+        """
+        raise NotImplementedError(f"the view {self.name} reads whole events")
 
     def forget(self, seqs: Sequence[int]) -> None:
         """Take out of the columns what events that were erased left in them.

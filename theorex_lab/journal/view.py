@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice, pairwise
+from itertools import compress, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -28,6 +28,7 @@ from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
 from theorex_lab.journal.folding import NO_SCOPE as NO_SCOPE
 from theorex_lab.journal.folding import PROJECT_SCOPE as PROJECT_SCOPE
 from theorex_lab.journal.folding import View as View
+from theorex_lab.journal.head_folding import fold_by_heads, views_by_directory
 from theorex_lab.journal.outlines import OUTLINED_KIND
 from theorex_lab.journal.snapshot import (
     Erasures,
@@ -167,7 +168,8 @@ class Views:
         """Open views in one pass: each event is read once, however many take it in.
 
         `get` then finds them current. What is open already is left to `get`, as is a
-        view whose fold raises, or that was erased from meanwhile.
+        view whose fold raises, or that was erased from meanwhile; and so is one that is
+        far behind and reads heads of events, which the directory has.
 
         Args:
             kinds: The views' classes.
@@ -178,20 +180,39 @@ class Views:
             return
         views = [self._from_snapshot(kind) for kind in unopened]
         last = self.journal.last_seq()
-        oldest = last
-        for view in views:
-            oldest = min(oldest, view.seq)
-        erasures = Erasures.after(self.journal, oldest, upto=last)
-        current: list[View] = []
-        for view in views:
-            if view.seq <= last and self._is_free_of(view, erasures):
-                current.append(view)
-        for view in fold_together(current, self.journal, last):
+        current = self._free_of_erased(views, last)
+        passing = self._without_far_behind(current, last)
+        for view in fold_together(passing, self.journal, last):
             kind = type(view)
             with self._lock:
                 opened = self._open.setdefault(kind, view)
             with opened.lock:
                 self._write(opened, always=False)
+
+    def _without_far_behind(self, views: Sequence[View], last: int) -> list[View]:
+        """Return the views that are folded in a pass; leave the others to `get`."""
+        directed_views = views_by_directory(
+            views,
+            self._directed,
+            last,
+        )
+        with self._lock:
+            for view in directed_views:
+                kind = type(view)
+                self._open.setdefault(kind, view)
+        return [view for view in views if view not in directed_views]
+
+    def _free_of_erased(self, views: Sequence[View], last: int) -> list[View]:
+        """Return the views that hold nothing that was erased up to a seq."""
+        holding = [view for view in views if view.seq]
+        seqs = [view.seq for view in holding]
+        oldest = min(seqs, default=last)
+        erasures = Erasures.after(self.journal, oldest, upto=last)
+        free = [view for view in views if view not in holding]
+        for view in holding:
+            if view.seq <= last and self._is_free_of(view, erasures):
+                free.append(view)
+        return free
 
     def snapshot(self, view: View) -> bool:
         """Write a snapshot unless another process is at it.
@@ -360,7 +381,8 @@ class Views:
         seqs = self._erased_seqs(type(view), erasures, view.seq)
         if seqs is None:
             return False
-        view.forget(seqs)
+        if seqs:
+            view.forget(seqs)
         return True
 
     def _is_as_read_now(self, kind: type[View], snapshot: Snapshot) -> bool:
@@ -566,6 +588,8 @@ def _takes_in(view: View, parts: _Parts) -> bool:
 
 def _fold_on(view: View, journal: Journal, upto: int, *, in_outline: bool) -> None:
     """Fold in batches, without what is passed over."""
+    if in_outline and fold_by_heads(view, journal, upto):
+        return
     events = _events_of(view, journal, upto, in_outline=in_outline)
     while batch := list(islice(events, _BATCH_EVENTS)):
         view.apply(batch)
@@ -693,8 +717,10 @@ class SetAsideEvents(View):
     name = "set_aside"
     code = 1
     takes_unreadable = True
+    reads_unreadable_alone = True
     in_status = True
     reads_outlines = True
+    forgets = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -711,6 +737,15 @@ class SetAsideEvents(View):
                 self.ids.append(event.id)
                 self.events.append(event.kind)
                 self.reasons.append(reason)
+
+    def forget(self, seqs: Sequence[int]) -> None:
+        """Let go of events that were erased; an erased event is not set aside."""
+        is_erased = np.isin(self.rows["seq"], seqs)
+        is_left = ~is_erased
+        self.rows.keep(is_left)
+        for name in ("ids", "events", "reasons"):
+            texts = getattr(self, name)
+            setattr(self, name, Strings(compress(texts, is_left)))
 
     def told(self) -> Iterator[BadEvent]:
         """Yield each of them."""

@@ -27,6 +27,7 @@ from theorex_lab.journal import directed
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.directory import directory_view
 from theorex_lab.journal.event import Event
+from theorex_lab.journal.heads import Heads, Integers
 from theorex_lab.journal.identity import (
     UNSEEN_DIGITS,
     merge_into,
@@ -55,6 +56,7 @@ class Projects(View):
     code = 2
     in_status = True
     reads_outlines = True
+    reads_heads = True
     kinds = (
         *"observation document outcome trace_started task_submitted tool_used prompt"
         " turn_ended session_ended".split(),
@@ -77,9 +79,21 @@ class Projects(View):
             number = self.names.number(project)
             numbers[project] = number
         row_numbers = [numbers[project] for project in projects]
-        rows = np.array(row_numbers, np.int64)
-        times = np.array([event.at for event in events], np.int64)
-        event_seqs = np.array([event.seq for event in events], np.int64)
+        times = [event.at for event in events]
+        event_seqs = [event.seq for event in events]
+        self._count(
+            np.array(row_numbers, np.int64),
+            np.array(times, np.int64),
+            np.array(event_seqs, np.int64),
+        )
+
+    def apply_heads(self, heads: Heads) -> None:
+        """Count the events, and note the last, by their heads."""
+        rows = heads.project.numbers_in(self.names)
+        self._count(rows, heads.at, heads.seq)
+
+    def _count(self, rows: Integers, times: Integers, event_seqs: Integers) -> None:
+        """Count events; each has a row, which may be new, a time (µs) and a seq."""
         n_new = len(self.names) - len(self.rows)
         self.rows.grow(n_new)
         np.add.at(self.rows["count"], rows, 1)

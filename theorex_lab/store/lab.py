@@ -763,8 +763,6 @@ class Lab:
 
     def _open_for_status(self) -> None:
         """Open the views that a status reads, in one pass over the journal."""
-        from theorex_lab.journal.directed import FEWEST_EVENTS
-        from theorex_lab.journal.directory import directory_view
         from theorex_lab.journal.view import set_aside_view
 
         counted = [view for view in self._views() if view.in_status]
@@ -772,9 +770,6 @@ class Lab:
             if design not in self.home.active:
                 unasked = [view for view in design.views() if view.only_if_active]
                 counted = [view for view in counted if view not in unasked]
-        if self.journal.last_seq() >= FEWEST_EVENTS:
-            # In the same pass: its next reader would read the journal again.
-            counted.append(directory_view())
         self.views.open_together([set_aside_view(), *counted])
 
     def _holdings(self, agent: str | None) -> dict[str, Any]:
@@ -1131,6 +1126,7 @@ class Lab:
         from theorex_lab.core.remembering import forget_texts
         from theorex_lab.evolution.syncing import erase_everywhere, is_shared
         from theorex_lab.journal.erasing import erasable
+        from theorex_lab.journal.view import set_aside_view
         from theorex_lab.memory.briefing.prompt_index import (
             remove_erased_projects,
             write_prompt_index,
@@ -1146,7 +1142,7 @@ class Lab:
         forget_texts()
         remove_briefings(self.folder, self.views.folder)
         projects = remove_erased_projects(self.home, erased)
-        self.views.remove_reached(self._views())
+        self.views.remove_reached([set_aside_view(), *self._views()])
         journal.forget_places()
         journal.erase_archived()
         self._sweep_vectors()

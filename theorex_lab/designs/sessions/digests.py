@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.sessions.said import SessionEnds, edited, read, shortest_ends
 from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_of_event
@@ -494,17 +496,15 @@ def _explanation(
 
 def session_holdings(home: Home, agent: str | None) -> list[Holding]:
     """Return how many sessions there are, and how many wait to be put in short."""
-    n_sessions = 0
-    n_waiting = 0
     with home.views.reading(SessionEnds) as view:
         ends = view.ends
         is_counted = view.of_project(ends["project"], home.projects)
         is_waiting = ends["last_seq"] > ends["digested"]
-        for row in is_counted.nonzero()[0].tolist():
-            owner, _, _ = view.sessions[row].partition("/")
-            if agent in (None, owner):
-                n_sessions += 1
-                n_waiting += bool(is_waiting[row])
+        if agent is not None:
+            owners = [name.partition("/")[0] for name in view.sessions]
+            is_counted &= np.array([owner == agent for owner in owners], np.bool_)
+        n_sessions = int(is_counted.sum())
+        n_waiting = int((is_counted & is_waiting).sum())
     return [
         Holding("sessions", n_sessions),
         Holding("sessions not yet in short", n_waiting, MAINTAIN),

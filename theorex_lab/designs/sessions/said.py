@@ -30,6 +30,7 @@ from theorex_lab.designs.sessions.sentences import (
 from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.heads import Heads, NameColumn
 from theorex_lab.journal.view import PROJECT_SCOPE, View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
@@ -73,6 +74,24 @@ def _group_of(
     )
 
 
+def _stretches(heads: Heads) -> Ints:
+    """Return where stretches of events begin that are of one session and project.
+
+    What is of no session is of one a day.
+    """
+    columns = (
+        heads.agent.numbers,
+        heads.session.numbers,
+        heads.project.numbers,
+        heads.at // MICROSECONDS_PER_DAY,
+    )
+    is_start = np.zeros(len(heads.seq), np.bool_)
+    is_start[:1] = True
+    for column in columns:
+        is_start[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(is_start)
+
+
 class SessionEnds(View):
     """When each session began and ended.
 
@@ -85,6 +104,8 @@ class SessionEnds(View):
     code = 1
     in_status = True
     reads_outlines = True
+    reads_heads = True
+    whole_kinds = ("digest",)
     kinds = (*TEXT_OF, "tool_used", "digest")
 
     def __init__(self) -> None:
@@ -111,6 +132,61 @@ class SessionEnds(View):
                     self._note_digest(event)
             else:
                 self._take_together(list(group))
+
+    def apply_heads(self, heads: Heads) -> None:
+        """Take in when something was said or done, by the heads of events."""
+        starts = _stretches(heads)
+        stretches = heads.rows(starts)
+        n_before = len(self.ends)
+        rows = self._rows_of_sessions(stretches)
+        # A new session has a row that is greater than all before it.
+        rows_before = np.append(n_before - 1, rows[:-1])
+        is_new = rows > np.maximum.accumulate(rows_before)
+        new_rows = rows[is_new]
+        self.ends.grow(len(new_rows))
+        self.ends["first_at"][new_rows] = stretches.at[is_new]
+        self.ends["first_seq"][new_rows] = stretches.seq[is_new]
+        newest_at = np.maximum.reduceat(heads.at, starts)
+        np.maximum.at(
+            self.ends["last_at"],
+            rows,
+            newest_at,
+        )
+        next_starts = np.append(starts[1:], len(heads.seq))
+        self.ends["last_seq"][rows] = heads.seq[next_starts - 1]
+        self._note_projects(rows, stretches.project)
+
+    def _rows_of_sessions(
+        self,
+        heads: Heads,
+    ) -> Ints:
+        """Return the row of each event's session, which may be new."""
+        agents = heads.agent.texts()
+        sessions = heads.session.texts()
+        days = heads.at // MICROSECONDS_PER_DAY
+        rows: list[int] = []
+        for agent, session, day in zip(
+            agents,
+            sessions,
+            days.tolist(),
+            strict=True,
+        ):
+            name = f"{agent}/{session or day}"
+            rows.append(self.sessions.number(name))
+        return np.array(rows, np.int64)
+
+    def _note_projects(
+        self,
+        rows: Ints,
+        projects: NameColumn,
+    ) -> None:
+        """Note the last project of each session of which an event names one."""
+        is_named = np.array([name != "" for name in projects.names])
+        has_project = is_named[projects.numbers]
+        named = projects.rows(has_project)
+        numbers = named.numbers_in(self.projects)
+        named_rows = rows[has_project]
+        self.ends["project"][named_rows] = numbers + 1
 
     def _take_together(
         self,
@@ -197,6 +273,7 @@ class SessionWords(SessionEnds):
     code = 1
     in_status = False
     reads_outlines = False  # it reads every text
+    reads_heads = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -226,7 +226,7 @@ def concept_holdings(home: Home, agent: str | None) -> list[Holding]:
     names = list(flash.agents) if agent is None else [agent]
     n_waiting = 0
     for name in names:
-        n_waiting += len(flash.waiting(home, name))
+        n_waiting += flash.n_waiting(home, name)
     return [
         Holding("concepts", counts["concepts"]),
         Holding("texts", counts["observations"]),

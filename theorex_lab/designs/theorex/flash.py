@@ -13,12 +13,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.heads import Heads
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.paths import shown_path, without_far_paths
@@ -65,6 +67,8 @@ class Flash(View):
     code = 2
     in_status = True
     reads_outlines = True
+    reads_heads = True
+    whole_kinds = ("flushed",)
     kinds = ("tool_used", "prompt", "flushed")
 
     def __init__(self) -> None:
@@ -106,6 +110,21 @@ class Flash(View):
                 ]
         table.extend(_COLUMNS, new)
 
+    def apply_heads(self, heads: Heads) -> None:
+        """Take in tool events and prompts by their heads."""
+        agents = heads.agent.numbers_in(self.agents)
+        sessions = heads.session.numbers_in(self.sessions)
+        projects = heads.project.numbers_in(self.projects)
+        where = self.events.grow(len(heads.seq))
+        self.events.put(
+            where,
+            seq=heads.seq,
+            at=heads.at,
+            agent=agents,
+            session=sessions,
+            project=projects,
+        )
+
     def pending(self, agent: str, session: str) -> list[int]:
         """Return the seqs of a session's events that were not flushed, in order."""
         is_agents = self.events["agent"] == self.agents.find(agent)
@@ -128,13 +147,27 @@ class Flash(View):
             session = self.events["session"][is_agents]
             last_at = np.zeros(len(self.sessions), np.int64)
             np.maximum.at(last_at, session, self.events["at"][is_agents])
-            if home.project:
-                of_project = self.projects.find(home.project)
-                session = session[self.events["project"][is_agents] == of_project]
-            waiting = []
-            for row in np.unique(session).tolist():
-                waiting.append((self.sessions[row], int(last_at[row])))
-        return waiting
+            names = list(self.sessions)
+            rows = self._waiting_rows(home, is_agents)
+            return [(names[row], int(last_at[row])) for row in rows.tolist()]
+
+    def n_waiting(self, home: Home, agent: str) -> int:
+        """Return how many sessions `waiting` returns."""
+        with self.lock:
+            is_agents = self.events["agent"] == self.agents.find(agent)
+            return len(self._waiting_rows(home, is_agents))
+
+    def _waiting_rows(
+        self, home: Home, is_agents: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return the numbers of the sessions of an agent's events that wait."""
+        is_waiting = is_agents
+        if home.project:
+            of_project = self.projects.find(home.project)
+            is_waiting = is_agents & (self.events["project"] == of_project)
+        has_waiting = np.zeros(len(self.sessions), np.bool_)
+        has_waiting[self.events["session"][is_waiting]] = True
+        return np.flatnonzero(has_waiting)
 
 
 class ScoredEvent(NamedTuple):

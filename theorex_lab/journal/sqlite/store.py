@@ -35,14 +35,16 @@ from theorex_lab.journal.stored import (
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any
 
     from theorex_lab.journal.base import Journal
     from theorex_lab.journal.erasing import ErasedPart, EraseSelection
+    from theorex_lab.journal.head_page import HeadPage
     from theorex_lab.journal.segments import Segments
+    from theorex_lab.journal.sqlite.head_reading import HeadReader
     from theorex_lab.journal.sqlite.last_written import LastWritten
     from theorex_lab.journal.sqlite.outline_reading import OutlineReader
 
@@ -212,6 +214,49 @@ class SqliteJournal(StoredJournal):
         for event in self._paged(after, last, condition, parameters, select=select):
             if is_wanted(event, wanted, None, erased=erased):
                 yield event
+
+    def head_pages(
+        self, after: int, *, kinds: Collection[str], upto: int
+    ) -> Iterator[HeadPage]:
+        """See `Journal`: pages of plain rows are made without decoding an event."""
+        from theorex_lab.journal.sqlite import head_reading, outline_reading
+
+        outline_reading.prepare(self.connection())
+        reader = head_reading.HeadReader()
+        while after < upto:
+            last = min(upto, after + head_reading.PAGE_ROWS)
+            page = self._plain_heads(reader, after, last)
+            if page is None or not set(page.kinds).issubset(kinds):
+                yield from super().head_pages(after, kinds=kinds, upto=last)
+            else:
+                yield page
+            after = last
+
+    def _plain_heads(
+        self, reader: HeadReader, after: int, last: int
+    ) -> HeadPage | None:
+        """Return the heads of all events in between; None where a row is not plain."""
+        from theorex_lab.journal.sqlite.head_reading import HEAD_COLUMNS
+
+        where = "WHERE seq > ? AND seq <= ? ORDER BY seq"
+        query = f"SELECT {HEAD_COLUMNS} FROM events {where}"
+        with self.explained():
+            connection = self.connection()
+            try:
+                rows = connection.execute(query, (after, last)).fetchall()
+            except sqlite3.OperationalError:  # a body is no JSON
+                return None
+        seqs = [row[0] for row in rows]
+        if seqs != list(range(after + 1, last + 1)):
+            return None
+        page, odd_positions = reader.page(rows)
+        merged = self.places().merged
+        projects = [merged.get(project, project) for project in page.projects]
+        page.projects = projects
+        if odd_positions:
+            odd_seqs = [seqs[position] for position in odd_positions]
+            page.put(odd_positions, self.read(seqs=odd_seqs, erased=True))
+        return page
 
     def last_seq(self) -> int:
         """See `Journal`."""

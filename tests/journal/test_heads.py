@@ -1,0 +1,266 @@
+"""Views that are folded from heads of events are as those folded from the events."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_outlines import ODD_BODIES, put
+
+from theorex_lab import Event, FixedClock, Lab, new_event
+from theorex_lab.core.errors import CorruptJournal
+from theorex_lab.designs.sessions.said import SessionEnds
+from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.evolution.maintained import CaptureTimes
+from theorex_lab.journal import directed
+from theorex_lab.journal.columns import Names
+from theorex_lab.journal.directory import directory_view
+from theorex_lab.journal.heads import NameColumn, first_seen, heads_tell
+from theorex_lab.journal.identity import merge_into
+from theorex_lab.journal.sqlite.store import SqliteJournal
+from theorex_lab.journal.view import (
+    View,
+    differing_columns,
+    fold_into,
+    set_aside_view,
+)
+from theorex_lab.memory.projects import projects_view
+
+NOW = 1_770_000_000_000_000
+HOUR = 3_600_000_000
+PROJECTS = ("", "till", "shop", "attic")
+SESSIONS = ("", "s-1", "s-2", "s-3", "s-4")
+AGENTS = ("main", "sage", "till")  # one is called as a project is
+KINDS = ("prompt", "tool_used", "turn_ended", "pinned", "digest", "flushed")
+
+
+@pytest.fixture(autouse=True)
+def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the directory serve journals of a few events."""
+    monkeypatch.setattr(directed, "FEWEST_EVENTS", 1)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    with Lab(tmp_path / "home", clock=FixedClock(NOW + 10**13)) as opened:
+        yield opened
+
+
+def body_of(kind: str, number: int) -> dict[str, Any]:
+    bodies: dict[str, dict[str, Any]] = {
+        "prompt": {"text": f"look {number}", "source": "user"},
+        "tool_used": {"tool": "Read", "source": "tool", "input": "a.py"},
+        "turn_ended": {"message": "done", "source": "agent"},
+        "pinned": {"item": f"item {number}", "undo": False},
+        "digest": {
+            "upto": max(number - 3, 1),
+            "text": "short",
+            **{name: [] for name in ("asked", "ended", "open", "commits")},
+            **{name: {} for name in ("edited", "checks")},
+            "source": "agent",
+        },
+        "flushed": {"upto": max(number - 2, 1)},
+    }
+    return bodies[kind]
+
+
+def events_of(n_events: int, rng: np.random.Generator) -> list[Event]:
+    """Return events of all kinds, of several agents, sessions, projects and days."""
+    events: list[Event] = []
+    for number in range(n_events):
+        kind = str(rng.choice(KINDS, p=(0.3, 0.4, 0.1, 0.1, 0.05, 0.05)))
+        body = body_of(kind, number)
+        project = str(rng.choice(PROJECTS))
+        if kind == "digest" or (project and heads_tell(kind)):
+            body = {**body, "project": project}
+        event = new_event(
+            kind,
+            body,
+            agent=str(rng.choice(AGENTS)),
+            session=str(rng.choice(SESSIONS)),
+            at=NOW + int(rng.integers(0, 72)) * HOUR,
+        )
+        events.append(event)
+    return events
+
+
+def headed_views(lab: Lab) -> list[type[View]]:
+    return [view for view in lab._views() if view.reads_heads]
+
+
+def assert_as_folded_from_events(lab: Lab) -> None:
+    for kind in [*headed_views(lab), directory_view(), set_aside_view()]:
+        view = lab.views.get(kind)
+        fresh = kind()
+        fold_into(fresh, lab.journal, view.seq)
+        assert differing_columns(view, fresh) == [], kind.name
+
+
+def test_the_views_of_a_status_that_read_no_bodies_read_heads(lab: Lab) -> None:
+    expected = {CaptureTimes, Flash, SessionEnds, projects_view(lab.home)}
+    assert set(headed_views(lab)) == expected
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_fold_by_heads_is_the_fold_of_the_events(lab: Lab, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_events = int(rng.integers(1, 120))
+    lab.journal.append(events_of(n_events, rng))
+    assert_as_folded_from_events(lab)
+    lab.journal.append(events_of(30, rng))  # new names behind those that are there
+    assert_as_folded_from_events(lab)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_after_an_erasure_the_heads_hold_nothing_of_it(lab: Lab, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lab.journal.append(events_of(80, rng))
+    lonely = new_event(
+        "prompt",
+        {"text": "away", "source": "user", "project": "secret-project"},
+        agent="main",
+        session="secret-session",
+        at=NOW,
+    )
+    lab.journal.append([lonely])
+    lab.status()
+    events = list(lab.journal.tail(0, kinds=["prompt", "tool_used"]))
+    rows = rng.integers(0, len(events), 5).tolist()
+    chosen = [events[row].id for row in rows]
+    lab.erase(ids=[*dict.fromkeys(chosen), lonely.id])
+    assert_as_folded_from_events(lab)
+    directory = lab.views.get(directory_view())
+    assert "secret-project" not in list(directory.projects)
+    assert "secret-session" not in list(directory.sessions)
+    for file in lab.views.folder.rglob("*.npy"):
+        assert b"secret-" not in file.read_bytes()
+
+
+def test_after_an_erasure_a_status_decodes_no_event_again(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    events = events_of(100, rng)
+    lab.journal.append(events)
+    for kind in lab._views():
+        if kind.in_status or kind is directory_view():
+            lab.views.snapshot(lab.views.get(kind))
+    lab.views.snapshot(lab.views.get(set_aside_view()))
+    erased = next(event for event in events if event.kind == "tool_used")
+    lab.erase(ids=[erased.id])
+    decoded: Counter[str] = Counter()
+    of_row = SqliteJournal._decoded
+
+    def counted(journal: SqliteJournal, row: tuple[Any, ...]) -> Event:
+        # What an earlier test left running may read another journal meanwhile.
+        if journal.path.is_relative_to(lab.folder):
+            decoded[row[5]] += 1
+        return of_row(journal, row)
+
+    monkeypatch.setattr(SqliteJournal, "_decoded", counted)
+    with Lab(lab.folder, clock=lab.clock) as reopened:
+        counts = {row["what"]: row["n"] for row in reopened.status()["waits"]}
+    n_captured = sum(event.kind in KINDS[:3] for event in events)
+    assert counts["events that no maintenance has read"] == n_captured - 1
+    assert not decoded.keys() & {"prompt", "turn_ended", "pinned"}
+    assert decoded["tool_used"] <= 1 + 2  # the erased one is looked up by its id
+
+
+def as_its_journal_gives_it(journal: SqliteJournal) -> list[str]:
+    """Return the columns in which the directory differs from one made of the events."""
+    kind = directory_view()
+    fresh = kind()
+    by_pages = kind()
+    last = journal.last_seq()
+    fold_into(fresh, journal, last)
+    fold_into(by_pages, journal, last, in_outline=True)
+    return differing_columns(fresh, by_pages)
+
+
+def odd_journal(path: Path) -> SqliteJournal:
+    """Return a journal with bodies that no release writes, and ones of all kinds."""
+    journal = SqliteJournal(path, clock=FixedClock(NOW + 10**13))
+    journal.append(events_of(60, np.random.default_rng(3)))
+    for body in ODD_BODIES:
+        for kind in ("tool_used", "prompt", "turn_ended", "session_ended"):
+            put(journal, body, kind=kind)
+            put(journal, body, kind=kind, covers_seq=False)
+    texts = ('"a"', "7", "null", '"\\ud800"', '"a\\u0000b"', '["a"]')
+    for text in texts:
+        body = f'{{"v":2,"source":"user","project":"p1","text":{text}}}'
+        put(journal, body, kind="prompt")
+        put(journal, body.replace('"text"', '"message"'), kind="turn_ended")
+    put(journal, '{"v":2,"source":"user","text":"a","text":7}', kind="prompt")
+    put(journal, '{"v":2,"source":"user","text":7,"text":"a"}', kind="prompt")
+    sound = '{"v":2,"source":"user","text":"a","project":"p1"}'
+    put(journal, sound, kind="prompt", lineage='["odd-5"]')
+    return journal
+
+
+def test_the_pages_of_heads_tell_odd_rows_as_their_events_do(tmp_path: Path) -> None:
+    journal = odd_journal(tmp_path / "theorex.db")
+    assert as_its_journal_gives_it(journal) == []
+    merge_into(journal, "p1", "p2")
+    assert as_its_journal_gives_it(journal) == []
+    put(journal, '{"project": "p2"}', kind="of_no_release")
+    assert as_its_journal_gives_it(journal) == []
+    journal.close()
+
+
+def test_plain_rows_are_told_without_decoding_an_event(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = events_of(60, np.random.default_rng(3))
+    lab.journal.append(events)
+    read = SqliteJournal.read
+    n_read = 0
+
+    def counted(journal: SqliteJournal, **options: Any) -> list[Event]:
+        nonlocal n_read
+        n_read += len(options.get("seqs", ()))
+        return read(journal, **options)
+
+    monkeypatch.setattr(SqliteJournal, "read", counted)
+    monkeypatch.delattr(SqliteJournal, "outlines")
+    directory = lab.views.get(directory_view())
+    assert len(directory.rows) == lab.journal.last_seq()
+    assert n_read == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE events SET agent = 'other' WHERE seq = 30",
+        "UPDATE events SET body = replace(body, 'look', 'loot') WHERE kind = 'prompt'",
+        "UPDATE events SET body = substr(body, 2) WHERE seq = 30",
+        "UPDATE events SET crc = crc + 1 WHERE seq = 30",
+        "DELETE FROM events WHERE seq = 30",
+    ],
+)
+def test_a_damaged_row_is_noticed(tmp_path: Path, damage: str) -> None:
+    journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW + 10**13))
+    journal.append(events_of(60, np.random.default_rng(3)))
+    with sqlite3.connect(journal.path) as connection:
+        query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        for (name,) in connection.execute(query).fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute(damage)
+    connection.close()
+    with pytest.raises(CorruptJournal):
+        fold_into(directory_view()(), journal, 60, in_outline=True)
+    journal.close()
+
+
+def test_names_are_numbered_as_they_first_stand() -> None:
+    numbers = np.array([3, 1, 3, 0, 1])
+    assert first_seen(numbers, 4) == first_seen(numbers, 40) == [3, 1, 0]
+    names = Names()
+    names.number("d")
+    column = NameColumn(["a", "b", "c", "d"], numbers)
+    assert column.numbers_in(names).tolist() == [0, 1, 0, 2, 1]
+    assert list(names) == ["d", "b", "a"]
