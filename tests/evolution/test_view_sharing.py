@@ -22,6 +22,7 @@ from theorex_lab.journal.postgres.store import PostgresJournal
 from theorex_lab.journal.snapshot import newest_seq
 from theorex_lab.journal.stored import StoredJournal
 from theorex_lab.journal.view import differing_columns, fold_into
+from theorex_lab.memory.session_list import SessionList
 
 SECRET_WORD = "marzipan"
 
@@ -173,7 +174,8 @@ def test_views_of_a_project_are_carried_over_too(
         "shop-1a2b3c4d", new=True
     )
     first.agent("main").write("The shop closes at six")
-    first.briefing()
+    with first.views.reading(SessionList):
+        pass
     first.push_views()
     scoped = [name for name in names_in(postgres_url) if "@" in name]
     assert scoped

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from theorex_lab.journal.shared_snapshots import SnapshotTransfer
 
 _MEGABYTE = 1_000_000
+_NOT_SHARED = "this home shares no journal: journalUrl is not set"
 
 
 @command("sync")
@@ -48,7 +49,7 @@ def sync() -> None:
             hints=[],
             refused={},
         )
-        emit(nothing.to_dict(), "this home shares no journal: journalUrl is not set")
+        emit(nothing.to_dict(), _NOT_SHARED)
         return
     lines = _lines_of(report)
     if lab.home.policy_problem:
@@ -79,7 +80,15 @@ def snapshot(action: str) -> None:
 
     JSON: {action, names, n_bytes, refused}
     """
+    from theorex_lab.evolution.syncing import is_shared
+    from theorex_lab.journal.shared_snapshots import SnapshotTransfer
+
     lab = open_lab(all_projects=True)
+    if not is_shared(lab.home):
+        nothing = SnapshotTransfer([], 0, [])
+        result = {"action": action, **nothing._asdict()}
+        emit(result, _NOT_SHARED)
+        return
     transfer = lab.push_views() if action == "push" else lab.pull_views()
     result = {"action": action, **transfer._asdict()}
     emit(result, _transfer_text(action, transfer))
