@@ -278,6 +278,7 @@ CASES = [
     # the home's files, last
     Case("backup", "shop.backup"),
     Case("sync"),
+    Case("snapshot", "push"),  # of machines that share; see `test_view_sharing`
     Case("verify"),
     Case("archive", "--before 2026-01-02T00:00:00Z"),
     Case("export", "out"),

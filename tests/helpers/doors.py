@@ -294,7 +294,8 @@ OTHER_METHODS = {
         agent agents archive as_read_by backup bad_events briefing close design dismiss
         end_session erase export_events export_files import_files
         import_transcripts
-        in_project ingest maintain matrix merge_projects pin projects replay
+        in_project ingest maintain matrix merge_projects pin projects pull_views
+        push_views replay
         review_failures reviewer route save_briefing search spool_status
         start_session status sync temporary trace trace_stats trust verify
     """,

@@ -23,6 +23,9 @@ class SharedFile:
     def __init__(self, path: Path, clock: Clock | None = None) -> None:
         self.journal = SqliteJournal(path, clock=clock)
 
+    def snapshots(self) -> None:
+        """A file keeps no snapshots for other homes."""
+
     def append_rows(self, rows: Sequence[StoredRow]) -> int:
         if not rows:
             return 0

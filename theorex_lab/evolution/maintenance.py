@@ -28,7 +28,9 @@ from theorex_lab.evolution.cases import TraceReviewRecord, judge_pending
 from theorex_lab.evolution.lease import Lease, LeaseHolder, leased
 from theorex_lab.evolution.maintained import MAINTENANCE_KIND
 from theorex_lab.evolution.outcomes import Outcomes
+from theorex_lab.evolution.view_sharing import push_grown_views
 from theorex_lab.journal.event import RAW_KINDS, new_event
+from theorex_lab.journal.spool import SpooledJournal
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.embedded import EmbeddedTexts
 from theorex_lab.memory.retrieve import Searcher
@@ -204,6 +206,7 @@ class _Maintenance:
             **after,
             "cards": self.cards,
             **closing_steps(self.home),
+            **_sharing_steps(self.home),
         }
 
     def _nothing_happened(self) -> bool:
@@ -268,6 +271,13 @@ def closing_steps(home: Home) -> Steps:
         "embed": partial(_embed, home),
         "briefing": partial(_save_briefings, home),
     }
+
+
+def _sharing_steps(home: Home) -> Steps:
+    """Return the step by which other machines take over what is folded here."""
+    if not isinstance(home.journal, SpooledJournal):
+        return {}
+    return {"views": partial(push_grown_views, home)}
 
 
 def _embed(home: Home) -> str:

@@ -13,6 +13,7 @@ from theorex_lab.core.files import told
 from theorex_lab.core.ids import SCANNER
 from theorex_lab.evolution.acceptance import policies
 from theorex_lab.evolution.briefing import save_again
+from theorex_lab.evolution.view_sharing import pull_views_at_joining
 from theorex_lab.journal.erasing import ErasedPart, EraseSelection
 from theorex_lab.journal.spool import Pulled, SpooledJournal
 from theorex_lab.journal.sqlite.archive import erase_from_segments
@@ -84,8 +85,11 @@ def sync(home: Home) -> SyncReport:
     journal = spooled_journal(home)
     sent_before = journal.n_sent
     note_roots_of(journal)
+    is_joining = not journal.is_joined()
     first = _take_in(home, journal)
     journal.forward()
+    if is_joining:
+        pull_views_at_joining(home, journal)
     second = _take_in(home, journal)
     policy = _take_policy(home)
     hints = merge_hints(journal, project_rows(home.in_project("")))

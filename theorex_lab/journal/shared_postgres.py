@@ -17,6 +17,7 @@ from theorex_lab.journal.sqlite.batches import StoredRow
 
 if TYPE_CHECKING:
     from theorex_lab.journal.postgres.store import PostgresJournal
+    from theorex_lab.journal.shared_snapshots import SnapshotStore
 
 # In the home: what is kept of the server's journal, apart from the spool's.
 SHARED_FOLDER = "shared"
@@ -31,6 +32,12 @@ class SharedPostgres:
 
     def __init__(self, journal: PostgresJournal) -> None:
         self.journal = journal
+
+    def snapshots(self) -> SnapshotStore:
+        """See `SharedJournal`: they lie in the database."""
+        from theorex_lab.journal.postgres.snapshots import DatabaseSnapshots
+
+        return DatabaseSnapshots(self.journal)
 
     def append_rows(self, rows: Sequence[StoredRow]) -> int:
         """See `SharedJournal`: all in one transaction, by COPY.

@@ -5,10 +5,12 @@ A cache; the journal alone is the truth.
 
 import json
 import os
+import re
 import secrets
 import shutil
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
@@ -107,6 +109,8 @@ def _reached(event: Event) -> dict[str, int] | None:
 _KEPT = 2  # the newest and the one before it, which another process may be about to map
 _DROP_ATTEMPTS = 20
 _HEAD_BYTES = 512  # what is read of a column for its shape and type; they take 128
+MANIFEST = "manifest.json"
+_COLUMN_NAME = re.compile(r"[A-Za-z]\w{0,60}(\.\w{1,60})?", re.ASCII)
 
 
 class Snapshot(NamedTuple):
@@ -173,30 +177,103 @@ def write_snapshot(
         body_rules=BODY_RULES,
         columns=columns,
     )
-    final = folder / f"{code}-{seq:012d}"
-    if _read(final) is not None:
+    final = snapshot_path(folder, code, seq)
+    if read_snapshot(final) is not None:
         return final
-    for left in folder.glob(".draft-*"):
-        shutil.rmtree(left, ignore_errors=True)
-    draft = folder / f".draft-{os.getpid()}-{secrets.token_hex(4)}"
-    make_folder(str(draft))
-    try:
+    with _draft(folder) as draft:
         listed = {
             name: _write_column(draft / f"{name}.npy", array)
             for name, array in columns.items()
         }
         content = {**snapshot._asdict(), "columns": listed}
         manifest = {"content": content, "crc": _content_checksum(content)}
-        write_atomically(draft / "manifest.json", json.dumps(manifest).encode())
-        if final.exists():
-            shutil.rmtree(final)
-        draft.rename(final)
-        sync_folder(folder)
+        write_atomically(draft / MANIFEST, json.dumps(manifest).encode())
+        _put_in_place(draft, final)
+    return final
+
+
+def write_foreign_snapshot(
+    folder: Path,
+    manifest: bytes,
+    parts_of: Callable[[str], Iterable[bytes]],
+    is_wanted: Callable[[Snapshot], bool],
+) -> Path | None:
+    """Write a snapshot that was made elsewhere, where its checksums hold.
+
+    To be called under the lock of `folder`. Nothing is left there of one that is not
+    sound or not wanted.
+
+    Args:
+        folder: The folder of the view's snapshots.
+        manifest: The manifest as it was written.
+        parts_of: Returns the bytes of a column's file in parts, by the column's name.
+        is_wanted: Tells of the sound snapshot whether it is wanted.
+
+    Returns:
+        The snapshot's folder; None where it is not sound or not wanted.
+    """
+    with _draft(folder) as draft:
+        write_atomically(draft / MANIFEST, manifest)
+        content = _manifest(draft)
+        if content is None or not _is_listed_well(content):
+            return None
+        for name in content["columns"]:
+            with open(draft / f"{name}.npy", "xb", opener=open_private) as file:
+                file.writelines(parts_of(name))
+                file.flush()
+                os.fsync(file.fileno())
+        snapshot = read_snapshot(draft)
+        if snapshot is None or not is_wanted(snapshot):
+            return None
+        final = snapshot_path(folder, snapshot.code, snapshot.seq)
+        _put_in_place(draft, final)
+        return final
+
+
+def _is_listed_well(content: dict[str, Any]) -> bool:
+    """Return whether a manifest names its seq, its code and columns that may be files."""
+    for name in ("code", "seq"):
+        if type(content.get(name)) is not int:
+            return False
+    columns = content.get("columns")
+    if not isinstance(columns, dict):
+        return False
+    return all(_COLUMN_NAME.fullmatch(name) for name in columns)
+
+
+def snapshot_path(folder: Path, code: int, seq: int) -> Path:
+    """Return the folder of the snapshot of a code and a seq.
+
+    Args:
+        folder: The folder of the view's snapshots.
+        code: The version of the fold.
+        seq: The seq up to which events were folded.
+    """
+    return folder / f"{code}-{seq:012d}"
+
+
+@contextmanager
+def _draft(folder: Path) -> Iterator[Path]:
+    """Yield a folder to write a snapshot into; what is left of it is removed."""
+    for left in folder.glob(".draft-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    draft = folder / f".draft-{os.getpid()}-{secrets.token_hex(4)}"
+    make_folder(str(draft))
+    try:
+        yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def _put_in_place(draft: Path, final: Path) -> None:
+    """Let a whole draft be the snapshot, and remove what is older."""
+    folder = final.parent
+    if final.exists():
+        shutil.rmtree(final)
+    draft.rename(final)
+    sync_folder(folder)
     for old in _snapshots(folder, code=None)[_KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
-    return final
 
 
 def open_snapshots(folder: Path, code: int) -> Iterator[Snapshot]:
@@ -206,7 +283,7 @@ def open_snapshots(folder: Path, code: int) -> Iterator[Snapshot]:
     incomplete or whose bytes do not have the noted checksums is passed over, and one
     that was folded by other rules of bodies.
     """
-    for snapshot in map(_read, _snapshots(folder, code)):
+    for snapshot in map(read_snapshot, _snapshots(folder, code)):
         if snapshot is not None and snapshot.body_rules == BODY_RULES:
             yield snapshot
 
@@ -296,15 +373,15 @@ def drop_snapshots(folder: Path) -> None:
 def _manifest(path: Path) -> dict[str, Any] | None:
     """Return what the manifest of a snapshot says; None where it is damaged."""
     try:
-        manifest = json.loads((path / "manifest.json").read_bytes())
+        manifest = json.loads((path / MANIFEST).read_bytes())
         content: dict[str, Any] = manifest["content"]
         return content if _content_checksum(content) == manifest["crc"] else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
-def _read(path: Path) -> Snapshot | None:
-    """Return a snapshot with its columns; None where it is not whole."""
+def read_snapshot(path: Path) -> Snapshot | None:
+    """Return the snapshot of a folder with its columns; None where it is not whole."""
     if (content := _manifest(path)) is None:
         return None
     try:

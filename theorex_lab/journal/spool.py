@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.core.files import exclusive
@@ -45,6 +45,9 @@ from theorex_lab.journal.sqlite.batches import (
 from theorex_lab.journal.sqlite.erase import erase_as_noted
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
+if TYPE_CHECKING:
+    from theorex_lab.journal.shared_snapshots import SnapshotStore
+
 # What needs nothing that was read: it waits in the spool while the server is away.
 SPOOLED_KINDS = frozenset({*RAW_KINDS, "observation", BOUND, ROOTS})
 # What says something of one journal alone: who tends it, and what was erased in it. An
@@ -60,6 +63,9 @@ class SharedJournal(Protocol):
     @property
     def journal(self) -> Journal:
         """The journal itself."""
+
+    def snapshots(self) -> SnapshotStore | None:
+        """Return where machines keep snapshots for each other; None for nowhere."""
 
     def append_rows(self, rows: Sequence[StoredRow]) -> int:
         """Append rows whose ids are not there yet; return how many these were."""

@@ -338,24 +338,40 @@ class Views:
         return True
 
     def _newest_snapshot(self, kind: type[View]) -> Snapshot | None:
-        """Return the newest snapshot that can be used, None where there is none.
+        """Return the newest snapshot of a view here that can be used, None for none."""
+        return self.usable_snapshot(kind, self._folder_of(kind))
+
+    def usable_snapshot(self, kind: type[View], folder: Path) -> Snapshot | None:
+        """Return the newest snapshot in a folder that can be used, None for none.
 
         It is of this journal, and holds what is read now, and nothing that was erased
         since.
+
+        Args:
+            kind: The view's class.
+            folder: The folder of its snapshots, or of those of a project.
         """
-        folder = self._folder_of(kind)
         for snapshot in snapshots.open_snapshots(folder, kind.code):
-            seq = snapshot.seq
-            # The journal may have been replaced, by an older backup for instance.
-            if self.journal.event_id(seq) != snapshot.event_id:
-                continue
-            erasures = Erasures.after(self.journal, seq)
-            is_reached = erasures.reach(kind.kinds, seq)
-            if is_reached and self._erased_seqs(kind, erasures, seq) is None:
-                continue
-            if self._is_as_read_now(kind, snapshot):
+            if self.is_usable(kind, snapshot):
                 return snapshot
         return None
+
+    def is_usable(self, kind: type[View], snapshot: Snapshot) -> bool:
+        """Return whether a snapshot of a view can be used, see `usable_snapshot`.
+
+        Args:
+            kind: The view's class.
+            snapshot: A sound snapshot of the code of that class.
+        """
+        seq = snapshot.seq
+        # The journal may have been replaced, by an older backup for instance.
+        if self.journal.event_id(seq) != snapshot.event_id:
+            return False
+        erasures = Erasures.after(self.journal, seq)
+        is_reached = erasures.reach(kind.kinds, seq)
+        if is_reached and self._erased_seqs(kind, erasures, seq) is None:
+            return False
+        return self._is_as_read_now(kind, snapshot)
 
     def _erased_seqs(
         self, kind: type[View], erasures: Erasures, seq: int

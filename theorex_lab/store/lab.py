@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from theorex_lab.files.transcripts.importing import Imported
     from theorex_lab.journal.erasing import EraseSelection
     from theorex_lab.journal.event import Event
+    from theorex_lab.journal.shared_snapshots import SnapshotTransfer
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import BadEvent, Verification, View, Views
@@ -1053,37 +1054,9 @@ class Lab:
 
     def _views(self) -> list[type[View]]:
         """Return every view of the home."""
-        from theorex_lab.dispatch.tasks import Tasks
-        from theorex_lab.dispatch.traces import Traces
-        from theorex_lab.evolution.maintained import CaptureTimes, MaintenanceReports
-        from theorex_lab.evolution.outcomes import Outcomes
-        from theorex_lab.journal.directory import directory_view
-        from theorex_lab.memory.annotations import Marks
-        from theorex_lab.memory.documents import Documents
-        from theorex_lab.memory.evidence import evidence_view
-        from theorex_lab.memory.projects import projects_view
-        from theorex_lab.memory.session_list import SessionList
-        from theorex_lab.routing.recall import Recall
+        from theorex_lab.evolution.view_sharing import home_views
 
-        views: list[type[View]] = [
-            self.home.item_view,
-            self.home.label_view,
-            projects_view(self.home),
-            Traces,
-            evidence_view(self.home),
-            Recall,
-            Tasks,
-            Outcomes,
-            Marks,
-            Documents,
-            SessionList,
-            CaptureTimes,
-            MaintenanceReports,
-            directory_view(),
-        ]
-        for design in self.home.designs:
-            views += design.views()
-        return views
+        return home_views(self.home)
 
     def erase(
         self,
@@ -1165,6 +1138,32 @@ class Lab:
         from theorex_lab.evolution.syncing import sync
 
         return sync(self.home)
+
+    def push_views(self) -> SnapshotTransfer:
+        """Let other machines of the shared journal take over the views of this one.
+
+        See `evolution.view_sharing.push_views`.
+
+        Raises:
+            StorageError: The shared journal keeps no snapshots, cannot be reached, or this
+                role may not write them.
+        """
+        from theorex_lab.evolution.view_sharing import push_views
+
+        return push_views(self.home)
+
+    def pull_views(self) -> SnapshotTransfer:
+        """Take over the views of other machines, where they are newer than those here.
+
+        See `evolution.view_sharing.pull_views`.
+
+        Raises:
+            StorageError: The shared journal keeps no snapshots, cannot be reached, or this
+                role may not read them.
+        """
+        from theorex_lab.evolution.view_sharing import pull_views
+
+        return pull_views(self.home)
 
     def spool_status(self) -> dict[str, Any] | None:
         """Return how many events wait to be forwarded, and why none can be.

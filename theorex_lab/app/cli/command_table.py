@@ -294,6 +294,11 @@ def _safety() -> CommandGroupEntry:
                 "Bring this machine and the journal that it shares up to date.",
             ),
             CommandEntry(
+                "snapshot",
+                lambda: shared.snapshot,
+                "Take over computed views between machines of a shared journal.",
+            ),
+            CommandEntry(
                 "backup",
                 lambda: home.backup,
                 "Copy the whole memory into one file, while others write.",

@@ -1,14 +1,20 @@
-"""The command of homes that share a journal with other machines."""
+"""The commands of homes that share a journal with other machines."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import click
 
 from theorex_lab.app.cli.context import open_lab
 from theorex_lab.files.command_line import command, emit
 
 if TYPE_CHECKING:
     from theorex_lab.evolution.syncing import SyncReport
+    from theorex_lab.journal.shared_snapshots import SnapshotTransfer
+
+_MEGABYTE = 1_000_000
+_NOT_SHARED = "this home shares no journal: journalUrl is not set"
 
 
 @command("sync")
@@ -43,13 +49,61 @@ def sync() -> None:
             hints=[],
             refused={},
         )
-        emit(nothing.to_dict(), "this home shares no journal: journalUrl is not set")
+        emit(nothing.to_dict(), _NOT_SHARED)
         return
     lines = _lines_of(report)
     if lab.home.policy_problem:
         lines.append(lab.home.policy_problem)
     text = "\n".join(lines)
     emit(report.to_dict(), text)
+
+
+@command("snapshot")
+@click.argument("action", metavar="push|pull", type=click.Choice(["push", "pull"]))
+def snapshot(action: str) -> None:
+    """Views are what is computed from the journal.
+
+    A machine that joins a large shared journal computes them from its first event,
+    unless it takes over those of another.
+
+    `push` brings the views of this machine up to date and keeps a copy of each in the
+    shared database, in the place of an older one. `pull` takes over those that are newer
+    than this machine's. What follows is computed here.
+
+    `theorex maintain` pushes what has grown by a third, and the first `theorex sync` of
+    a machine pulls, so this command is for a machine that is to be quick at once, or
+    long after. The role needs rights of its own; see docs/how-to/team.md.
+
+    A copy is taken over only where its checksums hold, where it has the columns of the
+    view, and where the journal has the event that it ends with. `theorex verify`
+    computes every view anew and compares. An erasure removes the copies it reaches.
+
+    JSON: {action, names, n_bytes, refused}
+    """
+    from theorex_lab.evolution.syncing import is_shared
+    from theorex_lab.journal.shared_snapshots import SnapshotTransfer
+
+    lab = open_lab(all_projects=True)
+    if not is_shared(lab.home):
+        nothing = SnapshotTransfer([], 0, [])
+        result = {"action": action, **nothing._asdict()}
+        emit(result, _NOT_SHARED)
+        return
+    transfer = lab.push_views() if action == "push" else lab.pull_views()
+    result = {"action": action, **transfer._asdict()}
+    emit(result, _transfer_text(action, transfer))
+
+
+def _transfer_text(action: str, transfer: SnapshotTransfer) -> str:
+    """Return for people what a push or a pull did."""
+    n_views = len(transfer.names)
+    megabytes = transfer.n_bytes / _MEGABYTE
+    what = "pushed" if action == "push" else "pulled"
+    text = f"{n_views} views {what}, {megabytes:.1f} MB"
+    if transfer.refused:
+        names = ", ".join(transfer.refused)
+        text += f"\nnot taken, and computed here instead: {names}"
+    return text
 
 
 def _lines_of(report: SyncReport) -> list[str]:

@@ -135,7 +135,7 @@ def _erase_rows(
 
 
 def wipe_database(journal: PostgresJournal) -> None:
-    """Write the table of events anew, without the rows that were replaced.
+    """Write the tables anew, without the rows that were replaced or removed.
 
     A plain VACUUM only marks their room as free. The server's own write-ahead log, its
     backups and its standbys keep what they hold for as long as they are set up to.
@@ -143,6 +143,30 @@ def wipe_database(journal: PostgresJournal) -> None:
     Raises:
         StorageError: The role does not own the table, or another program still reads
             what was there before.
+    """
+    tables = ["events"]
+    if journal.layout > 1:
+        tables += ["snapshots", "snapshot_parts"]
+    left = f"{DONE}, but old bytes are left in {journal.url}"
+    for table in tables:
+        n_left = _rows_left_in(journal, table)
+        if not n_left:
+            names = ", ".join(f"theorex.{name}" for name in tables)
+            raise StorageError(
+                f"{left}: only the owner of the tables may rewrite them; let the owner"
+                f" run VACUUM FULL {names}"
+            )
+        if any(n_left):
+            raise StorageError(
+                f"{left}: another program still reads what was there before; close it"
+                " and repeat the command"
+            )
+
+
+def _rows_left_in(journal: PostgresJournal, table: str) -> list[int]:
+    """Write a table anew; return how many replaced rows were left, as the server says.
+
+    It says nothing where the role may not do so.
     """
     n_left: list[int] = []
 
@@ -155,17 +179,7 @@ def wipe_database(journal: PostgresJournal) -> None:
         connection = journal.connection()
         connection.add_notice_handler(take_notice)
         try:
-            connection.execute("VACUUM (FULL, VERBOSE) events")
+            connection.execute(f"VACUUM (FULL, VERBOSE) {table}")
         finally:
             connection.remove_notice_handler(take_notice)
-    left = f"{DONE}, but old bytes are left in {journal.url}"
-    if not n_left:
-        raise StorageError(
-            f"{left}: only the owner of the table may rewrite it; let the owner run"
-            " VACUUM FULL theorex.events"
-        )
-    if any(n_left):
-        raise StorageError(
-            f"{left}: another program still reads what was there before; close it and"
-            " repeat the command"
-        )
+    return n_left

@@ -36,14 +36,12 @@ from theorex_lab.journal.postgres.rows import (
 )
 from theorex_lab.journal.stored import COLUMNS, NEWEST, StoredJournal
 
-LAYOUT = 1
+LAYOUT = 2
 CHANNEL = "theorex_events"
 # What writers lock: a number of this program's, and one of its journal.
 _LOCK = (0x7E0_4E3, 1)
-_BEGIN = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED;"
-    f" SELECT pg_advisory_xact_lock({_LOCK[0]}, {_LOCK[1]})"
-)
+_TAKE_LOCK = f"SELECT pg_advisory_xact_lock({_LOCK[0]}, {_LOCK[1]})"
+_BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED; {_TAKE_LOCK}"
 _IDS_PER_QUERY = 10_000
 _PAGE_ROWS = 5_000
 
@@ -56,9 +54,12 @@ class PostgresJournal(StoredJournal):
 
     Attributes:
         url: The database.
+        layout: How its tables are laid out; less than `LAYOUT` where another role has to
+            bring them up to date.
     """
 
     position = "strpos"
+    lock_statement = _TAKE_LOCK  # lets a transaction wait for all others who write
 
     def __init__(
         self, url: str, home: str | Path, *, clock: Clock | None = None
@@ -336,17 +337,20 @@ class PostgresJournal(StoredJournal):
         connection = self.connection()
         if not _has_tables(connection):
             _make_tables(connection)
+        standby = connection.execute("SELECT pg_is_in_recovery()").fetchone()
+        self.read_only = standby == (True,)
         rows = connection.execute("SELECT id::text, layout FROM journal").fetchall()
         if len(rows) != 1:
             raise self.damaged(f"its table `journal` has {len(rows)} rows, not one")
         journal_id, layout = rows[0]
+        if layout < LAYOUT and not self.read_only:
+            layout = _with_later_tables(connection)
+        self.layout = layout
         if layout > LAYOUT:
             raise StorageError(
                 f"{self.url} has the layout {layout}, this release reads {LAYOUT};"
                 " install a later release"
             )
-        standby = connection.execute("SELECT pg_is_in_recovery()").fetchone()
-        self.read_only = standby == (True,)
         return str(journal_id)
 
     def _refuse_lost_end(self) -> None:
@@ -426,16 +430,45 @@ def _make_tables(connection: Connection) -> None:
             f"got a database in the encoding {encoding[0]}; allowed is UTF8: make one with"
             " createdb --encoding UTF8 --template template0"
         )
-    package = resources.files("theorex_lab.journal.postgres")
-    tables = (package / "schema.sql").read_text(encoding="utf-8")
     connection.execute(_BEGIN)
     try:
         if not _has_tables(connection):
             has_schema = "SELECT to_regnamespace(%s) IS NOT NULL"
             if connection.execute(has_schema, [SCHEMA]).fetchone() != (True,):
                 connection.execute(f"CREATE SCHEMA {SCHEMA}")
-            connection.execute(tables)
+            connection.execute(_statements("schema.sql"))
+            connection.execute(_statements("snapshots.sql"))
         connections.commit(connection)
     except BaseException:
         connections.roll_back(connection)
         raise
+
+
+def _statements(file_name: str) -> bytes:
+    package = resources.files("theorex_lab.journal.postgres")
+    return (package / file_name).read_bytes()
+
+
+def _with_later_tables(connection: Connection) -> int:
+    """Make what the first layout has not, where this role owns the table of events.
+
+    Returns:
+        The layout as it is then.
+    """
+    owns = (
+        "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class"
+        f" WHERE oid = '{SCHEMA}.events'::regclass"
+    )
+    is_owner = connection.execute(owns).fetchone() == (True,)
+    connection.execute(_BEGIN)
+    try:
+        row = connection.execute("SELECT layout FROM journal").fetchone()
+        layout = int(row[0]) if row else 0
+        if layout == 1 and is_owner:
+            connection.execute(_statements("snapshots.sql"))
+            layout = LAYOUT
+        connections.commit(connection)
+    except BaseException:
+        connections.roll_back(connection)
+        raise
+    return layout
