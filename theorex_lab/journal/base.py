@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from theorex_lab.core.clock import Clock
+    from theorex_lab.journal.erasing import EraseSelection
     from theorex_lab.journal.event import Event
     from theorex_lab.journal.places import Places
 
@@ -46,6 +47,12 @@ class Journal(ABC):
     def rows_of(self) -> Journal:
         """The journal whose rows are read here: by default this one."""
         return self
+
+    def reached_by(self, chosen: EraseSelection) -> list[str]:
+        """Return the ids of what an erasure would reach, as `erasing.select` does."""
+        from theorex_lab.journal.erasing import erasable
+
+        return erasable(self).reached_by(chosen)
 
     @abstractmethod
     def append(

@@ -32,6 +32,10 @@ _ARCHIVED = '"archived":'
 _KEY_BYTES = 32
 
 
+class OnlyOwnerWipes(StorageError):
+    """Bodies are erased whose old bytes only the owner of the table may wipe."""
+
+
 class EraseSelection(NamedTuple):
     """What to erase by.
 
@@ -95,7 +99,7 @@ def select(
         StorageError: As `erasable`.
     """
     chosen = EraseSelection(ids, agent, match, project)
-    return erasable(journal).reached_by(chosen)
+    return journal.reached_by(chosen)
 
 
 def refuse_no_choice(chosen: EraseSelection) -> None:

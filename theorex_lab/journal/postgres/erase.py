@@ -7,8 +7,10 @@ server does not overwrite is written anew without it: see `wipe`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+
+import psycopg
 
 from theorex_lab.core.errors import StorageError
 from theorex_lab.journal.erasing import (
@@ -16,13 +18,14 @@ from theorex_lab.journal.erasing import (
     BodyEraser,
     ErasedPart,
     EraseSelection,
+    OnlyOwnerWipes,
     RowChooser,
     project_of_row,
     reached_rows,
     refuse_no_choice,
     refuse_unknown_id,
 )
-from theorex_lab.journal.postgres.connection import Connection, server_errors_explained
+from theorex_lab.journal.postgres.connection import Connection
 from theorex_lab.journal.postgres.rows import unnumbered_row
 from theorex_lab.journal.stored import row_checksum
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 _PAGE_ROWS = 5_000
 _COLUMNS = "seq, id, agent, session, kind, lineage, body"
+_REPEAT = "repeat the command, or run `theorex sync` when the server can be reached"
 _FIRST_NUMBER = re.compile(r"\d+")
 
 
@@ -141,8 +145,9 @@ def wipe_database(journal: PostgresJournal) -> None:
     backups and its standbys keep what they hold for as long as they are set up to.
 
     Raises:
-        StorageError: The role does not own the table, or another program still reads
-            what was there before.
+        OnlyOwnerWipes: The role does not own the table.
+        StorageError: Another program still reads what was there before; or the server
+            cannot be reached.
     """
     n_left: list[int] = []
 
@@ -151,21 +156,30 @@ def wipe_database(journal: PostgresJournal) -> None:
         if number is not None:
             n_left.append(int(number.group()))
 
-    with server_errors_explained(journal.url):
-        connection = journal.connection()
-        connection.add_notice_handler(take_notice)
-        try:
-            connection.execute("VACUUM (FULL, VERBOSE) events")
-        finally:
-            connection.remove_notice_handler(take_notice)
     left = f"{DONE}, but old bytes are left in {journal.url}"
+    try:
+        _rewrite_table(journal.connection(), take_notice)
+    except psycopg.Error as error:
+        text = " ".join(str(error).split())
+        raise StorageError(f"{left} ({text}): {_REPEAT}") from error
     if not n_left:
-        raise StorageError(
+        raise OnlyOwnerWipes(
             f"{left}: only the owner of the table may rewrite it; let the owner run"
             " VACUUM FULL theorex.events"
         )
     if any(n_left):
         raise StorageError(
-            f"{left}: another program still reads what was there before; close it and"
-            " repeat the command"
+            f"{left}: another program still reads what was there before; close it, and"
+            f" {_REPEAT}"
         )
+
+
+def _rewrite_table(
+    connection: Connection, take_notice: Callable[[Diagnostic], None]
+) -> None:
+    """Write the table of events anew, and hand on what the server says of it."""
+    connection.add_notice_handler(take_notice)
+    try:
+        connection.execute("VACUUM (FULL, VERBOSE) events")
+    finally:
+        connection.remove_notice_handler(take_notice)
