@@ -14,7 +14,9 @@ from conftest import NOW, Meanings, Run, observation
 from postgres_server import PostgresServer
 
 from theorex_lab import Event, FixedClock, InvalidInput, Lab, StorageError
+from theorex_lab.core.clock import SystemClock
 from theorex_lab.core.settings import check_settings
+from theorex_lab.evolution.lease import Lease
 from theorex_lab.journal.erasing import EraseSelection
 from theorex_lab.journal.shared_postgres import SharedPostgres
 from theorex_lab.journal.stored import StoredJournal
@@ -303,3 +305,35 @@ def test_an_id_that_the_database_cannot_hold_is_no_event_of_it(
     ]
     with pytest.raises(InvalidInput, match="which is not in the journal"):
         lab.erase(ids=["a\0b"])
+
+
+class OffClock(SystemClock):
+    """The clock of a machine that goes wrong."""
+
+    def __init__(self, *, hours: int) -> None:
+        self.offset = hours * 3_600_000_000
+
+    def now(self) -> int:
+        return super().now() + self.offset
+
+
+@pytest.mark.parametrize("hours", [-30, -1, 1, 30])
+def test_a_lease_holds_though_the_clocks_of_machines_differ(
+    tmp_path: Path, postgres_url: str, hours: int
+) -> None:
+    settings = check_settings({"journalUrl": postgres_url})
+    with (
+        Lab(tmp_path / "a", settings=settings) as first,
+        Lab(tmp_path / "b", settings=settings, clock=OffClock(hours=hours)) as second,
+    ):
+        for one_lab, other in ((first, second), (second, first)):
+            lease = Lease(one_lab.home, "nightly")
+            assert lease.take()
+            assert not Lease(other.home, "nightly").take()
+            report = other.maintain()
+            assert not report.ran
+            assert report.holder is not None
+            assert report.holder.owner == lease.owner
+            lease.renew()
+            lease.release()
+        assert second.maintain().ran

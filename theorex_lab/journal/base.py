@@ -48,6 +48,13 @@ class Journal(ABC):
         """The journal whose rows are read here: by default this one."""
         return self
 
+    def shared_time(self) -> int:
+        """Return the time on which all who write to the journal agree (µs UTC).
+
+        That is the clock's, but for a journal that machines share: their clocks differ.
+        """
+        return self.clock.now()
+
     def reached_by(self, chosen: EraseSelection) -> list[str]:
         """Return the ids of what an erasure would reach, as `erasing.select` does."""
         from theorex_lab.journal.erasing import erasable

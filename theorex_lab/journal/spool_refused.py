@@ -66,9 +66,9 @@ class RefusedEvents:
         Raises:
             StorageError: It cannot be written.
         """
-        new_reasons = dict.fromkeys(ids, reason)
-        if new_reasons:
-            note_refused(self._path, new_reasons)
+        reasons = dict.fromkeys(ids, reason)
+        if reasons:
+            note_refused(self._path, reasons)
 
     def other_ids(self) -> set[str]:
         """Return the ids that the shared journal has given to other events."""
@@ -141,4 +141,6 @@ def _still_chooses(chosen: EraseSelection, part: EraseSelection) -> bool:
         return True
     if part.project:
         return False
-    return part.agent is not None or bool(part.match)
+    if part.match:
+        return True
+    return part.agent is not None

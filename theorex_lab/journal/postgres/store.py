@@ -206,6 +206,13 @@ class PostgresJournal(StoredJournal):
         """See `Journal`."""
         return int(self._row("SELECT max(seq) FROM events")[0] or 0)
 
+    def shared_time(self) -> int:
+        """See `Journal`: the server's time, unless the clock is one of an experiment."""
+        if not isinstance(self.clock, SystemClock):
+            return self.clock.now()
+        query = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+        return int(self._row(query)[0])
+
     def has_project(self, project: str) -> bool:
         """See `Journal`."""
         query = "SELECT 1 FROM events WHERE project = ? LIMIT 1"
