@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 import pytest
@@ -307,6 +308,32 @@ def test_an_id_that_the_database_cannot_hold_is_no_event_of_it(
         lab.erase(ids=["a\0b"])
 
 
+def test_a_role_that_cannot_wipe_says_what_the_owner_does_and_goes_on(
+    machine: Machine, postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    """With the rights that docs/how-to/team.md grants."""
+    owner = machine("a")
+    owner.agent("main").write(f"{SECRET} are secret")
+    owner.sync()
+    name = postgres_url.partition("@/")[2].partition("?")[0]
+    for statement in (
+        f"CREATE ROLE {name}_laptop LOGIN",
+        f"GRANT USAGE ON SCHEMA theorex TO {name}_laptop",
+        f"GRANT SELECT, INSERT, UPDATE ON theorex.events TO {name}_laptop",
+        f"GRANT SELECT ON theorex.journal TO {name}_laptop",
+    ):
+        postgres_server.execute(statement, database=name)
+    url = postgres_server.url(name, role=f"{name}_laptop")
+    laptop = machine("b", journalUrl=url)
+    with pytest.raises(StorageError, match="VACUUM FULL theorex.events"):
+        laptop.erase(match=SECRET)
+    laptop.agent("main").write("The till rounds half up")
+    assert laptop.sync().sent == 1
+    assert laptop.search(SECRET, limit=1) == []
+    postgres_server.execute("VACUUM FULL theorex.events", database=name)
+    assert not _holding_in_database(postgres_server, postgres_url, SECRET)
+
+
 class OffClock(SystemClock):
     """The clock of a machine that goes wrong."""
 
@@ -337,3 +364,76 @@ def test_a_lease_holds_though_the_clocks_of_machines_differ(
             lease.renew()
             lease.release()
         assert second.maintain().ran
+
+
+class CutCursor(psycopg.Cursor[Any]):
+    """A cursor to a server that goes away after some statements, all in all."""
+
+    n_left: ClassVar[int | None] = None
+
+    def _count(self) -> None:
+        if CutCursor.n_left == 0:
+            self.connection.close()
+            raise psycopg.OperationalError("the server closed the connection")
+        if CutCursor.n_left is not None:
+            CutCursor.n_left -= 1
+
+    def execute(self, *arguments: Any, **options: Any) -> Any:
+        self._count()
+        return super().execute(*arguments, **options)
+
+    def copy(self, *arguments: Any, **options: Any) -> Any:
+        self._count()
+        return super().copy(*arguments, **options)
+
+
+def test_a_server_that_goes_at_any_statement_of_a_sync_loses_and_doubles_nothing(
+    machine: Machine,
+    postgres_server: PostgresServer,
+    postgres_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And what was erased is wiped by the sync that is run when it is back."""
+    connect = psycopg.connect
+
+    def cut_connect(*arguments: Any, **options: Any) -> psycopg.Connection[Any]:
+        if CutCursor.n_left == 0:
+            raise psycopg.OperationalError("connection refused")
+        connection = connect(*arguments, **options)
+        connection.cursor_factory = CutCursor
+        return connection
+
+    monkeypatch.setattr(psycopg, "connect", cut_connect)
+    ids: list[str] = []
+    n_cut = 0
+    lab = machine("a")
+    spool = lab.journal.local
+    assert isinstance(spool, StoredJournal)
+    for number in itertools.count():
+        secret = _said(f"{SECRET}{number}x is secret")
+        spool.append([secret])
+        lab.sync()
+        chosen = EraseSelection(ids=[secret.id])
+        spool.erase_part(chosen, agent="main", at=NOW)
+        events = [_said(f"text {number} {each}") for each in range(3)]
+        spool.append(events)
+        ids += [secret.id, *(event.id for event in events)]
+        lab.close()
+        monkeypatch.setattr(CutCursor, "n_left", n_cut)
+        try:
+            lab.sync()
+            is_over = True
+        except StorageError:
+            is_over = False
+        monkeypatch.setattr(CutCursor, "n_left", None)
+        if number % 4 == 0 or is_over:
+            lab.sync()
+            assert not _holding_in_database(postgres_server, postgres_url, SECRET)
+        if is_over:
+            break
+        n_cut += 4
+    assert n_cut > 12
+    stored = [event.id for event in lab.journal.tail(0, erased=True)]
+    assert sorted(each for each in stored if each in ids) == sorted(ids)
+    assert len(set(stored)) == len(stored) == lab.journal.last_seq()
+    assert lab.sync().sent == 0
