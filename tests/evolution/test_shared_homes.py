@@ -329,7 +329,7 @@ def test_a_role_that_cannot_wipe_says_what_the_owner_does_and_goes_on(
         laptop.erase(match=SECRET)
     laptop.agent("main").write("The till rounds half up")
     assert laptop.sync().sent == 1
-    assert laptop.search(SECRET, limit=1) == []
+    assert [*laptop.search(SECRET, limit=1)] == []
     postgres_server.execute("VACUUM FULL theorex.events", database=name)
     assert not _holding_in_database(postgres_server, postgres_url, SECRET)
 

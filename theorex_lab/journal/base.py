@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from theorex_lab.core.clock import Clock
-    from theorex_lab.journal.erasing import EraseSelection
     from theorex_lab.journal.event import Event
     from theorex_lab.journal.places import Places
 
@@ -54,12 +53,6 @@ class Journal(ABC):
         That is the clock's, but for a journal that machines share: their clocks differ.
         """
         return self.clock.now()
-
-    def reached_by(self, chosen: EraseSelection) -> list[str]:
-        """Return the ids of what an erasure would reach, as `erasing.select` does."""
-        from theorex_lab.journal.erasing import erasable
-
-        return erasable(self).reached_by(chosen)
 
     @abstractmethod
     def append(

@@ -231,7 +231,7 @@ class SpooledJournal(Journal):
         return self._refused.reasons()
 
     def reached_by(self, chosen: EraseSelection) -> list[str]:
-        """See `Journal`: in the shared journal, and what it refused of the spool."""
+        """See `ReachedJournal`: in the shared journal, and what it refused."""
         part = chosen_of_shared(self.shared, chosen, self.refused())
         reached = self.shared.reached_by(part) if part else []
         return [*dict.fromkeys([*reached, *self._refused.reached_by(chosen)])]

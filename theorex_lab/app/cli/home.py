@@ -297,7 +297,9 @@ def _unsent_events(lab: Lab, ids: Sequence[str]) -> list[Event]:
     if not isinstance(lab.journal, SpooledJournal):
         return []
     refused = lab.journal.refused()
-    return lab.journal.local.read(ids=[each for each in ids if each in refused])
+    return lab.journal.local.read(
+        ids=[event_id for event_id in ids if event_id in refused]
+    )
 
 
 _EVENTS_NEED = (
