@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol
 from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.core.files import exclusive
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.erasing import ERASURE, ErasedPart, EraseSelection
+from theorex_lab.journal.erasing import ERASURE, ErasedPart, EraseSelection, erasable
 from theorex_lab.journal.event import RAW_KINDS, Event
 from theorex_lab.journal.places import BOUND, MERGED, ROOTS, Places
 from theorex_lab.journal.spool_marks import (
@@ -233,7 +233,7 @@ class SpooledJournal(Journal):
     def reached_by(self, chosen: EraseSelection) -> list[str]:
         """See `ReachedJournal`: in the shared journal, and what it refused."""
         part = chosen_of_shared(self.shared, chosen, self.refused())
-        reached = self.shared.reached_by(part) if part else []
+        reached = erasable(self.shared).reached_by(part) if part else []
         return [*dict.fromkeys([*reached, *self._refused.reached_by(chosen)])]
 
     def erase_shared(self, chosen: EraseSelection, *, agent: str) -> list[str]:
