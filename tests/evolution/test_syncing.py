@@ -330,7 +330,7 @@ def test_a_server_that_is_away_costs_a_write_nothing_and_loses_nothing(
         assert "accepts no connection" in status["problem"]
         server.is_away = False
         assert lab.sync().sent == 1
-        assert lab.spool_status() == {"waiting": 0, "problem": ""}
+        assert lab.spool_status() == {"waiting": 0, "refused": {}, "problem": ""}
         assert lab.search("till")[0].id == event.event_id
 
 

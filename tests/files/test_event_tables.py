@@ -14,9 +14,10 @@ import pytest
 from conftest import DAY, NOW, Run
 from pyarrow import dataset, parquet
 
-from theorex_lab import InvalidInput, Lab, new_event
+from theorex_lab import InvalidInput, Lab, StorageError, new_event
 from theorex_lab.core.errors import FilesThere
 from theorex_lab.files.formats import event_tables
+from theorex_lab.files.formats.folder_lock import export_folder
 from theorex_lab.journal.event import Event
 
 N_EVENTS = 40
@@ -114,6 +115,7 @@ KILLED = """
 import os, signal, sys
 from theorex_lab import Lab
 from theorex_lab.files.formats import event_tables
+from theorex_lab.files.formats.folder_lock import export_folder
 
 rows = event_tables._row
 count = [0]
@@ -177,3 +179,81 @@ def test_the_command_writes_and_says_what_it_wrote(run: Run, tmp_path: Path) -> 
     assert table_of(target).num_rows == sum(ended.json["files"].values())
     for words in (["--events", "x"], ["--parquet", "x"], ["--events", "--parquet"]):
         assert "allowed are both together" in run("export", *words).err
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_an_export_takes_the_place_of_an_earlier_one_at_once(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_exchange: bool
+) -> None:
+    """Where the system can exchange two names, there is no moment without a folder."""
+    target = tmp_path / "events"
+    lab.export_events(target)
+    lab.journal.append([said(91, "till", "one more")])
+    rename = Path.rename
+    was_missing: list[bool] = []
+
+    def watched(path: Path, new: Path) -> Path:
+        moved = rename(path, new)
+        was_missing.append(not target.exists())
+        return moved
+
+    monkeypatch.setattr(Path, "rename", watched)
+    if not can_exchange:
+        monkeypatch.setattr(event_tables, "exchange", lambda *_: False)
+    lab.export_events(target, replace=True)
+    assert table_of(target).num_rows == len(list(lab.journal.tail(0)))
+    assert [path.name for path in tmp_path.iterdir()] == ["events"]
+    if can_exchange and sys.platform == "linux":
+        assert not any(was_missing)
+
+
+def test_what_an_export_without_exchange_left_is_put_right_by_the_next(
+    lab: Lab, tmp_path: Path
+) -> None:
+    target = tmp_path / "events"
+    lab.export_events(target)
+    target.rename(tmp_path / ".events.former")
+    lab.export_events(target)
+    assert table_of(target).num_rows == len(list(lab.journal.tail(0)))
+    assert [path.name for path in tmp_path.iterdir()] == ["events"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be locked there")
+def test_one_export_at_a_time_writes_into_a_folder(lab: Lab, tmp_path: Path) -> None:
+    """The one that is under way is not disturbed, and the other says so."""
+    events = tmp_path / "events"
+    files = tmp_path / "files"
+    with export_folder(tmp_path / ".events.unfinished"), export_folder(files):
+        (tmp_path / ".events.unfinished" / "written").touch()
+        for export, folder in ((lab.export_events, events), (lab.export_files, files)):
+            with pytest.raises(StorageError, match="another export writes into") as no:
+                export(folder, replace=True)
+            assert str(folder) in str(no.value)
+        assert (tmp_path / ".events.unfinished" / "written").exists()
+        assert [*files.iterdir()] == []
+    lab.export_events(events)
+    lab.export_files(files)
+    assert table_of(events).num_rows == len(list(lab.journal.tail(0)))
+
+
+def test_a_folder_that_was_moved_to_its_place_meanwhile_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits to hold it does not hold what an export has just finished."""
+    folder = tmp_path / "unfinished"
+    opened = os.open
+    moved: list[int] = []
+
+    def moving(path: Any, *arguments: Any) -> int:
+        descriptor = opened(path, *arguments)
+        if path == folder and not moved:
+            moved.append(descriptor)
+            folder.rename(tmp_path / "finished")
+        return descriptor
+
+    monkeypatch.setattr(os, "open", moving)
+    with export_folder(folder):
+        assert folder.is_dir()
+        with pytest.raises(StorageError), export_folder(folder):
+            pass
+    assert moved

@@ -53,6 +53,9 @@ class SharedFile:
         wipe(self.journal)
         return erased
 
+    def finish_erasures(self) -> None:
+        """Nothing waits for it: tests of erasures that are stopped use PostgreSQL."""
+
 
 def spooled(home: Path, shared: Path, clock: Clock | None = None) -> SpooledJournal:
     """Return the journal of a home whose shared journal is a file."""

@@ -375,3 +375,12 @@ def test_any_value_at_any_place_is_refused_or_readable(
     lab.search("cache")
     lab.briefing()
     assert lab.verify().problems == []
+
+
+def test_a_body_that_is_nested_too_deeply_is_refused_with_what_is_allowed() -> None:
+    nested: list[Any] = []
+    for _ in range(900):
+        nested = [nested]
+    body = {"text": "x", "source": "user", "more": nested}
+    with pytest.raises(InvalidInput, match="some 400 levels"):
+        new_event("prompt", body, agent="main", at=NOW)

@@ -93,7 +93,7 @@ class Lease:
         journal = self.home.journal
         with journal.exclusive() as append:
             number, last = _newest(journal)
-            self.holder = _holder(last, self.home.clock.now())
+            self.holder = _holder(last, _now(self.home))
             if self.holder is None:
                 append(self._event(number + 1))
         return self.held
@@ -108,7 +108,7 @@ class Lease:
             number, last = self._held_event()
             length = last.body["expires_at"] - last.at
             renewed_from = last.at + length // 4
-            if self.home.clock.now() >= renewed_from:
+            if _now(self.home) >= renewed_from:
                 append(self._event(number + 1))
 
     def append(self, events: Sequence[Event]) -> list[int]:
@@ -144,7 +144,7 @@ class Lease:
         number, last = _newest(self.home.journal)
         if last is not None and self._is_held_by(last):
             return number, last
-        self.holder = _holder(last, self.home.clock.now())
+        self.holder = _holder(last, _now(self.home))
         holder = self.holder or "it was given back"
         raise LeaseLost(
             f"{_shown(self.owner)} has lost the lease of {self.home.folder} ({holder}); it"
@@ -160,7 +160,7 @@ class Lease:
 
     def _event(self, number: int, *, released: bool = False) -> Event:
         """Return the event that takes the lease, or gives it back."""
-        now = self.home.clock.now()
+        now = _now(self.home)
         expires_at = now
         if not released:
             length = round(self.home.settings.lease_seconds * _SECOND)
@@ -211,7 +211,12 @@ def leased(home: Home, what: str) -> Iterator[Lease]:
 def lease_holder(home: Home) -> LeaseHolder | None:
     """Return who holds the lease of a home now, None for nobody."""
     _, last = _newest(home.journal)
-    return _holder(last, home.clock.now())
+    return _holder(last, _now(home))
+
+
+def _now(home: Home) -> int:
+    """Return the time by which leases end, the same on all machines (µs UTC)."""
+    return home.journal.rows_of.shared_time()
 
 
 def _holder(event: Event | None, now: int) -> LeaseHolder | None:

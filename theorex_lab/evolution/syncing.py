@@ -130,12 +130,14 @@ def erase_everywhere(home: Home, selection: EraseSelection) -> list[str]:
     """
     journal = spooled_journal(home)
     journal.forward()
-    at = home.clock.now()
     try:
-        erased = journal.connected.erase(selection, agent=SCANNER, at=at)
+        erased_ids = journal.erase_shared(selection, agent=SCANNER)
     finally:  # also where the server could not wipe what it had erased
         _take_in(home, journal)
-    return erased.ids
+    unsent_ids = journal.reached_refused(selection)
+    if unsent_ids:
+        _forget(home, journal, unsent_ids)
+    return [*erased_ids, *unsent_ids]
 
 
 def _take_in(home: Home, journal: SpooledJournal) -> Pulled:

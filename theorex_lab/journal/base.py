@@ -49,6 +49,13 @@ class Journal(ABC):
         """The journal whose rows are read here: by default this one."""
         return self
 
+    def shared_time(self) -> int:
+        """Return the time on which all who write to the journal agree (µs UTC).
+
+        That is the clock's, but for a journal that machines share: their clocks differ.
+        """
+        return self.clock.now()
+
     @abstractmethod
     def append(
         self, events: Sequence[Event], *, allow_future: bool = False

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
@@ -30,6 +30,10 @@ DONE = "the bodies are erased"
 ERASED_START = '{"erased":1'
 _ARCHIVED = '"archived":'
 _KEY_BYTES = 32
+
+
+class OnlyOwnerWipes(StorageError):
+    """Bodies are erased whose old bytes only the owner of the table may wipe."""
 
 
 class EraseSelection(NamedTuple):
@@ -95,7 +99,17 @@ def select(
         StorageError: As `erasable`.
     """
     chosen = EraseSelection(ids, agent, match, project)
+    if isinstance(journal, ReachedJournal):
+        return journal.reached_by(chosen)
     return erasable(journal).reached_by(chosen)
+
+
+@runtime_checkable
+class ReachedJournal(Protocol):
+    """A journal that tells itself what an erasure reaches, in all that it is made of."""
+
+    def reached_by(self, chosen: EraseSelection) -> list[str]:
+        """Return the ids of what an erasure would reach, as `select` does."""
 
 
 def refuse_no_choice(chosen: EraseSelection) -> None:

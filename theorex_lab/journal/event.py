@@ -427,7 +427,7 @@ def new_event(
         )
     agent = kept_id(check_agent(agent))
     session = kept_id(check_session(session))
-    content = {"v": VERSIONS[kind], **visible_value(body)}
+    content = {"v": VERSIONS[kind], **_visible_body(kind, body)}
     member = _PATHS_IN.get(kind)
     if member in body:
         content[member] = body[member]
@@ -444,6 +444,23 @@ def new_event(
         lineage=tuple(lineage),
         body=content,
     )
+
+
+def _visible_body(kind: str, body: Body) -> Body:
+    """Return a body without hidden characters.
+
+    Raises:
+        InvalidInput: It is nested too deeply, or holds itself.
+    """
+    try:
+        visible_body: Body = visible_value(body)
+    except RecursionError as error:
+        raise InvalidInput(
+            f"got a body of the kind {kind!r} that is nested too deeply or holds itself;"
+            " allowed are some 400 levels of lists and objects: put what is deeper into"
+            " a text"
+        ) from error
+    return visible_body
 
 
 def encode(value: object) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from theorex_lab.core.clock import Clock
 from theorex_lab.core.errors import CorruptJournal
 from theorex_lab.core.files import make_folder, writing
-from theorex_lab.journal.erasing import ErasedPart, EraseSelection
+from theorex_lab.journal.erasing import ErasedPart, EraseSelection, OnlyOwnerWipes
 from theorex_lab.journal.sqlite.batches import StoredRow
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # In the home: what is kept of the server's journal, apart from the spool's.
 SHARED_FOLDER = "shared"
+_UNWIPED_FILE = "unwiped"
 
 
 class SharedPostgres:
@@ -28,10 +29,15 @@ class SharedPostgres:
 
     Attributes:
         journal: The journal.
+
+    Args:
+        journal: The journal.
+        folder: The folder of the home in which is kept that old bytes must be wiped.
     """
 
-    def __init__(self, journal: PostgresJournal) -> None:
+    def __init__(self, journal: PostgresJournal, folder: Path) -> None:
         self.journal = journal
+        self._unwiped = folder / _UNWIPED_FILE
 
     def snapshots(self) -> SnapshotStore:
         """See `SharedJournal`: they lie in the database."""
@@ -55,9 +61,25 @@ class SharedPostgres:
 
     def erase(self, selection: EraseSelection, *, agent: str, at: int) -> ErasedPart:
         """See `SharedJournal`."""
+        with writing(self._unwiped, "nothing was erased: make the home writable"):
+            self._unwiped.touch(mode=0o600)
         erased = self.journal.erase_part(selection, agent=agent, at=at)
-        self.journal.wipe()
+        self._wipe()
         return erased
+
+    def finish_erasures(self) -> None:
+        """See `SharedJournal`."""
+        if self._unwiped.exists():
+            self._wipe()
+
+    def _wipe(self) -> None:
+        """Wipe, and keep that it was done, or that this role never can."""
+        try:
+            self.journal.wipe()
+        except OnlyOwnerWipes:
+            self._unwiped.unlink(missing_ok=True)
+            raise
+        self._unwiped.unlink(missing_ok=True)
 
 
 def connected_to(url: str, home: Path, *, clock: Clock) -> SharedPostgres:
@@ -80,4 +102,4 @@ def connected_to(url: str, home: Path, *, clock: Clock) -> SharedPostgres:
             f" remove {folder} on each machine and run `theorex sync`: what the server"
             " lost is sent again from the spools"
         ) from error
-    return SharedPostgres(journal)
+    return SharedPostgres(journal, folder)

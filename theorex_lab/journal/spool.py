@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from theorex_lab.core.errors import InvalidInput, StorageError
 from theorex_lab.core.files import exclusive
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.erasing import ERASURE, ErasedPart, EraseSelection
+from theorex_lab.journal.erasing import ERASURE, ErasedPart, EraseSelection, erasable
 from theorex_lab.journal.event import RAW_KINDS, Event
 from theorex_lab.journal.places import BOUND, MERGED, ROOTS, Places
 from theorex_lab.journal.spool_marks import (
@@ -32,10 +32,14 @@ from theorex_lab.journal.spool_marks import (
     Mark,
     Position,
     newest_position,
-    note_refused,
     read_mark,
-    read_refused,
     write_mark,
+)
+from theorex_lab.journal.spool_refused import (
+    OTHER_EVENT,
+    RefusedEvents,
+    chosen_of_shared,
+    differing_ids,
 )
 from theorex_lab.journal.sqlite.batches import (
     StoredRow,
@@ -71,7 +75,10 @@ class SharedJournal(Protocol):
         """Append rows whose ids are not there yet; return how many these were."""
 
     def erase(self, selection: EraseSelection, *, agent: str, at: int) -> ErasedPart:
-        """Erase what is selected with all that was derived from it."""
+        """Erase what is selected with all that was derived from it, and wipe it."""
+
+    def finish_erasures(self) -> None:
+        """Wipe what an erasure of this home left that was stopped before it had wiped."""
 
 
 class Pulled(NamedTuple):
@@ -110,6 +117,7 @@ class SpooledJournal(Journal):
         self.n_sent = 0
         self._deciding = threading.local()
         self._folder = spool.path.parent
+        self._refused = RefusedEvents(spool, self._folder / REFUSED_FILE)
         self.clock = spool.clock
         self.notice = spool.notice
 
@@ -173,6 +181,7 @@ class SpooledJournal(Journal):
         n_sent = 0
         with exclusive(self._folder / _LOCK_FILE, wait=True):
             connected = self.connected
+            connected.finish_erasures()
             mark = self._checked_sent_mark()
             last = self._spool.last_seq()
             seq = mark.read.seq
@@ -191,8 +200,12 @@ class SpooledJournal(Journal):
             connected, [row for row in rows if _is_sendable(row)]
         )
         notes = [row.id for row in rows if row.kind == ERASURE]
+        other_ids = self._refused.other_ids()
         for note in self._spool.read(ids=notes):
-            left = connected.journal.read(ids=note.body["ids"])
+            ids = [
+                event_id for event_id in note.body["ids"] if event_id not in other_ids
+            ]
+            left = connected.journal.read(ids=ids)
             if left:
                 selection = EraseSelection(ids=[event.id for event in left])
                 connected.erase(selection, agent=note.agent, at=self.clock.now())
@@ -203,19 +216,47 @@ class SpooledJournal(Journal):
 
         These stay in the spool, and are noted; see `refused`.
         """
+        ids = [row.id for row in rows]
         try:
-            return connected.append_rows(rows)
+            n_new = connected.append_rows(rows)
         except InvalidInput as error:
             if len(rows) == 1:
-                note_refused(self._folder / REFUSED_FILE, rows[0].id, str(error))
+                self._refused.note(ids, str(error))
                 return 0
+        else:
+            if n_new < len(rows):
+                others = differing_ids(self._spool, connected.journal, ids)
+                self._refused.note(others, OTHER_EVENT)
+            return n_new
         middle = len(rows) // 2
         n_first = self._append_rows(connected, rows[:middle])
         return n_first + self._append_rows(connected, rows[middle:])
 
     def refused(self) -> dict[str, str]:
         """Return why the shared journal cannot keep some events of the spool, by id."""
-        return read_refused(self._folder / REFUSED_FILE)
+        return self._refused.reasons()
+
+    def reached_by(self, chosen: EraseSelection) -> list[str]:
+        """See `ReachedJournal`: in the shared journal, and what it refused."""
+        part = chosen_of_shared(self.shared, chosen, self.refused())
+        reached = erasable(self.shared).reached_by(part) if part else []
+        return [*dict.fromkeys([*reached, *self._refused.reached_by(chosen)])]
+
+    def erase_shared(self, chosen: EraseSelection, *, agent: str) -> list[str]:
+        """Erase in the shared journal what is chosen; return the ids.
+
+        Raises:
+            InvalidInput: An id is unknown, or nothing was chosen by.
+            StorageError: The shared journal cannot be reached or wiped.
+        """
+        part = chosen_of_shared(self.shared, chosen, self.refused())
+        if part is None:
+            return []
+        return self.connected.erase(part, agent=agent, at=self.clock.now()).ids
+
+    def reached_refused(self, chosen: EraseSelection) -> list[str]:
+        """Return the ids of what an erasure reaches of the events in `refused`."""
+        return self._refused.reached_by(chosen)
 
     def _note_sent(self, row: StoredRow) -> None:
         """Keep on disk that the spool was forwarded up to this row."""

@@ -8,6 +8,7 @@ already. It never counts where the journal that it was made with is another by n
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ SENT_FILE = "spool-sent.json"
 PULLED_FILE = "spool-pulled.json"
 REFUSED_FILE = "spool-refused.json"
 _LAYOUT = 1
+_PRIVATE = 0o600  # as all else in a home
 
 
 class Position(NamedTuple):
@@ -86,7 +88,7 @@ def write_mark(path: Path, mark: Mark) -> None:
         "other": list(mark.other),
     }
     with writing(path, "nothing is lost: what was sent is sent again"):
-        write_atomically(path, json.dumps(content).encode())
+        write_atomically(path, json.dumps(content).encode(), mode=_PRIVATE)
 
 
 def read_refused(path: Path) -> dict[str, str]:
@@ -98,12 +100,12 @@ def read_refused(path: Path) -> dict[str, str]:
     return {str(event_id): str(reason) for event_id, reason in content.items()}
 
 
-def note_refused(path: Path, event_id: str, reason: str) -> None:
-    """Keep on disk that an event was refused, and why.
+def note_refused(path: Path, reasons: Mapping[str, str]) -> None:
+    """Keep on disk that events were refused, and why, by their ids.
 
     Raises:
         StorageError: It cannot be written.
     """
-    refused = {**read_refused(path), event_id: reason}
-    with writing(path, "nothing is lost: the event is sent again"):
-        write_atomically(path, json.dumps(refused).encode())
+    content = {**read_refused(path), **reasons}
+    with writing(path, "nothing is lost: the events are sent again"):
+        write_atomically(path, json.dumps(content).encode(), mode=_PRIVATE)

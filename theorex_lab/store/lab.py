@@ -1166,11 +1166,12 @@ class Lab:
         return pull_views(self.home)
 
     def spool_status(self) -> dict[str, Any] | None:
-        """Return how many events wait to be forwarded, and why none can be.
+        """Return how many events wait to be forwarded, and why some or all cannot be.
 
         Returns:
-            The number `waiting`, and the `problem`, '' where the shared journal can be
-            reached; None for a home with a journal of its own.
+            The number `waiting`; by id why the shared journal `refused` events, which
+            stay in the spool; and the `problem`, '' where the shared journal can be
+            reached and written. None for a home with a journal of its own.
         """
         from theorex_lab.journal.spool import SpooledJournal
 
@@ -1179,10 +1180,13 @@ class Lab:
         problem = ""
         waiting = self.journal.n_waiting()
         try:
-            _ = self.journal.connected
+            self.journal.forward()
+            waiting = self.journal.n_waiting()
         except StorageError as error:
-            problem = str(error.__cause__ or error)
-        return {"waiting": waiting, "problem": problem}
+            cause = error.__cause__
+            problem = str(cause if isinstance(cause, StorageError) else error)
+        refused = self.journal.refused()
+        return {"waiting": waiting, "refused": refused, "problem": problem}
 
     def projects(self) -> list[dict[str, Any]]:
         """Return the projects that the home has memory of.

@@ -224,6 +224,10 @@ def _shared_journal(lab: Lab, spool: dict[str, Any]) -> Found:
         return _finding(
             "shared journal", spool["problem"], "theorex sync", problem=True
         )
+    if spool["refused"]:
+        refused = ", ".join(map(repr, spool["refused"]))
+        text = f"it can be reached; {waiting}; it refused {refused}"
+        return _finding("shared journal", text, "theorex status", warning=True)
     if lab.home.policy_problem:
         text = f"it can be reached; {waiting}; {lab.home.policy_problem}"
         return _finding("shared journal", text, "theorex policy", warning=True)

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from theorex_lab.core.settings import SettingsRecord
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.files.transcripts.importing import Imported
+    from theorex_lab.journal.event import Event
     from theorex_lab.store.lab import Lab
 
 NO_BACKUP = (
@@ -278,12 +279,27 @@ def erase(
 def _lines_of_events(lab: Lab, ids: Sequence[str]) -> list[str]:
     """Return a line for each event: its id, its day, and how its text begins."""
     lines = []
-    for event in lab.journal.read(ids=list(ids)):
+    unsent = _unsent_events(lab, ids)
+    unsent_ids = {event.id for event in unsent}
+    sent_ids = [event_id for event_id in ids if event_id not in unsent_ids]
+    for event in [*lab.journal.read(ids=sent_ids), *unsent]:
         texts = [event.body.get(field) for field in ("text", "message", "tool")]
         text = next((text for text in texts if isinstance(text, str)), "")
         shown = printable(one_row(text))[:_EVENT_LETTERS]
         lines.append(f"{event.id}  {to_iso(event.at)[:10]}  {shown}".rstrip())
     return lines
+
+
+def _unsent_events(lab: Lab, ids: Sequence[str]) -> list[Event]:
+    """Return those of the events that stay in this machine's spool for good."""
+    from theorex_lab.journal.spool import SpooledJournal
+
+    if not isinstance(lab.journal, SpooledJournal):
+        return []
+    refused = lab.journal.refused()
+    return lab.journal.local.read(
+        ids=[event_id for event_id in ids if event_id in refused]
+    )
 
 
 _EVENTS_NEED = (

@@ -270,8 +270,9 @@ def status(agent: str | None) -> None:
     model that computes vectors.
 
     An event that cannot be used is set aside and listed with the command that erases
-    it. A home that shares a journal also shows how many events wait to be forwarded, in
-    JSON as spool with waiting and problem; that is all while the server is away.
+    it. A home that shares a journal also shows how many events wait to be forwarded and
+    which the shared journal refused, in JSON as spool with waiting, refused and
+    problem; that is all while the server is away.
 
     JSON: {home, project, events, active, facts, dreams, causal, research, concepts,
     observations, agents: [{agent, concepts, tiers, top}], decay_law, holds: [{what, n}],
@@ -336,7 +337,11 @@ def _spool_lines(result: dict[str, Any], spool: dict[str, Any] | None) -> list[s
     line = f"spool     {spool['waiting']} events wait to be forwarded → theorex sync"
     if spool["problem"]:
         line = f"{line} ({spool['problem']})"
-    return [line]
+    refused = [
+        f"refused   {event_id!r} stays in this machine's spool: {reason}"
+        for event_id, reason in spool["refused"].items()
+    ]
+    return [line, *refused]
 
 
 def _other_designs(lab: Lab) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.errors import FilesThere, InvalidInput
 from theorex_lab.core.files import sync_folder, writing
+from theorex_lab.files.formats.folder_lock import exchange, export_folder
 from theorex_lab.files.formats.reports import Exported
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
@@ -35,7 +36,8 @@ def export_events(
     """Write all events into a folder of Parquet files, whole or not at all.
 
     They are written beside the folder, into `.NAME.unfinished`, which then takes its
-    name. What an export left there that was killed is removed by the next one.
+    name: where the system can exchange two names, at once. What an export left there
+    that was killed is removed by the next one.
 
     Bodies are JSON texts, with secrets masked, also those that were let in. An erased
     event has the body that the journal has of it, which says only that.
@@ -53,25 +55,48 @@ def export_events(
         InvalidInput: The package pyarrow is not installed.
         FilesThere: The folder is there and not empty, and `replace` is not given or
             it holds something else than such an export.
-        StorageError: A file cannot be written.
+        StorageError: A file cannot be written; or another export to this folder is
+            under way.
     """
     _check_pyarrow()
     _check_target(folder, replace=replace)
     unfinished = folder.with_name(f".{folder.name}.unfinished")
-    former = folder.with_name(f".{folder.name}.former")
-    last = journal.last_seq() if upto is None else upto
-    with writing(folder, _ADVICE):
-        for leftover in (unfinished, former):
-            shutil.rmtree(leftover, ignore_errors=True)
-        unfinished.mkdir(mode=0o700, parents=True)
+    with (
+        writing(folder, _ADVICE),
+        export_folder(unfinished, shown=folder),
+    ):
+        _check_target(folder, replace=replace)
+        _empty(unfinished)
+        last = journal.last_seq() if upto is None else upto
         counts = _write(journal.tail(0, upto=last, erased=True), unfinished)
         _sync(unfinished)
-        if folder.exists():
-            folder.rename(former)
-        unfinished.rename(folder)
-        sync_folder(folder.parent)
-        shutil.rmtree(former, ignore_errors=True)
+        _put_in_place(unfinished, folder)
     return Exported(folder, counts)
+
+
+def _put_in_place(unfinished: Path, folder: Path) -> None:
+    """Let what was written take the place of a folder, and remove what was there."""
+    former = folder.with_name(f".{folder.name}.former")
+    if former.exists() and folder.exists():
+        shutil.rmtree(former)
+    if not folder.exists():
+        unfinished.rename(folder)
+    elif exchange(folder, unfinished):
+        unfinished.rename(former)
+    else:
+        folder.rename(former)
+        unfinished.rename(folder)
+    sync_folder(folder.parent)
+    shutil.rmtree(former, ignore_errors=True)
+
+
+def _empty(folder: Path) -> None:
+    """Remove what lies in a folder."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _check_pyarrow() -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput, StorageError
+from theorex_lab.core.files import writing
 from theorex_lab.core.ids import check_agent
 from theorex_lab.core.settings import Settings
 from theorex_lab.dispatch.traces import Traces, trace, trace_events
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.files.formats import flat_files as flat
 from theorex_lab.files.formats.design_records import record_layout
+from theorex_lab.files.formats.folder_lock import export_folder
 from theorex_lab.files.formats.foreign import read_file
 from theorex_lab.files.formats.reports import (
     Exported,
@@ -110,7 +112,8 @@ def export_home(
     Raises:
         FilesThere: For a folder that is not empty, or where a file would be replaced at
             those places, unless `replace` is given. Nothing was written then.
-        StorageError: Where a file cannot be written.
+        StorageError: Where a file cannot be written, or another export writes into the
+            folder now.
     """
     if folder is None:
         if not replace:
@@ -121,17 +124,31 @@ def export_home(
             if layout.export_places is not None
         ]
     else:
-        if not replace and folder.is_dir():
-            refuse_to_replace(sorted(folder.iterdir()))
-        reports = [
-            layout.export(home, searcher, folder, agent=agent)
-            for layout in layouts(home)
-            if layout.export is not None
-        ]
+        reports = _reports_of_folder(home, searcher, folder, agent, replace=replace)
     counts: dict[str, int] = {}
     for report in reports:
         counts.update(report.files)
     return Exported(reports[0].folder, counts)
+
+
+def _reports_of_folder(
+    home: Home, searcher: Searcher, folder: Path, agent: str | None, *, replace: bool
+) -> list[Exported]:
+    """Let each layout write into a folder, which no other export writes into."""
+    _refuse_filled(folder, replace=replace)
+    with writing(folder, "give another folder"), export_folder(folder):
+        _refuse_filled(folder, replace=replace)
+        return [
+            layout.export(home, searcher, folder, agent=agent)
+            for layout in layouts(home)
+            if layout.export is not None
+        ]
+
+
+def _refuse_filled(folder: Path, *, replace: bool) -> None:
+    """Raise FilesThere for a folder that is not empty, unless that is allowed."""
+    if not replace and folder.is_dir():
+        refuse_to_replace(sorted(folder.iterdir()))
 
 
 def _files_in_places(home: Home, agent: str | None) -> Iterator[Path]:

@@ -6,6 +6,7 @@ what to do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +29,11 @@ Connection = psycopg.Connection[Row]
 SCHEMA = "theorex"
 LOCK_TIMEOUT_SECONDS = 60
 _CONNECT_TIMEOUT_SECONDS = 10
+# What a server answers that runs, and lets this role not in.
+_REFUSAL = re.compile(
+    "FATAL: .*(?:does not exist|authentication failed|pg_hba|denied|not permitted)"
+    "|no password supplied"
+)
 _UNKNOWN_OUTCOME = "the commit failed"
 # What may be lost with the server is not kept, whatever the server does by default.
 _SESSION = f"""
@@ -128,12 +134,22 @@ def _explanation(
         return StorageError(f"{url}: {text}; {grant}, see docs/adr/051")
     if isinstance(error, errors.ReadOnlySqlTransaction):
         return StorageError(
-            f"{url}: {text}; it is a standby: name the primary server in journalUrl"
+            f"{url}: {text}; it is a standby, or the database or the role is set to"
+            " read only: name the primary server in journalUrl, or a role that may write"
         )
     if isinstance(error, errors.DiskFull):
         return StorageError(
             f"{url}: the server's disk is full ({text}); make room, and"
             f" {_outcome(error)}"
+        )
+    if isinstance(error, psycopg.OperationalError) and _REFUSAL.search(text):
+        advice = (
+            "the server runs; see that journalUrl names a database (made with createdb)"
+            " and a role that are there, and that ~/.pgpass or PGPASSWORD has the role's"
+            " password"
+        )
+        return StorageError(
+            f"{url}: the server refuses the connection ({text}); {advice}: {_outcome(error)}"
         )
     if isinstance(error, psycopg.OperationalError):
         advice = "see that the server runs, that journalUrl is right, and ~/.pgpass"

@@ -10,19 +10,22 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import psycopg
+
 from theorex_lab.core.errors import StorageError
 from theorex_lab.journal.erasing import (
     DONE,
     BodyEraser,
     ErasedPart,
     EraseSelection,
+    OnlyOwnerWipes,
     RowChooser,
     project_of_row,
     reached_rows,
     refuse_no_choice,
     refuse_unknown_id,
 )
-from theorex_lab.journal.postgres.connection import Connection, server_errors_explained
+from theorex_lab.journal.postgres.connection import Connection
 from theorex_lab.journal.postgres.rows import unnumbered_row
 from theorex_lab.journal.stored import row_checksum
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 _PAGE_ROWS = 5_000
 _COLUMNS = "seq, id, agent, session, kind, lineage, body"
+_REPEAT = "repeat the command, or run `theorex sync` when the server can be reached"
 _FIRST_NUMBER = re.compile(r"\d+")
 
 
@@ -141,29 +145,34 @@ def wipe_database(journal: PostgresJournal) -> None:
     backups and its standbys keep what they hold for as long as they are set up to.
 
     Raises:
-        StorageError: The role does not own the table, or another program still reads
-            what was there before.
+        OnlyOwnerWipes: The role does not own the table.
+        StorageError: Another program still reads what was there before; or the server
+            cannot be reached.
     """
     tables = ["events"]
     if journal.layout > 1:
         tables += ["snapshots", "snapshot_parts"]
     left = f"{DONE}, but old bytes are left in {journal.url}"
     for table in tables:
-        n_left = _rows_left_in(journal, table)
+        try:
+            n_left = _rows_left_in(journal.connection(), table)
+        except psycopg.Error as error:
+            text = " ".join(str(error).split())
+            raise StorageError(f"{left} ({text}): {_REPEAT}") from error
         if not n_left:
             names = ", ".join(f"theorex.{name}" for name in tables)
-            raise StorageError(
+            raise OnlyOwnerWipes(
                 f"{left}: only the owner of the tables may rewrite them; let the owner"
                 f" run VACUUM FULL {names}"
             )
         if any(n_left):
             raise StorageError(
-                f"{left}: another program still reads what was there before; close it"
-                " and repeat the command"
+                f"{left}: another program still reads what was there before; close it,"
+                f" and {_REPEAT}"
             )
 
 
-def _rows_left_in(journal: PostgresJournal, table: str) -> list[int]:
+def _rows_left_in(connection: Connection, table: str) -> list[int]:
     """Write a table anew; return how many replaced rows were left, as the server says.
 
     It says nothing where the role may not do so.
@@ -175,11 +184,9 @@ def _rows_left_in(journal: PostgresJournal, table: str) -> list[int]:
         if number is not None:
             n_left.append(int(number.group()))
 
-    with server_errors_explained(journal.url):
-        connection = journal.connection()
-        connection.add_notice_handler(take_notice)
-        try:
-            connection.execute(f"VACUUM (FULL, VERBOSE) {table}")
-        finally:
-            connection.remove_notice_handler(take_notice)
+    connection.add_notice_handler(take_notice)
+    try:
+        connection.execute(f"VACUUM (FULL, VERBOSE) {table}")
+    finally:
+        connection.remove_notice_handler(take_notice)
     return n_left

@@ -11,11 +11,11 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 
@@ -36,6 +36,7 @@ from theorex_lab.journal.postgres.rows import (
 )
 from theorex_lab.journal.stored import COLUMNS, NEWEST, StoredJournal
 
+Key = TypeVar("Key", int, str, int | str)
 LAYOUT = 2
 CHANNEL = "theorex_events"
 # What writers lock: a number of this program's, and one of its journal.
@@ -139,7 +140,7 @@ class PostgresJournal(StoredJournal):
 
     def known_ids(self, ids: Collection[str]) -> set[str]:
         """Return those of the ids that events of the journal have."""
-        in_order = list(ids)
+        in_order = _storable(ids)
         old_ids: set[str] = set()
         for start in range(0, len(in_order), _IDS_PER_QUERY):
             part = in_order[start : start + _IDS_PER_QUERY]
@@ -205,6 +206,13 @@ class PostgresJournal(StoredJournal):
     def last_seq(self) -> int:
         """See `Journal`."""
         return int(self._row("SELECT max(seq) FROM events")[0] or 0)
+
+    def shared_time(self) -> int:
+        """See `Journal`: the server's time, unless the clock is one of an experiment."""
+        if not isinstance(self.clock, SystemClock):
+            return self.clock.now()
+        query = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+        return int(self._row(query)[0])
 
     def has_project(self, project: str) -> bool:
         """See `Journal`."""
@@ -335,8 +343,11 @@ class PostgresJournal(StoredJournal):
             The id of the journal.
         """
         connection = self.connection()
-        if not _has_tables(connection):
+        if not _tables(connection):
             _make_tables(connection)
+        if not _columns(connection) >= _OWN_COLUMNS:
+            names = ", ".join(sorted(_tables(connection)))
+            raise StorageError(_FOREIGN.format(self.url, names))
         standby = connection.execute("SELECT pg_is_in_recovery()").fetchone()
         self.read_only = standby == (True,)
         rows = connection.execute("SELECT id::text, layout FROM journal").fetchall()
@@ -369,6 +380,11 @@ class PostgresJournal(StoredJournal):
             )
         if last > before.seq:
             self._last_seen.note(last, event_id)
+
+    def _select_by(self, column: str, keys: Sequence[int | str]) -> list[Event]:
+        """See `StoredJournal`: an id that the database cannot hold is none of its own."""
+        storable = _storable(keys)
+        return super()._select_by(column, storable) if storable else []
 
     def _row(self, query: str, *parameters: object) -> Any:
         rows = self.fetch(query, parameters)
@@ -417,9 +433,33 @@ class PostgresJournal(StoredJournal):
 _of_other_processes: list[Connection] = []
 
 
-def _has_tables(connection: Connection) -> bool:
-    query = f"SELECT to_regclass('{SCHEMA}.events') IS NOT NULL"
-    return connection.execute(query).fetchone() == (True,)
+def _storable(keys: Iterable[Key]) -> list[Key]:
+    """Return those of the keys that PostgreSQL can compare with a column."""
+    return [key for key in keys if not isinstance(key, str) or "\0" not in key]
+
+
+# By these the tables are recognized, whatever their layout.
+_OWN_COLUMNS = {"events.id", "events.seq", "journal.id", "journal.layout"}
+_FOREIGN = (
+    "{}: got a schema `theorex` that another program made (its tables: {}); allowed is"
+    " none, an empty one, or the one that theorex makes with the tables events and"
+    " journal: name another database in journalUrl, or rename that schema"
+)
+
+
+def _tables(connection: Connection) -> set[str]:
+    """Return which tables the schema has, none where there is no schema."""
+    return {column.partition(".")[0] for column in _columns(connection)}
+
+
+def _columns(connection: Connection) -> set[str]:
+    """Return the columns of the schema's tables, as TABLE.COLUMN."""
+    query = (
+        "SELECT relname, attname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid"
+        " WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'p', 'v', 'm', 'f')"
+    )
+    rows = connection.execute(query, [SCHEMA]).fetchall()
+    return {f"{table}.{column}" for table, column in rows}
 
 
 def _make_tables(connection: Connection) -> None:
@@ -432,7 +472,7 @@ def _make_tables(connection: Connection) -> None:
         )
     connection.execute(_BEGIN)
     try:
-        if not _has_tables(connection):
+        if not _tables(connection):
             has_schema = "SELECT to_regnamespace(%s) IS NOT NULL"
             if connection.execute(has_schema, [SCHEMA]).fetchone() != (True,):
                 connection.execute(f"CREATE SCHEMA {SCHEMA}")

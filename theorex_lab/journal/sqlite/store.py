@@ -480,9 +480,12 @@ def in_file(journal: Journal, *, instead: str = "") -> SqliteJournal:
     """
     if isinstance(journal, SqliteJournal):
         return journal
+    lies_elsewhere = "is shared with other machines, in the database of journalUrl"
+    is_shared = journal.local is not journal
+    what = lies_elsewhere if is_shared else f"is a {type(journal).__name__}"
     raise StorageError(
-        f"this home's journal is a {type(journal).__name__}; allowed here is one in an"
-        f" SQLite file{instead and f': {instead}'}"
+        f"this home's journal {what}; allowed here is one in an SQLite"
+        f" file{instead and f': {instead}'}"
     )
 
 
