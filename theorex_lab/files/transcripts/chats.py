@@ -14,11 +14,12 @@ from theorex_lab.files.transcripts.message_pieces import (
     message_pieces,
     stated_place,
 )
-from theorex_lab.files.transcripts.messages import Row, object_of
-from theorex_lab.files.transcripts.pieces import Piece
+from theorex_lab.files.transcripts.messages import Row, object_of, time_of
+from theorex_lab.files.transcripts.pieces import Piece, ToldAtOnce, TraceEntry
+from theorex_lab.files.transcripts.time_order import by_time
 
 
-class Chats:
+class Chats(ToldAtOnce):
     """Finds the pieces of messages, or of whole conversations.
 
     Args:
@@ -41,8 +42,14 @@ class Chats:
         objects = [message for message in messages if isinstance(message, dict)]
         return any(map(is_message, objects))
 
-    def pieces(self, row: Row, number: int | str) -> Iterator[Piece]:
+    def entries(self, row: Row, number: int | str) -> Iterator[TraceEntry]:
         """See `PieceForm`."""
+        yield TraceEntry(row, number, time_of(stated_place(row, "", "").timestamp))
+
+    def ending(self, entry: TraceEntry) -> Iterator[Piece]:
+        """See `PieceForm`."""
+        row = entry.row
+        number = entry.number
         messages = row.get("messages")
         if isinstance(messages, list):
             yield from self._conversation(row, messages, number)
@@ -59,7 +66,7 @@ class Chats:
         head = stated_place(row, "", f"{self._stem} {number}")
         session = head.session or str(head.own)
         pieces = list[Piece]()
-        for index, message in enumerate(messages):
+        for index, message in enumerate(by_time(messages, _time_in)):
             origin = stated_place(
                 object_of(message), session, f"{number}.{index}", head.timestamp
             )
@@ -70,3 +77,8 @@ class Chats:
             pieces = [head._replace(session=session).left_out(silent)]
         yield from pieces[:-1]
         yield pieces[-1]._replace(ends=True)
+
+
+def _time_in(message: object) -> int | None:
+    place = stated_place(object_of(message), "", "")
+    return time_of(place.timestamp)
