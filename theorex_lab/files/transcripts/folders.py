@@ -76,7 +76,7 @@ _JSON_START_BYTES = 1 << 16
 _JSON_MEMBERS = re.compile(
     rb'"(?:resource(?:Spans|Logs)|trace_?id|mapping|eval|sessionId|projectHash|run_type'
     rb"|runs|observations|traces|data|memory|memories|results|entityType|role|messages"
-    rb'|hook_event_name|payload|uuid|record_type|instructions)"\s*:',
+    rb'|history|hook_event_name|payload|uuid|record_type|instructions)"\s*:',
     re.IGNORECASE,
 )
 _NAME_CHARACTERS = 64

@@ -7,6 +7,9 @@ the program loads them no more, and they are counted as left out. A message of t
 holds its calls of tools with their answers. logs.json holds prompts alone, also those of
 the chats beside it: a prompt has its id by its words, so that it comes in once.
 
+A checkpoint, which a user or the program saved, repeats a chat without its times: its
+messages are counted as left out.
+
 The program puts files that a prompt names behind it. They are not the user's words.
 """
 
@@ -72,11 +75,14 @@ class Gemini(ToldAtOnce):
     def reads(row: Row) -> bool:
         """Return whether an object is of this form."""
         is_logged = {"sessionId", "messageId"} <= row.keys()
-        return row.keys() >= _HEAD or (
-            is_logged and isinstance(row.get("message"), str)
-        )
+        is_entry = is_logged and isinstance(row.get("message"), str)
+        return row.keys() >= _HEAD or is_entry or _is_checkpoint(row)
 
-    def entries(self, row: Row, number: int | str) -> Iterator[TraceEntry]:
+    def entries(
+        self,
+        row: Row,
+        number: int | str,
+    ) -> Iterator[TraceEntry]:
         """See `PieceForm`."""
         if isinstance(row.get("sessionId"), str):
             self._session = row["sessionId"]
@@ -87,12 +93,14 @@ class Gemini(ToldAtOnce):
             self._has_lines |= "type" in row
             self._note(row)
         at = row.get("timestamp") or row.get("startTime")
+        kind = _HELPER if self._is_helper else ""
+        session = self._session if self._has_session else ""
         yield TraceEntry(
             row,
             number,
             time_of(at),
-            kind=_HELPER if self._is_helper else "",
-            session=self._session if self._has_session else "",
+            kind=kind,
+            session=session,
         )
 
     def _note(self, row: Row) -> None:
@@ -118,18 +126,34 @@ class Gemini(ToldAtOnce):
         self._is_told_of_helper = entry.kind == _HELPER
         session = entry.session or self._session
         messages = row.get("messages") or self._messages_set(row)
-        if not isinstance(messages, list):
+        if _is_checkpoint(row):
+            origin = MessageOrigin(session, entry.number)
+            for _ in row["history"]:
+                yield origin.left_out("message in a checkpoint of a chat")
+        elif not isinstance(messages, list):
             yield from self._line(row, MessageOrigin(session, entry.number))
-            return
+        else:
+            yield from self._chat(entry, messages, session)
+
+    def _chat(
+        self, entry: TraceEntry, messages: list[object], session: str
+    ) -> Iterator[Piece]:
+        """Yield the pieces of the messages of a chat, at least one."""
         pieces = list[Piece]()
         for index, message in enumerate(by_time(messages, _time_of_message)):
-            origin = MessageOrigin(session, f"{entry.number}.{index}")
+            origin = MessageOrigin(
+                session,
+                f"{entry.number}.{index}",
+            )
             pieces += self._message(message, origin)
         if pieces:
             yield from pieces[:-1]
-            yield pieces[-1]._replace(ends="messages" in row)
+            yield pieces[-1]._replace(ends="messages" in entry.row)
         else:
-            origin = MessageOrigin(session, entry.number)
+            origin = MessageOrigin(
+                session,
+                entry.number,
+            )
             yield origin.left_out("object without messages")
 
     def _messages_set(self, row: Row) -> object:
@@ -219,6 +243,17 @@ class Gemini(ToldAtOnce):
         return piece._replace(own=prompt_id, texts=texts)
 
 
+def _is_checkpoint(row: Row) -> bool:
+    """Return whether an object is a chat that was saved under a name.
+
+    Its messages have no ids and no times, and those of the chat have both.
+    """
+    history = row.get("history")
+    if not isinstance(history, list) or not history:
+        return False
+    return "parts" in object_of(history[0])
+
+
 def _time_of_message(message: object) -> int | None:
     return time_of(object_of(message).get("timestamp"))
 
@@ -227,7 +262,11 @@ def _as_taken_back(piece: Piece) -> Piece:
     """Return what is told of a piece that its user took back."""
     if piece.kind in (LEFT_OUT, UNREAD):
         return piece
-    origin = MessageOrigin(piece.session, piece.own, piece.timestamp)
+    origin = MessageOrigin(
+        piece.session,
+        piece.own,
+        piece.timestamp,
+    )
     return origin.left_out("message that was taken back")
 
 

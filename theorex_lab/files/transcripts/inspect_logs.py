@@ -34,14 +34,23 @@ class InspectLog(ToldAtOnce):
         head = object_of(row.get("eval"))
         return "task" in head and ("samples" in row or "status" in row)
 
-    def entries(self, row: Row, number: int | str) -> Iterator[TraceEntry]:
+    def entries(
+        self,
+        row: Row,
+        number: int | str,
+    ) -> Iterator[TraceEntry]:
         """See `PieceForm`."""
         head = object_of(row.get("eval"))
         task = head.get("task") or self._stem
         run = head.get("run_id") or head.get("task_id") or number
         samples = row.get("samples")
         if not isinstance(samples, list) or not samples:
-            yield TraceEntry({}, number, session=self._stem, kind=_NO_SAMPLES)
+            yield TraceEntry(
+                {},
+                number,
+                kind=_NO_SAMPLES,
+                session=self._stem,
+            )
             return
         for index, value in enumerate(samples):
             sample = object_of(value)
@@ -58,7 +67,11 @@ class InspectLog(ToldAtOnce):
     def ending(self, entry: TraceEntry) -> Iterator[Piece]:
         """See `PieceForm`."""
         sample = entry.row
-        origin = MessageOrigin(entry.session, "", sample.get("started_at"))
+        origin = MessageOrigin(
+            entry.session,
+            "",
+            sample.get("started_at"),
+        )
         if entry.kind == _NO_SAMPLES:
             yield origin._replace(own=entry.number).left_out(_NO_SAMPLES)
         else:

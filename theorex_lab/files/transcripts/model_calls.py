@@ -15,6 +15,7 @@ from theorex_lab.files.transcripts.message_pieces import (
     ROLES,
     TOOLS,
     MessageOrigin,
+    is_item,
     message_pieces,
     parsed_json,
     speaker_of,
@@ -150,6 +151,9 @@ def _stated_speaker(message: object) -> str:
 
 def _messages_of_object(value: Row, role: str, depth: int) -> Iterator[object]:
     """Yield the message that an object is, or those that it holds."""
+    if is_item(value):
+        yield value
+        return
     message = _as_message(value, role)
     if message is not None:
         yield message

@@ -504,6 +504,15 @@ def _block_of(part: object) -> object:
         )
         call = members.get("id")
         return {"type": "tool_result", "tool_use_id": call, "content": content}
+    if kind == "server_tool_call":
+        arguments = members.get("server_tool_call")
+        return {**members, "type": "tool_use", "arguments": arguments}
+    if kind == "server_tool_call_response":
+        return {
+            "type": "tool_result",
+            "tool_use_id": members.get("id"),
+            "content": members.get("server_tool_call_response"),
+        }
     return part
 
 

@@ -143,11 +143,24 @@ class HeldEntries:
             start = starts[index]
             end = max(held.entry.end or start, start)
             tie = sign * index
-            yield _Moment(start, _BEGINS, -end, tie, is_end=False)
+            begins = _Moment(
+                start,
+                _BEGINS,
+                -end,
+                tie,
+                is_end=False,
+            )
+            yield begins
             if end > start:
-                yield _Moment(end, _ENDS, -start, tie, is_end=True)
+                yield _Moment(
+                    end,
+                    _ENDS,
+                    -start,
+                    tie,
+                    is_end=True,
+                )
             else:
-                yield _Moment(start, _BEGINS, -end, tie, is_end=True)
+                yield begins._replace(is_end=True)
 
     def _has_ends(self) -> bool:
         return any(held.entry.end is not None for held in self._entries)
