@@ -19,15 +19,27 @@ from theorex_lab.files.command_line import command, emit
 
 if TYPE_CHECKING:
     from theorex_lab.eval import Comparison
+    from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
     from theorex_lab.eval.replay.needs import NeedsScore
 
 DOCS = Path(__file__).parents[1] / "docs"
 VERSIONS = Path(__file__).with_name("leaderboard.txt")
 BUDGET = 500
 OURS = "sessions"
-OTHERS = ("chroma", "mem0", "langgraph", "rank_bm25", "fts5", "full_history")
+OTHERS = (
+    "chroma",
+    "mem0",
+    "langgraph",
+    "graphiti",
+    "rank_bm25",
+    "fts5",
+    "full_history",
+)
 NEEDS_SET = "session_needs"
-NEEDS_SYSTEMS = ("briefing", "best_lines")
+# The smallest of its four projects; the others take hours.
+NEEDS_PROJECTS = ("session_needs/gryag",)
+_BRIEFING = "briefing"
+NEEDS_SYSTEMS = (_BRIEFING, "best_lines")
 # Three of LoCoMo's ten conversations, so that the page can be rebuilt in an hour.
 QUESTION_SETS = (
     "fact_updates/1k",
@@ -56,7 +68,7 @@ This page is written by one command, in an environment with the pinned versions.
 was stopped goes on where it ended:
 
 ```text
-pip install -c benchmarks/leaderboard.txt -e '.[embeddings,chroma,mem0,langgraph]'
+pip install -c benchmarks/leaderboard.txt -e '.[embeddings,chroma,mem0,langgraph,graphiti]'
 python -m benchmarks.leaderboard --out compared
 ```
 
@@ -72,7 +84,8 @@ Readers of recorded coding sessions wrote down what an agent would have wanted t
 when each began. A cell is the share of it, by grade, that a memory tells: first with what
 it gives unasked at the start, then with what it finds for the first prompt in addition.
 Most stores answer questions alone, and have nothing for a start. `briefing` is what our
-hooks give to an agent; `best_lines` knows the needs, and is a bound.
+hooks give to an agent; `best_lines` knows the needs, and is a bound. ▲ is better than
+`briefing`, ▼ worse, in the paired difference on the same sessions.
 """
 _QUESTIONS = """## Questions about earlier messages
 
@@ -107,8 +120,9 @@ Processor seconds of all calls of a memory, with those of the embedding model.
     "--set",
     "sets",
     multiple=True,
-    default=QUESTION_SETS,
-    help="A data set; may be given several times. session_needs takes hours more.",
+    default=(*NEEDS_PROJECTS, *QUESTION_SETS),
+    help="A data set; may be given several times. session_needs takes hours more than"
+    " one of its projects, session_needs/NAME.",
 )
 @click.option("--workers", type=click.IntRange(1), default=1)
 @click.option(
@@ -140,10 +154,11 @@ def leaderboard(
         check_versions(versions)
     compared: dict[str, Comparison] = {}
     for name in sets:
-        if name != NEEDS_SET:
+        if not _is_of_needs(name):
             compared[name] = compared_on(name, memories, out, workers)
             click.echo(f"{name}\n{compared[name]}\n", err=True)
-    needs = needs_of(memories) if NEEDS_SET in sets else None
+    needs_sets = list(filter(_is_of_needs, sets))
+    needs = needs_of(memories, needs_sets, out, workers) if needs_sets else None
     write_page(compared, needs, versions, docs)
     problems = list(problem_lines(compared))
     result = {
@@ -216,19 +231,35 @@ def compared_on(
     )
 
 
-def needs_of(memories: Sequence[str]) -> NeedsScore:
+def _is_of_needs(name: str) -> bool:
+    """Return whether a set is of what sessions needed to know."""
+    return name.partition("/")[0] == NEEDS_SET
+
+
+def needs_of(
+    memories: Sequence[str], sets: Sequence[str], out: Path, workers: int
+) -> NeedsScore:
     """Return how much of what recorded sessions needed to know the memories tell.
 
     Our briefing stands for our memory, and the best lines for what can be reached.
 
     Args:
         memories: The names of memories.
+        sets: All projects, or some of them by name.
+        out: Where results are kept.
+        workers: How many processes share the work.
     """
     from theorex_lab.eval import load_session_needs, score_needs
 
     others = [name for name in memories if name != OURS]
     systems = [*NEEDS_SYSTEMS, *others]
-    return score_needs(load_session_needs(), systems, budgets=(BUDGET,))
+    projects: list[ProjectNeeds] = []
+    for project in load_session_needs():
+        if NEEDS_SET in sets or f"{NEEDS_SET}/{project.name}" in sets:
+            projects.append(project)
+    return score_needs(
+        projects, systems, budgets=(BUDGET,), workers=workers, out=out / NEEDS_SET
+    )
 
 
 def write_page(
@@ -279,9 +310,20 @@ def needs_table(needs: NeedsScore, figure: str) -> str:
         cells = list[str]()
         for project in [*needs.projects, ""]:
             mean = needs.value(system, BUDGET, figure, project=project)
-            cells.append(interval(mean.value, mean.ci_low, mean.ci_high))
+            cell = interval(mean.value, mean.ci_low, mean.ci_high)
+            cells.append(cell + _needs_sign(needs, system, figure, project))
         rows[system] = cells
     return markdown_table(["memory", *needs.projects, "all"], rows)
+
+
+def _needs_sign(needs: NeedsScore, system: str, figure: str, project: str) -> str:
+    """Return a sign of how a memory compares with our briefing, session by session."""
+    if _BRIEFING not in needs.systems or system == _BRIEFING:
+        return ""
+    gain = needs.gain(system, BUDGET, figure, project=project)
+    if gain.ci_low > 0:
+        return _SIGNS["better"]
+    return _SIGNS["worse"] if gain.ci_high < 0 else ""
 
 
 def score_table(compared: Mapping[str, Comparison], score: str) -> str:

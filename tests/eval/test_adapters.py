@@ -42,7 +42,12 @@ SAID = (
     "The nightly job counts the shelves.",
 )
 # Each of these comes with an extra. `.ci/run` installs them for this file alone.
-PACKAGES = {"chroma": "chromadb", "mem0": "mem0", "langgraph": "langgraph"}
+PACKAGES = {
+    "chroma": "chromadb",
+    "mem0": "mem0",
+    "langgraph": "langgraph",
+    "graphiti": "graphiti_core",
+}
 INSTALLED = [name for name in PACKAGES if importlib.util.find_spec(PACKAGES[name])]
 STORES = ("fts5", "rank_bm25", "full_history", "mcp", *INSTALLED)
 

@@ -69,7 +69,11 @@ def test_needs_are_shown_by_project(
 
     monkeypatch.setattr("theorex_lab.eval.load_session_needs", load)
     monkeypatch.setattr(leaderboard, "NEEDS_SYSTEMS", ("nothing",))
-    needs = leaderboard.needs_of(MEMORIES)
+    sets = ["session_needs/simulated_sessions"]
+    needs = leaderboard.needs_of(MEMORIES, sets, tmp_path / "out", 1)
+    assert needs.projects == ["simulated_sessions"]
+    again = leaderboard.needs_of(MEMORIES, ["session_needs"], tmp_path / "out", 1)
+    assert again.n_taken_over == len(again.systems)
     assert needs.systems == ["nothing", "fts5", "full_history"]
     leaderboard.write_page({}, needs, {"chromadb": "1"}, tmp_path)
     page = (tmp_path / "leaderboard.md").read_text(encoding="utf-8")

@@ -420,6 +420,180 @@ def test_files_and_helpers_of_gemini_are_not_the_users_words(
     assert told(lab) == [("prompt", "Explain @a.cfg")]
 
 
+def test_what_the_user_of_gemini_took_back_is_left_out(
+    lab: Lab, tmp_path: Path
+) -> None:
+    def line(name: str, kind: str, words: str, second: int) -> Row:
+        at = made.iso(second)
+        return {"id": name, "timestamp": at, "type": kind, "content": words}
+
+    call = made.gemini_call(made.Used("c", "ls", {}, "a tin"))
+    rows = [
+        {"sessionId": "s", "projectHash": "p", "startTime": made.iso(0)},
+        line("u1", "user", "First", 1),
+        line("g1", "gemini", "One", 2),
+        line("u2", "user", "Wrong", 3),
+        {**line("g2", "gemini", "Wrong too", 4), "toolCalls": [call]},
+        {"$rewindTo": "u2"},
+        line("u3", "user", "Right", 5),
+        line("g3", "gemini", "Two", 6),
+    ]
+    report = lab.import_transcripts(write(tmp_path / "session-a.jsonl", lines(rows)))
+    assert [words for _, words in told(lab)] == ["First", "One", "Right", "Two"]
+    assert report.left_out["message that was taken back"] == 3
+    assert report.left_out["going back in a chat"] == 1
+    assert is_accounted(report)
+    rows.append({"$rewindTo": "of no message"})
+    everything = write(tmp_path / "session-b.jsonl", lines(rows))
+    report = lab.import_transcripts(everything, dry_run=True)
+    assert report.left_out["message that was taken back"] == 7
+
+
+def test_a_checkpoint_of_gemini_is_counted_and_not_told_again(
+    lab: Lab, tmp_path: Path
+) -> None:
+    saved = [{"role": "user", "parts": [{"text": "First"}]}] * 3
+    file = write(tmp_path / "checkpoint-a.json", json.dumps({"history": saved}))
+    report = lab.import_transcripts(file)
+    assert told(lab) == []
+    assert report.left_out == {"message in a checkpoint of a chat": 3}
+
+
+def test_the_response_of_gemini_is_that_of_the_call_among_several(
+    lab: Lab, tmp_path: Path
+) -> None:
+    calls = [made.gemini_call(made.Used(name, name, {}, f"of {name}")) for name in "ab"]
+    result = [part for call in calls for part in call["result"]]
+    message = {"id": "m", "timestamp": made.iso(1), "type": "gemini", "content": ""}
+    message["toolCalls"] = [{**call, "result": result} for call in calls]
+    chat = {"sessionId": "s", "projectHash": "p", "messages": [message]}
+    lab.import_transcripts(write(tmp_path / "session-a.json", json.dumps(chat)))
+    uses = lab.journal.tail(0, kinds=["tool_used"])
+    assert [event.body["response"] for event in uses] == ["of a", "of b"]
+
+
+SEARCHED = {"type": "tool_use", "tool_type": "web_search", "name": "web_search"}
+SERVER_SIDE: dict[str, tuple[str, object]] = {
+    "inspect": (
+        "log.json",
+        [
+            {**SEARCHED, "id": "w", "arguments": '{"q": "port"}', "result": "8080"},
+            {**SEARCHED, "id": "x", "arguments": "{}", "result": "", "error": "no net"},
+            {"type": "text", "text": "It is 8080."},
+        ],
+    ),
+    "anthropic": (
+        "m.json",
+        [
+            {"type": "text", "text": "It is"},
+            {"type": "server_tool_use", "id": "w", "name": "web_search", "input": {}},
+            {"type": "web_search_tool_result", "tool_use_id": "w", "content": "8080"},
+            {"type": "mcp_tool_use", "id": "x", "name": "web_search", "input": {}},
+            {
+                "type": "mcp_tool_result",
+                "tool_use_id": "x",
+                "is_error": True,
+                "content": [{"type": "text", "text": "no net"}],
+            },
+            {"type": "text", "text": "8080."},
+        ],
+    ),
+    "otel": (
+        "s.json",
+        [
+            {
+                "type": "server_tool_call",
+                "id": "w",
+                "name": "web_search",
+                "server_tool_call": {"type": "web_search", "query": "port"},
+            },
+            {
+                "type": "server_tool_call_response",
+                "id": "w",
+                "server_tool_call_response": "8080",
+            },
+            {"type": "text", "content": "It is 8080."},
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SERVER_SIDE)
+def test_a_tool_that_ran_at_the_models_side_comes_in_with_its_answer(
+    lab: Lab, tmp_path: Path, name: str
+) -> None:
+    file_name, content = SERVER_SIDE[name]
+    prompt = {"role": "user", "content": "Which?"}
+    reply = {"role": "assistant", "content": content}
+    document: Row = {"messages": [prompt, reply]}
+    if name == "inspect":
+        document = {**made.inspect_log(), "samples": [{"id": 1, **document}]}
+    elif name == "otel":
+        parts = {"role": "assistant", "parts": content}
+        request = {"role": "user", "parts": [{"type": "text", "content": "Which?"}]}
+        document = made.otel_span(
+            "s",
+            1,
+            {_OTEL + "input.messages": [request], _OTEL + "output.messages": [parts]},
+        )
+    file = write(tmp_path / "t" / file_name, json.dumps(document))
+    os.utime(file, (made.DAY, made.DAY))
+    report = lab.import_transcripts(file)
+    uses = lab.journal.tail(0, kinds=["tool_used"])
+    answers = [(event.body["ok"], event.body["response"]) for event in uses]
+    n_answers = 1 if name == "otel" else 2
+    assert answers == [(True, "8080"), (False, "no net")][:n_answers]
+    assert told(lab)[-1][0] == "turn_ended"
+    assert "8080." in told(lab)[-1][1]
+    assert report.problems == []
+    assert is_accounted(report)
+
+
+_OTEL = "gen_ai."
+
+
+def test_items_of_a_response_and_a_page_of_a_thread_come_in(
+    lab: Lab, tmp_path: Path
+) -> None:
+    call = {"type": "function_call", "id": "f", "call_id": "c", "name": "look"}
+    answer = {"type": "function_call_output", "call_id": "c", "output": "8080"}
+    ran = {"type": "mcp_call", "id": "m", "name": "roll", "arguments": "{}"}
+    text = {"type": "output_text", "text": "It is 8080."}
+    items = [
+        {"role": "user", "content": "Which?"},
+        {"type": "reasoning", "id": "r", "summary": []},
+        {**call, "arguments": '{"path": "till.toml"}'},
+        answer,
+        {**ran, "output": "6"},
+        {**ran, "id": "n", "error": "no dice"},
+        {"type": "message", "role": "assistant", "content": [text]},
+        {"role": "assistant", "content": None, "refusal": "I do not say it."},
+    ]
+    file = write(tmp_path / "t" / "items.jsonl", lines(items))
+    os.utime(file, (made.DAY, made.DAY))
+    report = lab.import_transcripts(file)
+    words = ["Which?", "look", "roll", "roll", "I do not say it."]
+    assert [word for _, word in told(lab)] == words
+    uses = lab.journal.tail(0, kinds=["tool_used"])
+    answers = [(event.body["ok"], event.body["response"]) for event in uses]
+    assert answers == [(True, "8080"), (True, "6"), (False, "no dice")]
+    assert report.unread == 0
+    assert is_accounted(report)
+
+
+def test_a_page_of_a_thread_lists_its_latest_message_first(
+    lab: Lab, tmp_path: Path
+) -> None:
+    page = []
+    for number, (role, words) in enumerate([("user", "Which?"), ("assistant", "8080")]):
+        content = [{"type": "text", "text": {"value": words, "annotations": []}}]
+        message = {"id": str(number), "role": role, "content": content}
+        page.append({**message, "thread_id": "t", "created_at": made.DAY + number})
+    document = {"object": "list", "data": page[::-1]}
+    lab.import_transcripts(write(tmp_path / "thread.json", json.dumps(document)))
+    assert told(lab) == [("prompt", "Which?"), ("turn_ended", "8080")]
+
+
 def test_a_call_of_gemini_that_was_under_way_gets_its_answer(
     lab: Lab, tmp_path: Path
 ) -> None:

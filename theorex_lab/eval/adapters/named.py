@@ -37,6 +37,7 @@ ADAPTERS = {
     "chroma": Adapter("chroma", "Chroma", extra="chroma"),
     "mem0": Adapter("mem0_memory", "Mem0", extra="mem0"),
     "langgraph": Adapter("langgraph_store", "LangGraphStore", extra="langgraph"),
+    "graphiti": Adapter("graphiti_episodes", "GraphitiEpisodes", extra="graphiti"),
     "mcp": Adapter("mcp_server", "McpServer", takes="SERVER.toml"),
     "files": Adapter("agent_files", "AgentFiles", takes="FOLDER"),
     "claude_mem": Adapter("claude_mem", "ClaudeMem", takes="claude-mem.db"),

@@ -17,7 +17,7 @@ from theorex_lab.files.transcripts.message_pieces import (
     parsed_json,
     speaker_of,
 )
-from theorex_lab.files.transcripts.messages import Row, kind_name, object_of
+from theorex_lab.files.transcripts.messages import Row, kind_name, object_of, time_of
 from theorex_lab.files.transcripts.pieces import (
     ANSWER,
     CALL,
@@ -25,6 +25,8 @@ from theorex_lab.files.transcripts.pieces import (
     PROMPT,
     TOOL,
     Piece,
+    ToldAtOnce,
+    TraceEntry,
 )
 
 # A tuple, since a broken content may have anything at the place of a kind.
@@ -40,7 +42,7 @@ _WORDS = (
 _TEXT_MEMBERS = ("text", "result")
 
 
-class ChatGpt:
+class ChatGpt(ToldAtOnce):
     """Finds the pieces of conversations.
 
     Args:
@@ -58,12 +60,14 @@ class ChatGpt:
         has_tree = isinstance(row.get("mapping"), dict)
         return has_tree and ("current_node" in row or "create_time" in row)
 
-    def pieces(
-        self,
-        row: Row,
-        number: int | str,
-    ) -> Iterator[Piece]:
+    def entries(self, row: Row, number: int | str) -> Iterator[TraceEntry]:
+        """See `PieceForm`. An export lists the latest conversation first."""
+        yield TraceEntry(row, number, time_of(row.get("create_time")))
+
+    def ending(self, entry: TraceEntry) -> Iterator[Piece]:
         """See `PieceForm`."""
+        row = entry.row
+        number = entry.number
         session = (
             row.get("conversation_id") or row.get("id") or f"{self._stem} {number}"
         )

@@ -45,8 +45,6 @@ from theorex_lab.files.transcripts.messages import (
     time_of,
 )
 from theorex_lab.files.transcripts.pieces import (
-    LEFT_OUT,
-    Piece,
     PieceForm,
     PieceReader,
 )
@@ -58,6 +56,11 @@ from theorex_lab.files.transcripts.specstory import (
     looks_like_specstory,
     project_folder_of,
     session_parts,
+)
+from theorex_lab.files.transcripts.time_order import (
+    MOST_BYTES,
+    HeldEntries,
+    HeldPieces,
 )
 
 LONGEST_LINE_BYTES = 64 << 20
@@ -73,7 +76,7 @@ _JSON_START_BYTES = 1 << 16
 _JSON_MEMBERS = re.compile(
     rb'"(?:resource(?:Spans|Logs)|trace_?id|mapping|eval|sessionId|projectHash|run_type'
     rb"|runs|observations|traces|data|memory|memories|results|entityType|role|messages"
-    rb'|hook_event_name|payload|uuid|record_type|instructions)"\s*:',
+    rb'|history|hook_event_name|payload|uuid|record_type|instructions)"\s*:',
     re.IGNORECASE,
 )
 _NAME_CHARACTERS = 64
@@ -319,7 +322,8 @@ def _beginning(file: Path) -> tuple[int, str]:
     It is the last of all times where its first lines state none.
     """
     with suppress(*BROKEN, InvalidInput), opened(file) as (content, _):
-        source = transcript(file, content)
+        # What is put in the order of time is read line by line here.
+        source = transcript(file, content, most_bytes=0)
         lines = islice(source.lines, _LOOKED_AT_LINES) if source else ()
         form = source.reader.name if source else ""
         for line in lines:
@@ -440,7 +444,9 @@ class _FromUtf16(io.RawIOBase):
             return "\ufffd"
 
 
-def transcript(file: Path, content: BinaryIO) -> Transcript | None:
+def transcript(
+    file: Path, content: BinaryIO, most_bytes: int = MOST_BYTES
+) -> Transcript | None:
     """Return the file with its reader, by what its first lines are like.
 
     It is None where no reader knows them.
@@ -448,6 +454,7 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     Args:
         file: The file; its name is the session where its lines name none.
         content: Its content, unpacked.
+        most_bytes: How much is put in the order of time at once.
     """
     if file.name.lower().endswith(_MARKDOWN_SUFFIXES):
         return _markdown_transcript(file, content)
@@ -459,7 +466,7 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
         size += len(line.content or b"")
         reader = _reader_of(line, file)
         if isinstance(reader, PieceForm):
-            pieces = piece_lines(reader, chain(looked_at, lines))
+            pieces = piece_lines(reader, chain(looked_at, lines), most_bytes)
             return Transcript(PieceReader(reader.name), pieces)
         if reader is not None:
             return Transcript(reader, chain(looked_at, lines))
@@ -484,53 +491,82 @@ def _lines_or_elements(content: BinaryIO) -> Iterator[SourceLine]:
         yield SourceLine(number, encoded, True, row, problem)
 
 
-def piece_lines(form: PieceForm, lines: Iterator[SourceLine]) -> Iterator[SourceLine]:
+def piece_lines(
+    form: PieceForm,
+    lines: Iterator[SourceLine],
+    most_bytes: int = MOST_BYTES,
+) -> Iterator[SourceLine]:
     """Yield the pieces of conversations in lines, each as a line of its own.
+
+    They come in the order of time, and in the file's where it states no times.
 
     Args:
         form: Finds the pieces.
         lines: The lines of one file.
+        most_bytes: How much is put in the order of time at once.
     """
+    held = HeldEntries(form, most_bytes)
     for line in lines:
-        yield from _pieces_as_lines(form, line)
+        try:
+            n_entries = _hold(form, line, held)
+        except InvalidInput as error:
+            content = None if line.content is None else b""
+            yield SourceLine(line.number, content, True, None, str(error))
+        else:
+            if n_entries == 0:
+                yield line._replace(row=None, content=b"")
+        if held.is_full:
+            yield from _held_lines(held)
+    yield from _held_lines(held)
 
 
-def _pieces_as_lines(form: PieceForm, line: SourceLine) -> Iterator[SourceLine]:
-    """Yield the pieces in one line, and why it cannot be read to its end."""
-    n_pieces = 0
-    try:
-        for n_pieces, piece in enumerate(_pieces_of(form, line), start=1):
-            row = piece._asdict()
-            if n_pieces == 1:
-                yield SourceLine(line.number, line.content, True, row)
-            else:  # what the line holds is measured once
-                yield SourceLine(f"{line.number}.{n_pieces}", b"", True, row)
-    except InvalidInput as error:
-        is_measured = n_pieces > 0 or line.content is None
-        content = b"" if is_measured else line.content
-        yield SourceLine(line.number, content, True, None, str(error))
-        return
-    if n_pieces == 0:
-        yield line._replace(row=None, content=b"")
-
-
-def _pieces_of(form: PieceForm, line: SourceLine) -> Iterator[Piece]:
-    """Yield the pieces in a line, at least one of each object.
+def _hold(form: PieceForm, line: SourceLine, held: HeldEntries) -> int:
+    """Hold the entries in a line, and return how many.
 
     Raises:
         InvalidInput: It cannot be read to its end.
     """
+    n_entries = 0
+    content = line.content or b""
+    damaged_content = content if _is_undecodable(content) else b""
     for position, row in enumerate(rows_of(line), start=1):
         number = line.number if position == 1 else f"{line.number}.{position}"
-        is_empty = True
         try:
-            for piece in form.pieces(row, number):
-                is_empty = False
-                yield piece
+            for entry in form.entries(row, number):
+                held.add(entry, b"" if n_entries else damaged_content)
+                n_entries += 1
         except RecursionError as error:
             raise InvalidInput("nested too deeply") from error
-        if is_empty:
-            yield Piece(LEFT_OUT, "", texts=("object without messages",))
+    return n_entries
+
+
+def _held_lines(held: HeldEntries) -> Iterator[SourceLine]:
+    """Yield the pieces of held entries in the order of time."""
+    n_pieces = Counter[int | str]()
+    for moment in held.in_time_order():
+        yield from _numbered_lines(moment, n_pieces)
+
+
+def _numbered_lines(
+    moment: HeldPieces, n_pieces: Counter[int | str]
+) -> Iterator[SourceLine]:
+    """Yield pieces as lines, each with a number of its own.
+
+    Args:
+        moment: The pieces.
+        n_pieces: By number of a line, how many pieces it had so far; is added to.
+    """
+    number = moment.number
+    try:
+        for piece, content in moment.pieces:
+            n_pieces[number] += 1
+            is_first = n_pieces[number] == 1
+            piece_number = number if is_first else f"{number}.{n_pieces[number]}"
+            yield SourceLine(piece_number, content, True, piece._asdict())
+    except RecursionError:
+        yield SourceLine(number, b"", True, None, "nested too deeply")
+    except InvalidInput as error:
+        yield SourceLine(number, b"", True, None, str(error))
 
 
 def _markdown_transcript(file: Path, content: BinaryIO) -> Transcript | None:

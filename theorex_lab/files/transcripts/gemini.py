@@ -2,9 +2,13 @@
 
 A chat is an object with a `sessionId` and `messages`; newer versions write its head and
 each message in a line of its own. A line may tell an earlier message again, with more of
-its calls. A message of the agent holds its calls of tools with their answers. logs.json
-holds prompts alone, also those of the chats beside it: a prompt has its id by its words,
-so that it comes in once.
+its calls. A line `$rewindTo` takes back the message that it names and those after it:
+the program loads them no more, and they are counted as left out. A message of the agent
+holds its calls of tools with their answers. logs.json holds prompts alone, also those of
+the chats beside it: a prompt has its id by its words, so that it comes in once.
+
+A checkpoint, which a user or the program saved, repeats a chat without its times: its
+messages are counted as left out.
 
 The program puts files that a prompt names behind it. They are not the user's words.
 """
@@ -22,10 +26,21 @@ from theorex_lab.files.transcripts.message_pieces import (
     answer_of,
     message_pieces,
 )
-from theorex_lab.files.transcripts.messages import Row, kind_name, object_of
-from theorex_lab.files.transcripts.pieces import CALL, PROMPT, TOOL, Piece
+from theorex_lab.files.transcripts.messages import Row, kind_name, object_of, time_of
+from theorex_lab.files.transcripts.pieces import (
+    CALL,
+    LEFT_OUT,
+    PROMPT,
+    TOOL,
+    UNREAD,
+    Piece,
+    ToldAtOnce,
+    TraceEntry,
+)
+from theorex_lab.files.transcripts.time_order import by_time
 
 _ROLES = {"user": "user", "gemini": "assistant"}
+_HELPER = "helper"
 _HEAD = frozenset({"sessionId", "projectHash"})
 _FAILED = ("error", "cancelled")
 _UNDER_WAY = ("validating", "scheduled", "awaiting_approval", "executing")
@@ -33,7 +48,7 @@ _FILES = re.compile(r"(?m)^[ \t]*--- Content from referenced files ---[ \t]*$")
 _DIGEST_DIGITS = 16
 
 
-class Gemini:
+class Gemini(ToldAtOnce):
     """Finds the pieces in chats.
 
     Args:
@@ -44,8 +59,13 @@ class Gemini:
 
     def __init__(self, stem: str) -> None:
         self._session = stem
+        self._has_session = False
         self._is_helper = False
+        self._is_told_of_helper = False
         self._has_lines = False
+        # The ids of messages in lines: those that stand, in order, and the others.
+        self._standing_ids: dict[str, None] = {}
+        self._taken_back = set[str]()
         # By session and words, how often they were a prompt.
         self._n_prompts = Counter[tuple[str, str]]()
         # By session and id of a message, the id of its prompt.
@@ -55,30 +75,86 @@ class Gemini:
     def reads(row: Row) -> bool:
         """Return whether an object is of this form."""
         is_logged = {"sessionId", "messageId"} <= row.keys()
-        return row.keys() >= _HEAD or (
-            is_logged and isinstance(row.get("message"), str)
-        )
+        is_entry = is_logged and isinstance(row.get("message"), str)
+        return row.keys() >= _HEAD or is_entry or _is_checkpoint(row)
 
-    def pieces(
+    def entries(
         self,
         row: Row,
         number: int | str,
-    ) -> Iterator[Piece]:
+    ) -> Iterator[TraceEntry]:
         """See `PieceForm`."""
         if isinstance(row.get("sessionId"), str):
             self._session = row["sessionId"]
+            self._has_session = True
         if "kind" in row and "sessionId" in row:
             self._is_helper = row["kind"] == "subagent"
+        if "messageId" not in row:
+            self._has_lines |= "type" in row
+            self._note(row)
+        at = row.get("timestamp") or row.get("startTime")
+        kind = _HELPER if self._is_helper else ""
+        session = self._session if self._has_session else ""
+        yield TraceEntry(
+            row,
+            number,
+            time_of(at),
+            kind=kind,
+            session=session,
+        )
+
+    def _note(self, row: Row) -> None:
+        """Note a message of a line, or that messages are taken back.
+
+        They are the message that is named and all after it; all where none is so named.
+        """
+        message_id = row.get("id")
+        if isinstance(row.get("$rewindTo"), str):
+            ids = list(self._standing_ids)
+            is_named = row["$rewindTo"] in self._standing_ids
+            start = ids.index(row["$rewindTo"]) if is_named else 0
+            for taken_id in ids[start:]:
+                del self._standing_ids[taken_id]
+                self._taken_back.add(taken_id)
+        elif isinstance(message_id, str):
+            self._standing_ids[message_id] = None
+            self._taken_back.discard(message_id)
+
+    def ending(self, entry: TraceEntry) -> Iterator[Piece]:
+        """See `PieceForm`."""
+        row = entry.row
+        self._is_told_of_helper = entry.kind == _HELPER
+        session = entry.session or self._session
         messages = row.get("messages") or self._messages_set(row)
-        if not isinstance(messages, list):
-            yield from self._line(row, number)
-            return
+        if _is_checkpoint(row):
+            origin = MessageOrigin(session, entry.number)
+            for _ in row["history"]:
+                yield origin.left_out("message in a checkpoint of a chat")
+        elif not isinstance(messages, list):
+            yield from self._line(row, MessageOrigin(session, entry.number))
+        else:
+            yield from self._chat(entry, messages, session)
+
+    def _chat(
+        self, entry: TraceEntry, messages: list[object], session: str
+    ) -> Iterator[Piece]:
+        """Yield the pieces of the messages of a chat, at least one."""
         pieces = list[Piece]()
-        for index, message in enumerate(messages):
-            pieces += self._message(message, f"{number}.{index}")
+        for index, message in enumerate(by_time(messages, _time_of_message)):
+            origin = MessageOrigin(
+                session,
+                f"{entry.number}.{index}",
+            )
+            pieces += self._message(message, origin)
         if pieces:
             yield from pieces[:-1]
-            yield pieces[-1]._replace(ends="messages" in row)
+            yield pieces[-1]._replace(ends="messages" in entry.row)
+        else:
+            origin = MessageOrigin(
+                session,
+                entry.number,
+            )
+            yield origin.left_out("object without messages")
 
     def _messages_set(self, row: Row) -> object:
         """Return the messages that a change sets, where no line holds them.
@@ -87,39 +163,30 @@ class Gemini:
         """
         return None if self._has_lines else object_of(row.get("$set")).get("messages")
 
-    def _line(
-        self,
-        row: Row,
-        number: int | str,
-    ) -> Iterator[Piece]:
+    def _line(self, row: Row, origin: MessageOrigin) -> Iterator[Piece]:
         """Yield the pieces of a line: a head, a message, or an entry of the log."""
         if "messageId" in row:
             message_id = row["messageId"]
             row = {"id": f"log {message_id}", "content": row.get("message"), **row}
         if "type" in row:
-            self._has_lines = True
-            yield from self._message(row, str(number))
+            is_taken_back = str(row.get("id")) in self._taken_back
+            for piece in self._message(row, origin):
+                yield _as_taken_back(piece) if is_taken_back else piece
         else:
-            origin = MessageOrigin(self._session, number)
             is_rewind = "$rewindTo" in row
             yield origin.left_out(
-                "going back in a chat: what was said before is kept"
+                "going back in a chat"
                 if is_rewind
                 else "head of a chat, or a change of one"
             )
 
-    def _message(
-        self,
-        message: object,
-        own_id: str,
-    ) -> list[Piece]:
+    def _message(self, message: object, origin: MessageOrigin) -> list[Piece]:
         """Return the pieces of a message, at least one."""
-        origin = MessageOrigin(self._session, own_id)
         if not isinstance(message, dict):
             return [origin.unread("a message is no object of JSON")]
         kind = message.get("type")
         role = _ROLES.get(kind) if isinstance(kind, str) else None
-        message_id = message.get("id") or own_id
+        message_id = message.get("id") or origin.own
         at = message.get("timestamp")
         origin = origin._replace(own=message_id, timestamp=at)
         if role is None:
@@ -158,7 +225,7 @@ class Gemini:
     def _as_prompt(self, piece: Piece) -> Piece:
         """Return a prompt under the id of its words, the same in chats and in the log."""
         origin = MessageOrigin(piece.session, piece.own, piece.timestamp)
-        if self._is_helper:
+        if self._is_told_of_helper:
             return origin.left_out("prompt that the agent gave to a helper")
         texts = _without_files(piece.texts)
         text = own_words(texts)
@@ -174,6 +241,33 @@ class Gemini:
             prompt_id = f"{digest} {n_prompts}"
             self._prompt_ids[message_key] = prompt_id
         return piece._replace(own=prompt_id, texts=texts)
+
+
+def _is_checkpoint(row: Row) -> bool:
+    """Return whether an object is a chat that was saved under a name.
+
+    Its messages have no ids and no times, and those of the chat have both.
+    """
+    history = row.get("history")
+    if not isinstance(history, list) or not history:
+        return False
+    return "parts" in object_of(history[0])
+
+
+def _time_of_message(message: object) -> int | None:
+    return time_of(object_of(message).get("timestamp"))
+
+
+def _as_taken_back(piece: Piece) -> Piece:
+    """Return what is told of a piece that its user took back."""
+    if piece.kind in (LEFT_OUT, UNREAD):
+        return piece
+    origin = MessageOrigin(
+        piece.session,
+        piece.own,
+        piece.timestamp,
+    )
+    return origin.left_out("message that was taken back")
 
 
 def _without_files(texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -234,7 +328,7 @@ def _tool_piece(
     if not isinstance(call, dict):
         return origin.unread("a call of a tool is no object of JSON")
     failed = call.get("status") in _FAILED
-    response = _response_in(call.get("result"))
+    response = _response_in(call.get("result"), call.get("id"))
     answer = response.get("output", response.get("error"))
     if answer is None:
         answer = call.get("resultDisplay") or response
@@ -250,10 +344,17 @@ def _tool_piece(
     )
 
 
-def _response_in(result: object) -> Row:
-    """Return the first response of a function in a result."""
+def _response_in(result: object, call_id: object) -> Row:
+    """Return the response to a call in a result, else the first in it.
+
+    A result may hold the responses to all calls of a message.
+    """
+    functions = list[Row]()
     for part in result if isinstance(result, list) else [result]:
         function = object_of(object_of(part).get("functionResponse"))
         if function:
+            functions.append(function)
+    for function in functions:
+        if call_id is not None and function.get("id") == call_id:
             return object_of(function.get("response"))
-    return {}
+    return object_of(functions[0].get("response")) if functions else {}

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from theorex_lab.files.transcripts.message_pieces import MessageOrigin, message_pieces
-from theorex_lab.files.transcripts.messages import Row, object_of
-from theorex_lab.files.transcripts.pieces import Piece
+from theorex_lab.files.transcripts.messages import Row, object_of, time_of
+from theorex_lab.files.transcripts.pieces import Piece, ToldAtOnce, TraceEntry
+
+_NO_SAMPLES = "log without samples"
 
 
-class InspectLog:
+class InspectLog(ToldAtOnce):
     """Finds the pieces in the samples of a log.
 
     Args:
@@ -32,34 +34,48 @@ class InspectLog:
         head = object_of(row.get("eval"))
         return "task" in head and ("samples" in row or "status" in row)
 
-    def pieces(
+    def entries(
         self,
         row: Row,
         number: int | str,
-    ) -> Iterator[Piece]:
+    ) -> Iterator[TraceEntry]:
         """See `PieceForm`."""
         head = object_of(row.get("eval"))
         task = head.get("task") or self._stem
         run = head.get("run_id") or head.get("task_id") or number
         samples = row.get("samples")
         if not isinstance(samples, list) or not samples:
-            origin = MessageOrigin(self._stem, number)
-            yield origin.left_out("log without samples")
+            yield TraceEntry(
+                {},
+                number,
+                kind=_NO_SAMPLES,
+                session=self._stem,
+            )
             return
         for index, value in enumerate(samples):
             sample = object_of(value)
             name = sample.get("id", index)
             epoch = sample.get("epoch", 1)
+            stated_at = sample.get("started_at") or head.get("created")
+            told_members = {
+                "messages": sample.get("messages"),
+                "started_at": stated_at,
+            }
             session = f"{task} {name} {epoch} {run}"
-            at = sample.get("started_at") or head.get("created")
-            yield from _sample(
-                sample,
-                MessageOrigin(
-                    session,
-                    "",
-                    at,
-                ),
-            )
+            yield TraceEntry(told_members, number, time_of(stated_at), session=session)
+
+    def ending(self, entry: TraceEntry) -> Iterator[Piece]:
+        """See `PieceForm`."""
+        sample = entry.row
+        origin = MessageOrigin(
+            entry.session,
+            "",
+            sample.get("started_at"),
+        )
+        if entry.kind == _NO_SAMPLES:
+            yield origin._replace(own=entry.number).left_out(_NO_SAMPLES)
+        else:
+            yield from _sample(sample, origin)
 
 
 def _sample(

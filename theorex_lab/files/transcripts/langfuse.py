@@ -20,9 +20,13 @@ from theorex_lab.files.transcripts.pieces import (
     TOOL,
     Piece,
     Requests,
+    TraceEntry,
 )
 
 _MODEL_CALL = "GENERATION"
+_TOOL = "TOOL"
+_NO_TRACE = "a trace is no object of JSON"
+_NAMED_ALONE = "observation that is named alone"
 _TYPES = (
     _MODEL_CALL,
     "SPAN",
@@ -66,7 +70,7 @@ class Langfuse:
                     return True
         return _is_trace(row) or _is_observation(row)
 
-    def pieces(self, row: Row, number: int | str) -> Iterator[Piece]:
+    def entries(self, row: Row, number: int | str) -> Iterator[TraceEntry]:
         """See `PieceForm`."""
         session = self._stem
         elements: list[object] = [row]
@@ -74,52 +78,89 @@ class Langfuse:
             if isinstance(row.get(name), list):
                 elements = row[name]
                 session = str(row.get("id") or session)
-        # A page lists the latest first.
-        elements = sorted(elements, key=_start_of)
         for element in elements:
             if not isinstance(element, dict):
-                origin = MessageOrigin(session, number)
-                yield origin.unread("a trace is no object of JSON")
+                yield TraceEntry({}, number, kind=_NO_TRACE)
             elif _is_trace(element):
-                yield from self._trace(element, session)
+                yield from _trace_entries(element, session, number)
             else:
-                yield from self._observation(element, session)
+                yield _observation_entry(element, session, number)
 
-    def _trace(self, row: Row, session: str) -> Iterator[Piece]:
-        """Yield the pieces of a trace, in the order of time."""
-        trace = {**row, **object_of(row.get("trace"))}
-        session = str(trace.get("sessionId") or trace.get("id") or session)
-        has_model_call = False
-        observations = list[Row]()
-        for value in row.get("observations", ()):
-            if isinstance(value, dict):
-                observations.append(value)
-                has_model_call |= value.get("type") == _MODEL_CALL
-            else:
-                origin = MessageOrigin(session, "")
-                yield origin.left_out("observation that is named alone")
-        if not has_model_call:
-            start = trace.get("timestamp")
-            yield from _model_call(trace, session, start).pieces(self._requests)
-        observations.sort(key=_start_of)
-        for observation in observations:
-            named = {"sessionId": session, **observation}
-            yield from self._observation(named, session)
+    def beginning(self, entry: TraceEntry) -> Iterator[Piece]:
+        """See `PieceForm`."""
+        if entry.kind == _MODEL_CALL:
+            yield from _model_call(entry.row).request_pieces(self._requests)
 
-    def _observation(self, row: Row, session: str) -> Iterator[Piece]:
-        """Yield the pieces of an observation, at least one."""
-        session = str(row.get("sessionId") or row.get("traceId") or session)
-        kind = row.get("type")
-        pieces = list[Piece]()
-        if kind == _MODEL_CALL:
-            call = _model_call(row, session, row.get("startTime"))
-            pieces = [*call.pieces(self._requests)]
-        elif kind == "TOOL":
-            pieces = [_tool_piece(row, session)]
-        if not pieces:
-            origin = MessageOrigin(session, "", row.get("startTime"))
-            pieces = [origin.left_out(f"observation: {kind_name(kind)}")]
-        yield from pieces
+    def ending(self, entry: TraceEntry) -> Iterator[Piece]:
+        """See `PieceForm`."""
+        row = entry.row
+        session = str(row.get("sessionId") or self._stem)
+        origin = MessageOrigin(session, "", row.get("startTime"))
+        if entry.kind == _NO_TRACE:
+            yield MessageOrigin(session, entry.number).unread(_NO_TRACE)
+        elif entry.kind == _NAMED_ALONE:
+            yield origin.left_out(_NAMED_ALONE)
+        elif entry.kind == _TOOL:
+            yield _tool_piece(row, session)
+        elif entry.kind == _MODEL_CALL and _model_call(row).has_messages:
+            yield from _model_call(row).reply_pieces(self._requests)
+        else:
+            kind = kind_name(row.get("type"))
+            yield origin.left_out(f"observation: {kind}")
+
+
+def _trace_entries(row: Row, session: str, number: int | str) -> Iterator[TraceEntry]:
+    """Yield the observations of a trace, and what the trace itself got and gave.
+
+    The latter only where it has no generation. It ends with its last observation.
+    """
+    trace = {**row, **object_of(row.get("trace"))}
+    session = str(trace.get("sessionId") or trace.get("id") or session)
+    has_model_call = False
+    latest: TraceEntry | None = None
+    for value in row.get("observations", ()):
+        if not isinstance(value, dict):
+            alone = {"sessionId": session}
+            yield TraceEntry(alone, number, kind=_NAMED_ALONE)
+            continue
+        entry = _observation_entry({"sessionId": session, **value}, session, number)
+        has_model_call |= entry.kind == _MODEL_CALL
+        if latest is None or _end_of(entry) > _end_of(latest):
+            latest = entry
+        yield entry
+    if not has_model_call:
+        call = {
+            "id": trace.get("id"),
+            "sessionId": session,
+            "type": "trace",
+            "startTime": trace.get("timestamp"),
+            "endTime": None if latest is None else _stated_end(latest.row),
+            "input": trace.get("input"),
+            "output": trace.get("output"),
+        }
+        yield _observation_entry(call, session, number)._replace(kind=_MODEL_CALL)
+
+
+def _observation_entry(row: Row, session: str, number: int | str) -> TraceEntry:
+    """Return an observation with its times."""
+    stated_session = row.get("sessionId") or row.get("traceId") or session
+    kind = row.get("type")
+    return TraceEntry(
+        {**row, "sessionId": str(stated_session)},
+        number,
+        time_of(row.get("startTime")),
+        time_of(row.get("endTime")),
+        kind if isinstance(kind, str) else "",
+    )
+
+
+def _end_of(entry: TraceEntry) -> int:
+    """Return when an observation ended, in µs UTC; 0 where that is unknown."""
+    return time_of(_stated_end(entry.row)) or 0
+
+
+def _stated_end(row: Row) -> object:
+    return row.get("endTime") or row.get("startTime")
 
 
 def _is_trace(row: Row) -> bool:
@@ -129,23 +170,16 @@ def _is_trace(row: Row) -> bool:
     return (is_named and isinstance(row.get("observations"), list)) or is_in_table
 
 
-def _start_of(value: object) -> int:
-    """Return when a trace or an observation began, in µs UTC; 0 where it is unknown."""
-    members = object_of(value)
-    members = {**members, **object_of(members.get("trace"))}
-    return time_of(members.get("startTime") or members.get("timestamp")) or 0
-
-
 def _is_observation(row: Row) -> bool:
     return "traceId" in row and row.get("type") in _TYPES
 
 
-def _model_call(row: Row, session: str, start: object) -> ModelCall:
+def _model_call(row: Row) -> ModelCall:
     """Return the call of a model that an observation or a trace records."""
     return ModelCall(
         id=str(row.get("id")),
-        session=session,
-        start=start,
+        session=str(row.get("sessionId")),
+        start=row.get("startTime"),
         end=row.get("endTime"),
         request=row.get("input"),
         reply=row.get("output"),

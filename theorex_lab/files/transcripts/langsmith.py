@@ -16,16 +16,19 @@ from theorex_lab.files.transcripts.message_pieces import (
     first_of,
     parsed_json,
 )
-from theorex_lab.files.transcripts.messages import Row, kind_name, object_of
+from theorex_lab.files.transcripts.messages import Row, kind_name, object_of, time_of
 from theorex_lab.files.transcripts.model_calls import ModelCall
 from theorex_lab.files.transcripts.pieces import (
     TOOL,
     Piece,
     Requests,
+    TraceEntry,
 )
 
 _SESSIONS = ("session_id", "thread_id", "conversation_id")
 _LISTS = ("runs", "data")
+_MODEL_CALL = "llm"
+_NO_RUN = "a run is no object of JSON"
 _LITERAL_CHARACTERS = 16_000  # of arguments that are read as Python writes them
 _TIMES_AROUND = ("inputs", "outputs", "trace_id", "start_time")
 
@@ -52,46 +55,55 @@ class LangSmith:
                 return _is_run(object_of(elements[0]))
         return _is_run(row)
 
-    def pieces(
-        self,
-        row: Row,
-        number: int | str,
-    ) -> Iterator[Piece]:
+    def entries(self, row: Row, number: int | str) -> Iterator[TraceEntry]:
         """See `PieceForm`."""
         for run in _runs_in(row):
-            if isinstance(run, dict):
-                yield from self._run(run)
-            else:
-                origin = MessageOrigin(self._stem, number)
-                yield origin.unread("a run is no object of JSON")
+            if not isinstance(run, dict):
+                yield TraceEntry({}, number, kind=_NO_RUN)
+                continue
+            start = time_of(run.get("start_time"))
+            end = time_of(run.get("end_time"))
+            yield TraceEntry(_without_children(run), number, start, end)
 
-    def _run(self, run: Row) -> Iterator[Piece]:
-        """Yield the pieces of a run, at least one."""
+    def beginning(self, entry: TraceEntry) -> Iterator[Piece]:
+        """See `PieceForm`."""
+        if entry.row.get("run_type") == _MODEL_CALL:
+            yield from self._model_call(entry.row).request_pieces(self._requests)
+
+    def ending(self, entry: TraceEntry) -> Iterator[Piece]:
+        """See `PieceForm`."""
+        run = entry.row
         kind = run.get("run_type")
+        session = self._session_of(run)
+        if entry.kind == _NO_RUN:
+            yield MessageOrigin(self._stem, entry.number).unread(_NO_RUN)
+        elif kind == "tool":
+            yield _tool_piece(run, session)
+        elif kind == _MODEL_CALL and self._model_call(run).has_messages:
+            yield from self._model_call(run).reply_pieces(self._requests)
+        else:
+            origin = MessageOrigin(session, "", run.get("start_time"))
+            yield origin.left_out(f"run: {kind_name(kind)}")
+
+    def _session_of(self, run: Row) -> str:
         metadata = object_of(object_of(run.get("extra")).get("metadata"))
         named_session = first_of(metadata, _SESSIONS) or run.get("trace_id")
-        session = str(named_session or run.get("id") or self._stem)
-        pieces = list[Piece]()
-        if kind == "llm":
-            call = ModelCall(
-                id=str(run.get("id")),
-                session=session,
-                start=run.get("start_time"),
-                end=run.get("end_time"),
-                request=run.get("inputs"),
-                reply=run.get("outputs"),
-            )
-            pieces = [*call.pieces(self._requests)]
-        elif kind == "tool":
-            pieces = [_tool_piece(run, session)]
-        if not pieces:
-            origin = MessageOrigin(
-                session,
-                "",
-                run.get("start_time"),
-            )
-            pieces = [origin.left_out(f"run: {kind_name(kind)}")]
-        yield from pieces
+        return str(named_session or run.get("id") or self._stem)
+
+    def _model_call(self, run: Row) -> ModelCall:
+        return ModelCall(
+            id=str(run.get("id")),
+            session=self._session_of(run),
+            start=run.get("start_time"),
+            end=run.get("end_time"),
+            request=run.get("inputs"),
+            reply=run.get("outputs"),
+        )
+
+
+def _without_children(run: Row) -> Row:
+    """Return a run without the runs in it, which are entries of their own."""
+    return {name: value for name, value in run.items() if name != "child_runs"}
 
 
 def _is_run(row: Row) -> bool:

@@ -13,17 +13,23 @@ import hashlib
 from collections.abc import Iterator
 
 from theorex_lab.files.transcripts.message_pieces import MessageOrigin
-from theorex_lab.files.transcripts.messages import NOTE_CHARACTERS, Row, object_of
-from theorex_lab.files.transcripts.pieces import NOTE, Piece
+from theorex_lab.files.transcripts.messages import (
+    NOTE_CHARACTERS,
+    Row,
+    object_of,
+    time_of,
+)
+from theorex_lab.files.transcripts.pieces import NOTE, Piece, ToldAtOnce, TraceEntry
 from theorex_lab.text.redact.masking import mask
 from theorex_lab.text.visible import visible
 
 _DIGEST_DIGITS = 16
 _LISTS = ("results", "memories")
+_RELATION = "relation"
 _RELATION_PARTS = 3
 
 
-class McpMemoryFile:
+class McpMemoryFile(ToldAtOnce):
     """Finds the notes in the file of the reference MCP memory server.
 
     Args:
@@ -42,12 +48,13 @@ class McpMemoryFile:
         is_relation = row.get("type") == "relation" and "relationType" in row
         return is_entity or is_relation
 
-    def pieces(
-        self,
-        row: Row,
-        number: int | str,  # noqa: ARG002
-    ) -> Iterator[Piece]:
+    def entries(self, row: Row, number: int | str) -> Iterator[TraceEntry]:
+        """See `PieceForm`. Nothing in such a file has a time."""
+        yield TraceEntry(row, number)
+
+    def ending(self, entry: TraceEntry) -> Iterator[Piece]:
         """See `PieceForm`."""
+        row = entry.row
         kind = row.get("type")
         if kind == "entity":
             yield from self._entity(row)
@@ -81,7 +88,7 @@ class McpMemoryFile:
                 yield self._origin.unread("an observation is no text")
 
 
-class Mem0Export:
+class Mem0Export(ToldAtOnce):
     """Finds the notes in an export of mem0.
 
     Args:
@@ -98,26 +105,30 @@ class Mem0Export:
         """Return whether an object is of this form."""
         return _is_memory(row) or any(_holds_memories(row, name) for name in _LISTS)
 
-    def pieces(
-        self,
-        row: Row,
-        number: int | str,  # noqa: ARG002
-    ) -> Iterator[Piece]:
+    def entries(self, row: Row, number: int | str) -> Iterator[TraceEntry]:
         """See `PieceForm`."""
         lists = [row[name] for name in _LISTS if isinstance(row.get(name), list)]
         if not lists:
             lists = [[row]]
         for memories in lists:
-            for memory in memories:
-                yield from self._memory(object_of(memory))
+            for value in memories:
+                memory = object_of(value)
+                yield TraceEntry(memory, number, time_of(_made_at(memory)))
         relations = row.get("relations")
         if isinstance(relations, list):
             for relation in relations:
-                yield from self._relation(object_of(relation))
+                yield TraceEntry(object_of(relation), number, kind=_RELATION)
+
+    def ending(self, entry: TraceEntry) -> Iterator[Piece]:
+        """See `PieceForm`."""
+        if entry.kind == _RELATION:
+            yield from self._relation(entry.row)
+        else:
+            yield from self._memory(entry.row)
 
     def _memory(self, memory: Row) -> list[Piece]:
         session = memory.get("run_id")
-        at = memory.get("created_at") or memory.get("updated_at")
+        at = _made_at(memory)
         if not isinstance(session, str):
             session = self._stem
         origin = MessageOrigin(
@@ -140,6 +151,10 @@ class Mem0Export:
             target,
             origin,
         )
+
+
+def _made_at(memory: Row) -> object:
+    return memory.get("created_at") or memory.get("updated_at")
 
 
 def _relation_pieces(

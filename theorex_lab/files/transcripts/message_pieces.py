@@ -19,6 +19,7 @@ from theorex_lab.files.transcripts.pieces import (
     LEFT_OUT,
     MESSAGE,
     PROMPT,
+    TOOL,
     UNREAD,
     Piece,
 )
@@ -30,6 +31,15 @@ PROGRAMS = frozenset({"system", "developer"})
 ROLES = PERSONS | AGENTS | TOOLS | PROGRAMS
 # A tuple, since a broken block may have anything at the place of a name.
 _TEXT_BLOCKS = ("text", "input_text", "output_text")
+# Calls and answers that stand in the content of a message.
+_CALL_BLOCKS = ("tool_use", "server_tool_use", "mcp_tool_use")
+_ANSWER_BLOCK = "tool_result"  # the kinds of others end with it
+# Items of a conversation beside its messages, in OpenAI's newer interface.
+_CALL_ITEM = "_call"
+_ANSWER_ITEM = "_call_output"
+_ARGUMENTS = ("arguments", "input", "action", "queries", "code", "operation")
+_RESULTS = ("output", "outputs", "results", "result")
+_FAILED = ("failed", "incomplete")
 _SESSIONS = ("session_id", "sessionId", "conversation_id", "thread_id", "session")
 _TIMES = ("timestamp", "created_at", "createdAt", "created", "create_time", "at")
 _IDS = ("id", "uuid", "message_id")
@@ -115,6 +125,19 @@ def is_message(row: Row) -> bool:
     return speaker_of(row) in ROLES and has_words
 
 
+def is_item(row: Row) -> bool:
+    """Return whether an object is a call of a tool, or an answer, beside messages.
+
+    >>> is_item({"type": "function_call", "call_id": "c", "name": "look"})
+    True
+    """
+    kind = row.get("type")
+    if not isinstance(kind, str) or "role" in row:
+        return False
+    is_known = kind.endswith((_CALL_ITEM, _ANSWER_ITEM)) or kind == "reasoning"
+    return is_known and ("call_id" in row or "id" in row)
+
+
 def message_pieces(
     message: object,
     origin: MessageOrigin,
@@ -129,6 +152,9 @@ def message_pieces(
     if not isinstance(message, dict):
         return [origin.unread("no message: no object of JSON")]
     role = speaker_of(message)
+    kind = message.get("type")
+    if not role and isinstance(kind, str):
+        return [_item_piece(message, kind, origin)]
     if role in AGENTS:
         return _agent_pieces(message, origin)
     if role in PERSONS:
@@ -147,15 +173,31 @@ def _agent_pieces(
 ) -> list[Piece]:
     """Return the words of an agent, and behind them the tools that it calls."""
     texts, pieces = _content_of(message, origin)
+    if isinstance(message.get("refusal"), str):
+        texts.append(message["refusal"])
     # Some programs state a call in the content and beside it.
     ids = {piece.call for piece in pieces if isinstance(piece.call, str)}
     for call in _listed_calls(message, origin):
         is_stated = isinstance(call.call, str) and call.call in ids
         if not is_stated:
             pieces.append(call)
-    if any(texts):
-        return [origin.piece(MESSAGE, *texts), *pieces]
-    return pieces or [origin.left_out("assistant: no text and no call")]
+    if not any(texts):
+        return pieces or [origin.left_out("assistant: no text and no call")]
+    n_answered = _answered_pieces(pieces)
+    words = origin.piece(MESSAGE, *texts)
+    return [*pieces[:n_answered], words, *pieces[n_answered:]]
+
+
+def _answered_pieces(pieces: list[Piece]) -> int:
+    """Return how many pieces come before the last words of a message.
+
+    They are those up to the last answer that a tool gave within it.
+    """
+    n_answered = 0
+    for index, piece in enumerate(pieces, start=1):
+        if piece.kind in (ANSWER, TOOL):
+            n_answered = index
+    return n_answered
 
 
 def _person_pieces(
@@ -214,13 +256,23 @@ def _content_of(
         if not isinstance(block, dict):
             pieces.append(origin.unread("a part of a message is no text"))
             continue
-        text = block.get("text")
-        is_text = block.get("type", "text") in _TEXT_BLOCKS
-        if is_text and isinstance(text, str):
+        text = _words_of(block)
+        if isinstance(text, str):
             texts.append(text)
         else:
             pieces.append(_block_piece(block, origin))
     return texts, pieces
+
+
+def _words_of(block: Row) -> object:
+    """Return the words of a block, None where it is of another type."""
+    kind = block.get("type", "text")
+    if kind == "refusal":
+        return block.get("refusal")
+    if kind not in _TEXT_BLOCKS:
+        return None
+    text = block.get("text")
+    return text.get("value") if isinstance(text, dict) else text
 
 
 def _block_piece(
@@ -229,16 +281,77 @@ def _block_piece(
 ) -> Piece:
     """Return the piece of a block that is no text."""
     kind = block.get("type")
-    if kind == "tool_use":
-        return call_piece(block, origin)
-    if kind == "tool_result":
+    if kind in _CALL_BLOCKS:
+        return _call_with_answer(block, origin)
+    if isinstance(kind, str) and kind.endswith(_ANSWER_BLOCK):
+        content = block.get("content")
+        error = object_of(content).get("error_code")
         return origin.piece(ANSWER)._replace(
             call=block.get("tool_use_id"),
             tool=block.get("name"),
-            answer=answer_of(block.get("content")),
-            failed=block.get("is_error") is True,
+            answer=answer_of(content),
+            failed=block.get("is_error") is True or error is not None,
         )
     return origin.left_out(f"part: {kind_name(kind)}")
+
+
+def _call_with_answer(
+    block: Row,
+    origin: MessageOrigin,
+) -> Piece:
+    """Return a call in a content, with its answer where the block holds it as well."""
+    call = call_piece(block, origin)
+    error = block.get("error")
+    if block.get("result") is None and not error:
+        return call
+    answer = answer_of(parsed_json(block.get("result")))
+    return call._replace(
+        kind=TOOL,
+        answer=answer or error,
+        failed=bool(error),
+    )
+
+
+def _item_piece(
+    item: Row,
+    kind: str,
+    origin: MessageOrigin,
+) -> Piece:
+    """Return the piece of an item that no one speaks: a call, an answer, or its kind."""
+    call_id = item.get("call_id") or item.get("id")
+    if kind.endswith(_ANSWER_ITEM):
+        return origin.piece(ANSWER)._replace(
+            call=call_id,
+            answer=answer_of(item.get("output")),
+            failed=item.get("status") in _FAILED,
+        )
+    if not kind.endswith(_CALL_ITEM):
+        return origin.left_out(f"item: {kind_name(kind)}")
+    call = origin.piece(CALL)._replace(
+        call=call_id,
+        tool=item.get("name") or kind.removesuffix(_CALL_ITEM),
+        arguments=parsed_json(_member_of(item, _ARGUMENTS)),
+    )
+    answer = _member_of(item, (*_RESULTS, "error"))
+    if answer is None:
+        return call
+    failed = bool(item.get("error")) or item.get("status") in _FAILED
+    return call._replace(
+        kind=TOOL,
+        answer=answer_of(answer),
+        failed=failed,
+    )
+
+
+def _member_of(
+    row: Row,
+    names: tuple[str, ...],
+) -> object:
+    """Return the first member of these names that there is; None for none."""
+    for name in names:
+        if row.get(name) is not None:
+            return row[name]
+    return None
 
 
 def _tool_message(
@@ -283,11 +396,7 @@ def call_piece(
     function = call.get("function")
     members = {**call, **object_of(function)}
     name = function if isinstance(function, str) else members.get("name")
-    arguments = None
-    for member in ("arguments", "args", "input"):
-        if members.get(member) is not None:
-            arguments = members[member]
-            break
+    arguments = _member_of(members, ("arguments", "args", "input"))
     return origin.piece(CALL)._replace(
         call=call.get("id"),
         tool=name,

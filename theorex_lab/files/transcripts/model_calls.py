@@ -7,6 +7,7 @@ under a usual name. Messages may be LangChain's own, with a type in place of a r
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from theorex_lab.files.transcripts.message_pieces import (
@@ -14,6 +15,7 @@ from theorex_lab.files.transcripts.message_pieces import (
     ROLES,
     TOOLS,
     MessageOrigin,
+    is_item,
     message_pieces,
     parsed_json,
     speaker_of,
@@ -72,8 +74,17 @@ class ModelCall(NamedTuple):
     request: object
     reply: object
 
-    def pieces(self, requests: Requests) -> Iterator[Piece]:
-        """Yield what is new in the call; what was told before is left out.
+    @property
+    def has_messages(self) -> bool:
+        """Return whether anything went in or came out."""
+        messages = chain(
+            _messages_in(self.request, _USER),
+            _messages_in(self.reply, _ASSISTANT),
+        )
+        return next(messages, None) is not None
+
+    def request_pieces(self, requests: Requests) -> Iterator[Piece]:
+        """Yield the pieces of what went in; what was told before is left out.
 
         Args:
             requests: Tells what is new.
@@ -84,6 +95,9 @@ class ModelCall(NamedTuple):
             origin = MessageOrigin(self.session, own_id, self.start)
             request += message_pieces(message, origin)
         yield from requests.request(request, f"{self.session} {self.id}")
+
+    def reply_pieces(self, requests: Requests) -> Iterator[Piece]:
+        """Yield the pieces of what came out, as `request_pieces`."""
         reply = list[Piece]()
         for index, message in enumerate(_messages_in(self.reply, _ASSISTANT)):
             own_id = f"{self.id}.out.{index}"
@@ -137,6 +151,9 @@ def _stated_speaker(message: object) -> str:
 
 def _messages_of_object(value: Row, role: str, depth: int) -> Iterator[object]:
     """Yield the message that an object is, or those that it holds."""
+    if is_item(value):
+        yield value
+        return
     message = _as_message(value, role)
     if message is not None:
         yield message

@@ -10,7 +10,7 @@ came in is kept or reported.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -41,6 +41,7 @@ _REPEATED = {
     ANSWER: "answer to a call that was answered before",
     TOOL: "call that was answered before",
 }
+_MOST_MIXED_REQUESTS = 32
 _SILENT = {
     PROMPT: "user: words of the program",
     MESSAGE: "assistant: message within a turn",
@@ -92,18 +93,37 @@ class Piece(NamedTuple):
         return _fingerprint((self.kind, self.texts, values))
 
 
+class TraceEntry(NamedTuple):
+    """A part of a file that has its own time.
+
+    Attributes:
+        row: Its object.
+        number: The number of the line that it stands in.
+        start: When it began, in µs UTC; None where that is unknown.
+        end: When it ended; None for when it began.
+        kind: What it is, in the words of its form.
+        session: Its session, where its object does not name it.
+    """
+
+    row: Row
+    number: int | str
+    start: int | None = None
+    end: int | None = None
+    kind: str = ""
+    session: str = ""
+
+
 @runtime_checkable
 class PieceForm(Protocol):
-    """Finds the pieces in the objects of one file."""
+    """Finds the pieces in the objects of one file.
+
+    All objects are looked through for entries before the first entry tells anything.
+    """
 
     name: str
 
-    def pieces(
-        self,
-        row: Row,
-        number: int | str,
-    ) -> Iterator[Piece]:
-        """Yield the pieces in an object.
+    def entries(self, row: Row, number: int | str) -> Iterator[TraceEntry]:
+        """Yield the entries in an object.
 
         Args:
             row: The object.
@@ -112,6 +132,24 @@ class PieceForm(Protocol):
         Raises:
             InvalidInput: It cannot be read, wholly or from some place on.
         """
+
+    def beginning(self, entry: TraceEntry) -> Iterator[Piece]:
+        """Yield what an entry was given."""
+
+    def ending(self, entry: TraceEntry) -> Iterator[Piece]:
+        """Yield what came of it, at least one piece where it was given nothing.
+
+        Raises:
+            InvalidInput: It cannot be read, wholly or from some place on.
+        """
+
+
+class ToldAtOnce:
+    """A form whose entries tell all at one time."""
+
+    def beginning(self, entry: TraceEntry) -> Iterator[Piece]:  # noqa: ARG002
+        """See `PieceForm`."""
+        yield from ()
 
 
 class PieceReader:
@@ -418,9 +456,8 @@ class Requests:
         # By session and piece, how often a request held it, and how often a model said it.
         self._in_request: dict[tuple[str, int], int] = defaultdict(int)
         self._from_model: dict[tuple[str, int], int] = defaultdict(int)
-        self._request_id = ""
-        # How often the request that is read holds each, so far.
-        self._counts: dict[tuple[str, int], int] = defaultdict(int)
+        # By request, how often it holds each, so far. Parts of the latest may come mixed.
+        self._counts: OrderedDict[str, Counter[tuple[str, int]]] = OrderedDict()
 
     def request(
         self,
@@ -433,15 +470,15 @@ class Requests:
             pieces: The pieces, or the next ones where the request comes in parts.
             request_id: The id of the request.
         """
-        if request_id != self._request_id:
-            self._request_id = request_id
-            self._counts.clear()
+        counts = self._counts.setdefault(request_id, Counter())
+        if len(self._counts) > _MOST_MIXED_REQUESTS:
+            self._counts.popitem(last=False)
         for piece in pieces:
             key = (piece.session, piece.digest())
-            self._counts[key] += 1
+            counts[key] += 1
             n_told = max(self._in_request[key], self._from_model[key])
-            self._in_request[key] = max(self._in_request[key], self._counts[key])
-            yield piece if self._counts[key] > n_told else _repetition(piece)
+            self._in_request[key] = max(self._in_request[key], counts[key])
+            yield piece if counts[key] > n_told else _repetition(piece)
 
     def reply(self, pieces: list[Piece]) -> Iterator[Piece]:
         """Yield the pieces of a model's reply.

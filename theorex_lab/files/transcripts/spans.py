@@ -32,6 +32,7 @@ from theorex_lab.files.transcripts.pieces import (
     TOOL,
     Piece,
     Requests,
+    TraceEntry,
 )
 
 _SESSIONS = ("gen_ai.conversation.id", "session.id")
@@ -44,6 +45,15 @@ _NUMBERED = re.compile(
 # Tuples, since a broken span may have anything at the place of a name.
 _AROUND = ("invoke_agent", "create_agent", "invoke_workflow")
 _FAILED = (2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR")
+_NO_SPAN = "a span is no object of JSON"
+_STARTS = ("startTimeUnixNano", "start_time")
+_ENDS = ("endTimeUnixNano", "end_time")
+_RECORDED = (
+    "timeUnixNano",
+    "timestamp",
+    "observedTimeUnixNano",
+    "observed_timestamp",
+)
 _PROMPTS = ("gen_ai.input.messages", "gen_ai.prompt")
 _WRAPPERS = (
     ("resourceSpans", "scopeSpans", "spans"),
@@ -106,67 +116,69 @@ class Spans:
         is_span = {"traceId", "spanId"} <= row.keys()
         return is_record or is_span or "trace_id" in object_of(row.get("context"))
 
-    def pieces(
-        self,
-        row: Row,
-        number: int | str,
-    ) -> Iterator[Piece]:
+    def entries(self, row: Row, number: int | str) -> Iterator[TraceEntry]:
         """See `PieceForm`."""
-        spans = []
         for span_row in _span_rows(row):
-            if isinstance(span_row, dict):
-                spans.append(
-                    _span_of(
-                        span_row,
-                        self._stem,
-                        number,
-                    )
-                )
-            else:
-                origin = MessageOrigin(self._stem, number)
-                yield origin.unread("a span is no object of JSON")
-        # A span within another ends before it.
-        spans.sort(key=lambda span: time_of(span.end) or time_of(span.start) or 0)
-        for span in spans:
-            yield from self._span(span)
+            if not isinstance(span_row, dict):
+                yield TraceEntry({}, number, kind=_NO_SPAN)
+                continue
+            start = time_of(_start_of(span_row))
+            end = time_of(_first_time(span_row, *_ENDS))
+            yield TraceEntry(span_row, number, start, end)
 
-    def _span(self, span: _Span) -> Iterator[Piece]:
-        """Yield the pieces of a span, at least one."""
-        attributes = span.attributes
-        operation = attributes.get("gen_ai.operation.name")
-        if operation == "execute_tool" or "gen_ai.tool.name" in attributes:
+    def beginning(self, entry: TraceEntry) -> Iterator[Piece]:
+        """See `PieceForm`."""
+        if entry.kind == _NO_SPAN:
+            return
+        span = _span_of(entry.row, self._stem, entry.number)
+        if not _is_tool(span):
+            request = _pieces_of(_requests_of(span), span, "in", span.start)
+            yield from self._requests.request(request, f"{span.session} {span.id}")
+
+    def ending(self, entry: TraceEntry) -> Iterator[Piece]:
+        """See `PieceForm`."""
+        if entry.kind == _NO_SPAN:
+            origin = MessageOrigin(self._stem, entry.number)
+            yield origin.unread(_NO_SPAN)
+            return
+        span = _span_of(entry.row, self._stem, entry.number)
+        if _is_tool(span):
             yield _tool_piece(span)
             return
-        requests = _attribute_messages(attributes, _PROMPTS)
-        replies = _attribute_messages(attributes, _REPLIES)
-        for event in span.events:
-            requests += _event_messages(event, is_reply=False)
-            replies += _event_messages(event, is_reply=True)
-        if not requests and not replies:
-            origin = MessageOrigin(
-                span.session,
-                span.id,
-                span.start,
-            )
+        operation = span.attributes.get("gen_ai.operation.name")
+        replies = _replies_of(span)
+        if not replies and not _requests_of(span):
+            origin = MessageOrigin(span.session, span.id, span.start)
             yield origin.left_out(f"span without messages: {kind_name(operation)}")
             return
-        request = _pieces_of(
-            requests,
-            span,
-            "in",
-            span.start,
-        )
-        yield from self._requests.request(request, f"{span.session} {span.id}")
-        reply = _pieces_of(
-            replies,
-            span,
-            "out",
-            span.end or span.start,
-        )
+        reply = _pieces_of(replies, span, "out", span.end or span.start)
         if operation in _AROUND:
             yield from self._requests.request(reply, f"{span.id} out")
         else:
             yield from self._requests.reply(reply)
+
+
+def _is_tool(span: _Span) -> bool:
+    """Return whether a span is the call of a tool."""
+    attributes = span.attributes
+    is_call = attributes.get("gen_ai.operation.name") == "execute_tool"
+    return is_call or "gen_ai.tool.name" in attributes
+
+
+def _requests_of(span: _Span) -> list[object]:
+    """Return the messages that a model got."""
+    messages = _attribute_messages(span.attributes, _PROMPTS)
+    for event in span.events:
+        messages += _event_messages(event, is_reply=False)
+    return messages
+
+
+def _replies_of(span: _Span) -> list[object]:
+    """Return the messages that a model gave."""
+    messages = _attribute_messages(span.attributes, _REPLIES)
+    for event in span.events:
+        messages += _event_messages(event, is_reply=True)
+    return messages
 
 
 def _span_rows(row: Row) -> list[object]:
@@ -232,18 +244,8 @@ def _span_of(
     trace = context.get("traceId") or context.get("trace_id") or stem
     span_id = context.get("spanId") or context.get("span_id") or number
     attributes = _attributes_of(row.get("attributes"))
-    start = _first(
-        row,
-        "startTimeUnixNano",
-        "start_time",
-        "timeUnixNano",
-        "timestamp",
-    )
-    end = _first(
-        row,
-        "endTimeUnixNano",
-        "end_time",
-    )
+    start = _start_of(row)
+    end = _first_time(row, *_ENDS)
     session = _first(attributes, *_SESSIONS) or trace
     status = object_of(row.get("status"))
     code = _first(
@@ -272,11 +274,7 @@ def _events_of(
     events = list[_Event]()
     for value in _list_of(row.get("events")):
         event = object_of(value)
-        at = _first(
-            event,
-            "timeUnixNano",
-            "timestamp",
-        )
+        at = _first_time(event, *_RECORDED)
         events.append(
             _Event(
                 event.get("name"),
@@ -299,6 +297,22 @@ def _events_of(
             )
         )
     return events
+
+
+def _start_of(row: Row) -> object:
+    """Return when a span began, or a record was made, as stated."""
+    return _first_time(row, *_STARTS, *_RECORDED)
+
+
+def _first_time(row: Row, *names: str) -> object:
+    """Return the first member of these names that states a time; None for none.
+
+    A record of a log may have the time 0, and the time at which it was observed.
+    """
+    for name in names:
+        if time_of(row.get(name)) is not None:
+            return row[name]
+    return None
 
 
 def _first(row: Row, *names: str) -> Any:
@@ -490,6 +504,15 @@ def _block_of(part: object) -> object:
         )
         call = members.get("id")
         return {"type": "tool_result", "tool_use_id": call, "content": content}
+    if kind == "server_tool_call":
+        arguments = members.get("server_tool_call")
+        return {**members, "type": "tool_use", "arguments": arguments}
+    if kind == "server_tool_call_response":
+        return {
+            "type": "tool_result",
+            "tool_use_id": members.get("id"),
+            "content": members.get("server_tool_call_response"),
+        }
     return part
 
 
