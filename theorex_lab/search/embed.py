@@ -11,7 +11,6 @@ import hashlib
 import importlib.util
 import json
 import os
-import re
 import unicodedata
 import zlib
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theorex_lab.core.errors import ConfigError, InvalidInput, ModelUnavailable
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.progress import working
 from theorex_lab.search.endpoint import encodable, endpoint_url, excerpt, key_from
 
@@ -51,7 +51,7 @@ _BATCH_CHARACTERS = 2_000
 _READ_CHARACTERS = 1_000  # of a text that is longer, about so many are read
 _HTTP_BATCH = 64
 _NGRAM_SIZES = (3, 4, 5)
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 # What runs a model, by process, file and number of threads.
 _SESSIONS: dict[tuple[int, Path, int], Any] = {}
 
