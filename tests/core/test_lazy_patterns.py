@@ -68,3 +68,29 @@ def test_modules_of_words_compile_little_when_they_are_imported() -> None:
     )
 
     assert ended.stdout == "0\n"
+
+
+def test_what_a_search_imports_compiles_few_patterns() -> None:
+    program = (
+        "import re, sys\n"
+        "compiled = []\n"
+        "original = re.compile\n"
+        "def counting(source, flags=0):\n"
+        "    compiled.append(sys._getframe(1).f_globals['__name__'])\n"
+        "    return original(source, flags)\n"
+        "re.compile = counting\n"
+        "import theorex_lab.app.cli.memory, theorex_lab.store.lab\n"
+        "import theorex_lab.memory.retrieve, theorex_lab.memory.briefing.candidates\n"
+        "import theorex_lab.designs.theorex.flash, theorex_lab.text.spoken\n"
+        "print(*[name for name in compiled if name.startswith('theorex_lab')])\n"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    modules = ended.stdout.split()
+    assert len(modules) <= 3, modules

@@ -149,6 +149,54 @@ def test_a_process_reads_the_model_once_for_each_number_of_threads(
 
 
 @needs_model
+def test_a_model_that_was_let_go_is_read_again_and_gives_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(embed, "_SESSIONS", {})
+    embedder = bundled_embedder()
+    assert embedder is not None
+    assert not embedder.is_in_memory
+    vectors = embedder.embed(["a cache"])
+    assert embedder.is_in_memory
+    embedder.let_go()
+    assert embedder.must_load
+    assert not embedder.is_in_memory
+    embedder.let_go()  # once more changes nothing
+    np.testing.assert_array_equal(embedder.embed(["a cache"]), vectors)
+
+
+@needs_model
+def test_a_model_keeps_no_arena_and_gives_the_same_vectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import onnxruntime
+
+    opened: list[tuple[bool, bool]] = []
+    open_session = onnxruntime.InferenceSession
+
+    def noted(model: bytes, options: object, **others: object) -> object:
+        opened.append((options.enable_cpu_mem_arena, options.enable_mem_pattern))  # type: ignore[attr-defined]
+        return open_session(model, options, **others)
+
+    monkeypatch.setattr(embed, "_SESSIONS", {})
+    monkeypatch.setattr(onnxruntime, "InferenceSession", noted)
+    texts = ["a cache", "which database do we use", "word " * 300]
+    embedder = bundled_embedder()
+    assert embedder is not None
+    vectors = embedder.embed(texts)
+    assert opened == [(False, False)]
+
+    def with_arena(model: bytes, options: object, **others: object) -> object:
+        options.enable_cpu_mem_arena = True  # type: ignore[attr-defined]
+        options.enable_mem_pattern = True  # type: ignore[attr-defined]
+        return open_session(model, options, **others)
+
+    embedder.let_go()
+    monkeypatch.setattr(onnxruntime, "InferenceSession", with_arena)
+    np.testing.assert_array_equal(embedder.embed(texts), vectors)
+
+
+@needs_model
 def test_a_model_file_that_was_changed_is_refused(tmp_path: Path) -> None:
     assert BUNDLED is not None
     model, tokenizer = BUNDLED._paths

@@ -13,6 +13,8 @@ from theorex_lab import FixedClock, Lab
 from theorex_lab.core.errors import ModelUnavailable
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory import embedded
+from theorex_lab.search import embed
+from theorex_lab.search.embed import bundled_embedder
 from theorex_lab.search.vectors import text_key
 
 _SAID = 12
@@ -172,3 +174,27 @@ def test_no_model_is_loaded_where_nothing_may_be_found(
     assert asked == []
     lab.search("beacon of a port", vectors="auto")
     assert asked == ["beacon of a port"]
+
+
+@pytest.mark.parametrize("is_used_elsewhere", [False, True])
+def test_a_maintenance_lets_the_model_go_that_it_loaded_for_many_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_used_elsewhere: bool
+) -> None:
+    model = bundled_embedder()
+    if model is None:
+        pytest.skip("the embeddings extra is not installed")
+    monkeypatch.setattr(embed, "_SESSIONS", {})
+    monkeypatch.setattr(embedded, "_MANY_TEXTS", 2)
+    if is_used_elsewhere:
+        bundled_embedder().embed(["the lantern"])  # type: ignore[union-attr]
+    with Lab(tmp_path, clock=FixedClock(NOW + _SAID), embedder=model) as lab:
+        lab.journal.append([observation("The harbour has a lighthouse")])
+        assert lab.searcher.vectors.embed_maintained() == 1
+        assert model.is_in_memory, "one text is not worth loading the model again"
+        if not is_used_elsewhere:
+            model.let_go()
+        prompts = [said(sentence(number), number=number) for number in range(_SAID)]
+        lab.journal.append(prompts)
+        assert lab.searcher.vectors.embed_maintained() == _SAID
+        assert model.is_in_memory == is_used_elsewhere
+        assert len(lab.search("the lantern of the harbour")) == 10

@@ -33,6 +33,9 @@ CANDIDATES_EMBEDDED = 64
 # So many of the texts whose vectors are made on demand get one in each maintenance, the
 # newest first: a small model takes about five seconds for them.
 _ON_DEMAND_AT_ONCE = 500
+# A maintenance lets a model go that it loaded for so many texts or more. To load it again
+# takes as long as about thirty.
+_MANY_TEXTS = 200
 # Cosine; unrelated texts lie below it with each of the embedders.
 _MIN_SIMILARITY = 0.15
 _OFF_LENGTH = 1e-3
@@ -272,12 +275,25 @@ class EmbeddedTexts:
     def embed_maintained(self) -> int:
         """Compute what a maintenance computes; return how many vectors those were.
 
-        These are all that wait, and some of those that are made on demand.
+        These are all that wait, and some of those that are made on demand. A model that
+        was loaded for many of them is let go, since the steps that follow need room.
 
         Raises:
             ModelUnavailable: As `embed_pending`.
         """
-        return self.embed_pending(n_on_demand=_ON_DEMAND_AT_ONCE)
+        was_in_memory = self._model_in_memory() is not None
+        n_embedded = self.embed_pending(n_on_demand=_ON_DEMAND_AT_ONCE)
+        model = self._model_in_memory()
+        if model is not None and not was_in_memory and n_embedded >= _MANY_TEXTS:
+            model.let_go()
+        return n_embedded
+
+    def _model_in_memory(self) -> OnnxEmbedder | None:
+        """Return the embedder whose model this process holds; None for another."""
+        embedder = self.embedder
+        if isinstance(embedder, OnnxEmbedder) and embedder.is_in_memory:
+            return embedder
+        return None
 
     def embed_candidates(self, best: Callable[[ItemIndex], Ids]) -> str:
         """Compute the vectors that are made on demand of the best texts.

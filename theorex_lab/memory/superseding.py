@@ -9,11 +9,11 @@ Two statements are judged by themselves, without the others. So the result does 
 depend on the order, and judging it again changes nothing.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.assertions import (
     Assertion,
@@ -81,8 +81,8 @@ _OF_THINGS = frozenset({"=headquarters", "=version", "=port", "=capital"})
 _KNOWN_ONE_VALUED = _OF_PERSONS | _BY_PERSONS | _OF_THINGS
 # Subjects that name nothing by themselves.
 _NO_NAMES = POINTING_BACK | SPEAKERS
-_LETTERS = re.compile(r"[^\W\d_]+")
-_CAPITALIZED = re.compile(r"[^\W\d_a-z][^\W\d_A-Z]+(?:['’]s)?")
+_LETTERS = lazy_pattern(r"[^\W\d_]+")
+_CAPITALIZED = lazy_pattern(r"[^\W\d_a-z][^\W\d_A-Z]+(?:['’]s)?")
 
 
 @dataclass(

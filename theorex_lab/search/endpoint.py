@@ -6,12 +6,13 @@ import re
 from urllib.parse import SplitResult, urlsplit
 
 from theorex_lab.core.errors import ConfigError, ModelUnavailable
+from theorex_lab.core.patterns import lazy_pattern
 
 EXCERPT_LENGTH = 120
 # What looks like a key or a token: at least 20 characters that hold a digit, or what
 # follows "Bearer".
-_KEY = re.compile(r"[!-~]+")
-_SECRET = re.compile(r"(?<=Bearer )\S+|(?=[\w-]*\d)[\w-]{20,}")
+_KEY = lazy_pattern(r"[!-~]+")
+_SECRET = lazy_pattern(r"(?<=Bearer )\S+|(?=[\w-]*\d)[\w-]{20,}")
 
 
 def endpoint_url(url: str, route: str, *, what: str, allow_remote: bool = False) -> str:

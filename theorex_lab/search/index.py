@@ -3,7 +3,6 @@
 An index holds which documents there are, whose they are, and their words.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -12,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
@@ -43,7 +43,7 @@ _COLUMNS = (
 )
 _NAME = r"[^\W\d_][\w.'-]{0,30}"
 # One to three words with a capital at the beginning, as transcripts name who speaks.
-SPEAKER = re.compile(rf"((?=[A-Z]){_NAME}(?: {_NAME}){{0,2}}): ")
+SPEAKER = lazy_pattern(rf"((?=[A-Z]){_NAME}(?: {_NAME}){{0,2}}): ")
 _MONTHS = (
     "January",
     "February",

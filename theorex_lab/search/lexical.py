@@ -12,7 +12,6 @@ import functools
 import hashlib
 import itertools
 import math
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +22,7 @@ import numpy.typing as npt
 import Stemmer
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.sections import read_sections
 from theorex_lab.journal.columns import Columns, Table
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, check_mask
@@ -71,42 +71,42 @@ _UNSPACED = (
     r"\uac00-\ud7a3"
     r"\U00020000-\U0003fffd"
 )
-_CHUNK = re.compile(rf"[\w{_MARKS}]+(?:[./\\]+[\w{_MARKS}]+)*")
-_NUMBER = re.compile(r"\d+(?:\.\d+)*")
+_CHUNK = lazy_pattern(rf"[\w{_MARKS}]+(?:[./\\]+[\w{_MARKS}]+)*")
+_NUMBER = lazy_pattern(r"\d+(?:\.\d+)*")
 # From the outside in: paths and dotted names, then underscores, then capitals.
 _CAPITALS = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})"
 _SPLITTERS = (
-    re.compile(r"[./\\]+"),
-    re.compile(r"_+"),
-    re.compile(_CAPITALS),
+    lazy_pattern(r"[./\\]+"),
+    lazy_pattern(r"_+"),
+    lazy_pattern(_CAPITALS),
 )
 # A word that goes on in the next line.
-_BROKEN_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+(?:[-\u2010]\n[ \t]*[^\W\d_]+)+")
-_LINE_END_HYPHEN = re.compile(r"[-\u2010]\n[ \t]*")
-_SCRIPT_RUNS = re.compile(rf"([{_UNSPACED}]+)")
-_JOINERS = re.compile(r"[\u200b-\u200d\u2060\u00ad]")
+_BROKEN_WORD = lazy_pattern(r"(?<![^\W\d_])[^\W\d_]+(?:[-\u2010]\n[ \t]*[^\W\d_]+)+")
+_LINE_END_HYPHEN = lazy_pattern(r"[-\u2010]\n[ \t]*")
+_SCRIPT_RUNS = lazy_pattern(rf"([{_UNSPACED}]+)")
+_JOINERS = lazy_pattern(r"[\u200b-\u200d\u2060\u00ad]")
 # Points of Hebrew and Arabic, and the stroke that lengthens: set or left out at will.
-_POINTS = re.compile(r"[\u0591-\u05bd\u05bf\u05c1-\u05c7\u0640\u064b-\u065f\u0670]")
+_POINTS = lazy_pattern(r"[\u0591-\u05bd\u05bf\u05c1-\u05c7\u0640\u064b-\u065f\u0670]")
 # Accents on letters of Latin, Greek and Cyrillic, taken apart (NFKD).
-_ACCENTED = re.compile(r"([a-zα-ωе])[\u0300-\u036f]+")
+_ACCENTED = lazy_pattern(r"([a-zα-ωе])[\u0300-\u036f]+")
 _PLAIN_LETTERS = str.maketrans(
     {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي"}
 )
 # The article of Arabic, with what is written onto it.
-_ARABIC_ARTICLE = re.compile(r"^(?:[وفبك]?ال|لل)(?=\w{3})")
+_ARABIC_ARTICLE = lazy_pattern(r"^(?:[وفبك]?ال|لل)(?=\w{3})")
 # The stemmer of a script that one known language mostly uses, by its first letters.
 _LANGUAGE_OF_SCRIPT = (
-    (re.compile(r"[\u0400-\u04ff]+"), "russian"),
-    (re.compile(r"[\u0370-\u03ff]+"), "greek"),
-    (re.compile(r"[\u0600-\u06ff]+"), "arabic"),
-    (re.compile(r"[\u0530-\u058f]+"), "armenian"),
-    (re.compile(r"[\u0900-\u097f]+"), "hindi"),
-    (re.compile(r"[\u0b80-\u0bff]+"), "tamil"),
+    (lazy_pattern(r"[\u0400-\u04ff]+"), "russian"),
+    (lazy_pattern(r"[\u0370-\u03ff]+"), "greek"),
+    (lazy_pattern(r"[\u0600-\u06ff]+"), "arabic"),
+    (lazy_pattern(r"[\u0530-\u058f]+"), "armenian"),
+    (lazy_pattern(r"[\u0900-\u097f]+"), "hindi"),
+    (lazy_pattern(r"[\u0b80-\u0bff]+"), "tamil"),
 )
-_HEBREW = re.compile(r"[\u05d0-\u05ea]{5,}")
-_HEBREW_PREFIX = re.compile(r"^[והבלמשכ]{1,2}(?=[\u05d0-\u05ea]{3})")
+_HEBREW = lazy_pattern(r"[\u05d0-\u05ea]{5,}")
+_HEBREW_PREFIX = lazy_pattern(r"^[והבלמשכ]{1,2}(?=[\u05d0-\u05ea]{3})")
 # A particle on a Korean noun of one syllable.
-_ONE_SYLLABLE = re.compile(r"([\uac00-\ud7a3])[은는이가을를에도의와과로만]")
+_ONE_SYLLABLE = lazy_pattern(r"([\uac00-\ud7a3])[은는이가을를에도의와과로만]")
 
 
 _Hashes = npt.NDArray[np.uint64]

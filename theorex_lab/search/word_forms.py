@@ -6,13 +6,13 @@ or where most of their letters are the same from the beginning or from the end. 
 has a stemmer: what it did not find is another word, so a query in English gets none.
 """
 
-import re
 from collections.abc import Iterable
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.search.lexical import STOP_WORDS
 from theorex_lab.text.lexicon import word_kinds
 
-_WORD = re.compile(r"[^\W\d_]{4,}")
+_WORD = lazy_pattern(r"[^\W\d_]{4,}")
 _FEWEST_LETTERS = 4  # that two forms have in common
 _FEWEST_ENGLISH = 2
 _SHARE = 0.8  # of the shorter form

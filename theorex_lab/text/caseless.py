@@ -18,6 +18,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from theorex_lab.core.patterns import lazy_pattern
+
 # what type checkers take for true; `typing` would cost every hook 7 ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 # Signs that match an ASCII letter in any case but are not put into lower case as it is:
 # the long s, the Kelvin sign, and the i with or without its dot.
-_ODD_SIGNS = re.compile("[ſ\u212aİı]")
+_ODD_SIGNS = lazy_pattern("[ſ\u212aİı]")
 
 
 def lower_case(text: str) -> str | None:

@@ -13,6 +13,7 @@ True
 import re
 from functools import cache
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.sections import read_sections
 from theorex_lab.text.lexicon_tables import ALIASES, IRREGULAR_PLURALS, SENTIMENTS
 
@@ -240,7 +241,7 @@ _SUFFIX_KINDS = {
     "ifies": VERB,
 }
 _SHORTEST_DERIVED = 5
-_PREFIXED = re.compile(r"(?:re|un|pre|mis|over|de|auto)(.{4,})")
+_PREFIXED = lazy_pattern(r"(?:re|un|pre|mis|over|de|auto)(.{4,})")
 
 
 def kind_by_form(word: str) -> int:
@@ -299,9 +300,11 @@ WORD_CHARACTER = (
     r"[\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u06d6-\u06ed"
     r"\u0900-\u0963\u0966-\u0dff\u0e00-\u0edf\u0f71-\u0fbc\u1000-\u109f\u1780-\u17d3]"
 )
-_HAN_PARTICLES = re.compile("[的了是在和与與我你他她它们們这這那也都就很把被吗嗎呢吧]")
-_HANGUL_PARTICLE = re.compile("(?:에서|에게|으로|을|를|은|는)$")
-_VOWEL_POINTS = re.compile("[\u0640\u064b-\u0652]")
+_HAN_PARTICLES = lazy_pattern(
+    "[的了是在和与與我你他她它们們这這那也都就很把被吗嗎呢吧]"
+)
+_HANGUL_PARTICLE = lazy_pattern("(?:에서|에게|으로|을|를|은|는)$")
+_VOWEL_POINTS = lazy_pattern("[\u0640\u064b-\u0652]")
 _LONGEST_SPACED_WORD = 64
 _WHOLE_AND_GRAM_LETTERS = {
     "han": (6, 2),

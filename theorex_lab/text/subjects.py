@@ -8,11 +8,11 @@ many others ("task spec", "task list", "task id"), it names something of their o
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.text import lexicon as lex
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # it.
 _FEWEST_OPENED = 5
 _OPENED_FOR_EACH_ENDED = 2
-_DRAWN_OUT = re.compile(r"([a-z])\1{2,}")  # as in "hmmm", which names nothing
-_PLAIN_WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
+_DRAWN_OUT = lazy_pattern(r"([a-z])\1{2,}")  # as in "hmmm", which names nothing
+_PLAIN_WORD = lazy_pattern(r"[a-z]+(?:-[a-z]+)?")
 
 
 @remembered(16_384)

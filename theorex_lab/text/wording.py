@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 
 # Words that say nothing of what a text is about.
@@ -27,12 +28,12 @@ _ENDINGS = ("'s", "ing", "edly", "ed", "ies", "es", "s", "ly")
 _SHORTEST_STEM = 3
 # Consonants that are doubled before an ending, as in "running"; others, as in "passing",
 # are the word's own.
-_DOUBLED = re.compile(r"([bdgmnprt])\1$")
+_DOUBLED = lazy_pattern(r"([bdgmnprt])\1$")
 _LONGEST_WITH_E = 4  # letters of a word whose final e stays
-_TOKEN = re.compile(r"[^\W\d][\w.\-/#]*\w|\w")
+_TOKEN = lazy_pattern(r"[^\W\d][\w.\-/#]*\w|\w")
 # What is named exactly: code, an address, a path, a file, a name in code, a number, a
 # quotation, a call.
-_SPECIFIC = re.compile(
+_SPECIFIC = lazy_pattern(
     r"""
       `[^`]+`
     | https?://\S+
@@ -51,7 +52,7 @@ _SPECIFIC = re.compile(
     re.VERBOSE,
 )
 # The number of an issue or a pull request.
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"""
       (?:\b(?:PR|pull[ ]request|issue|task|ticket|bug)s?\s*|pull/|issues/)
       \#?(\d{1,5})\b

@@ -20,14 +20,15 @@ from click import (
     UsageError,
 )
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.files.command_line.options import nearest
 
 # How click begins the sentence on a value that it refuses: the value stands first.
-_REFUSED = re.compile(
+_REFUSED = lazy_pattern(
     r"(?P<value>'.*'|\S+) is not (?P<rule>a valid|one of|in the range|').*",
     re.DOTALL,
 )
-_EXTRA = re.compile(
+_EXTRA = lazy_pattern(
     r"Got unexpected extra arguments? \((?P<words>.*)\)",
     re.DOTALL,
 )

@@ -6,15 +6,16 @@ passages below it are about.
 
 from __future__ import annotations
 
-import re
 from hashlib import blake2b
 from typing import NamedTuple
 
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?P<title>.*?)[ \t#]*")
-_POINT = re.compile(
+from theorex_lab.core.patterns import lazy_pattern
+
+_HEADING = lazy_pattern(r" {0,3}#{1,6}[ \t]+(?P<title>.*?)[ \t#]*")
+_POINT = lazy_pattern(
     r"[ \t]*(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>.*)"
 )
-_RULE = re.compile(r"[ \t]*(?:[-=*_`~][ \t]*){3,}\w*[ \t]*")
+_RULE = lazy_pattern(r"[ \t]*(?:[-=*_`~][ \t]*){3,}\w*[ \t]*")
 _ID_BYTES = 8
 _BETWEEN = "\0"  # neither an agent, a project, a path nor a passage holds it
 

@@ -1,8 +1,8 @@
 """The sentences of what was said in sessions, and their words."""
 
-import re
 from typing import NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
@@ -15,7 +15,7 @@ TEXT_OF = {
     "turn_message": "text",
     "observation": "text",
 }
-_WORD = re.compile(r"[^\W\d_]\w{3,}")
+_WORD = lazy_pattern(r"[^\W\d_]\w{3,}")
 _LONGEST_WORD = 40
 
 

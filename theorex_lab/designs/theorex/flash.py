@@ -6,7 +6,6 @@ Each event is kept by who said it, and scored against what the agent knows.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Names, Table
@@ -35,10 +35,12 @@ _CHARACTERS_PER_TOKEN = 4
 _NEW_SHARE_WEIGHT = 0.5
 # Members of a tool's input in which an agent says what it does; the others may hold
 # anything it has read.
-_MEMBER = re.compile(r'"(command|file_path|path|notebook_path)":"((?:\\.|[^"\\])*)"?')
+_MEMBER = lazy_pattern(r'"(command|file_path|path|notebook_path)":"((?:\\.|[^"\\])*)"?')
 # Names of members, escapes and signs of JSON, whole or cut: no word of what is said.
-_FORM = re.compile(r'"[^"\\\n]{1,64}"\s*:|\\(?:u[0-9a-fA-F]{4}|[nrtbf/\\"])|[{}\[\]"]')
-_BROKEN_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?…?$")
+_FORM = lazy_pattern(
+    r'"[^"\\\n]{1,64}"\s*:|\\(?:u[0-9a-fA-F]{4}|[nrtbf/\\"])|[{}\[\]"]'
+)
+_BROKEN_ESCAPE = lazy_pattern(r"\\(?:u[0-9a-fA-F]{0,3})?…?$")
 
 
 def _group_of(event: Event) -> tuple[bool, str, str, str]:

@@ -3,17 +3,17 @@
 It is each observation, each moment, and each concept of an agent once.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.candidates import PITFALLS
 from theorex_lab.memory.contract import BriefingPart, ItemKind, ItemText
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.search.items import MOMENT_TYPE, observed_text
 
-_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]+|\n+")
+_SENTENCE_END = lazy_pattern(r"[.!?…]+[\"')\]]*\s+|[。！？]+|\n+")
 # Kinds of sentences of a context, and the titles that they stand under.
 TITLES = {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}
 # Where these sentences stand in a briefing.

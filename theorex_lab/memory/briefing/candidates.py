@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 
+from theorex_lab.core.patterns import lazy_pattern
+
 # The titles of the sections, in the order in which a briefing has them.
 RULES = "Standing rules"
 COMMANDS = "Commands that work here"
@@ -26,7 +28,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _DAY = rf"\d{{1,2}}\ (?:{'|'.join(_MONTHS)})"
 # What a line says at its end of when, and how often, it was said, run or edited.
-_NOTE = re.compile(
+_NOTE = lazy_pattern(
     rf"""
       \s*\((?:\d+\ sessions?,\ last\ )?{_DAY}\)\.?$
     | :?\s(?:edited|changed)\ in\ \d+\ \w+\b.*,\ last\ {_DAY}\.?$
@@ -34,9 +36,9 @@ _NOTE = re.compile(
     re.VERBOSE,
 )
 # The full stop of a sentence, not the last one of `./...`.
-_LAST_STOP = re.compile(r"(?<=[\w`\"')])\.$")
+_LAST_STOP = lazy_pattern(r"(?<=[\w`\"')])\.$")
 # How a line begins that holds a user's request: what became of it says no more of it.
-_LABEL = re.compile(r"asked(?:\ [\w, ]{1,40}|,\ [\w, ]{1,40})?:\s+", re.I)
+_LABEL = lazy_pattern(r"asked(?:\ [\w, ]{1,40}|,\ [\w, ]{1,40})?:\s+", re.I)
 # What a word of a line may have around it that says nothing.
 _AROUND_A_WORD = "`\"'“”‘’,;:!?()[]"
 _ID_BYTES = 6

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.text.redact.harmless_words import HarmlessWords
 from theorex_lab.text.redact.hints import MASK
 from theorex_lab.text.redact.secret_tables import named_pattern
@@ -18,7 +19,7 @@ from theorex_lab.text.redact.secret_tables import named_pattern
 Matches = deque[re.Match[str]]
 _NEAR_CHARACTERS = 400
 # As the pattern "aws id" has it, but begun by a letter that is searched for quickly.
-_CLOUD_ID_START = re.compile("A(?:KI|SI|BI|CC)A")
+_CLOUD_ID_START = lazy_pattern("A(?:KI|SI|BI|CC)A")
 _SHORTEST_DECODED_CHARACTERS = 8
 # The alphabet of base64 for addresses has two signs of its own.
 _PLAIN_ALPHABET = {
@@ -30,10 +31,10 @@ _SHORTEST_ENCODED_CHARACTERS = 16
 _LONGEST_REMEMBERED_CHARACTERS = 200
 _LARGEST_DECODED_CHARACTERS = 1 << 20
 # In whatever the patterns "dotted", "base64" and "hex" match.
-_ENCODED = re.compile("[A-Za-z0-9+/_-]{16}")
-_NO_DIGITS = re.compile(r"\s|^0x|\\x")
-_PAIRS_OF_DIGITS = re.compile("(?:[0-9a-fA-F]{2})+")
-_PRINTED = re.compile(r"[ -~\n\r\t\u00a0-\uffff]+")
+_ENCODED = lazy_pattern("[A-Za-z0-9+/_-]{16}")
+_NO_DIGITS = lazy_pattern(r"\s|^0x|\\x")
+_PAIRS_OF_DIGITS = lazy_pattern("(?:[0-9a-fA-F]{2})+")
+_PRINTED = lazy_pattern(r"[ -~\n\r\t\u00a0-\uffff]+")
 # The bytes of UTF-8 that are no character of _PRINTED, wherever they stand.
 _UNPRINTED = bytes({*range(32), 127}.difference(b"\n\r\t"))
 

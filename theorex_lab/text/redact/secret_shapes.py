@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.text.redact.harmless_words import HarmlessWords
 from theorex_lab.text.redact.hints import MASK
 from theorex_lab.text.redact.secret_blocks import decoded_text
@@ -64,18 +65,19 @@ _LONGEST_LOOK_CHARACTERS = 400
 _FEWEST_PAIRS = 6
 _MOST_FREQUENT_SHARE = 0.68
 
-_WORD = re.compile(
+_WORD = lazy_pattern(
     r"(?:(?<![A-Za-z0-9_.+$|/-])|(?<=[a-z][/])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
     r"[A-Za-z0-9][A-Za-z0-9_.$|-]{19,}(?![A-Za-z0-9+@/])"
 )
-_SEPARATOR = re.compile(r"[_.$|-]+")
-_PREFIX = re.compile(r"[a-z][a-z0-9]*|[A-Z][A-Z0-9]*|[A-Z][a-z]+|v?[0-9]{1,12}")
+_SEPARATOR = lazy_pattern(r"[_.$|-]+")
+_PREFIX = lazy_pattern(r"[a-z][a-z0-9]*|[A-Z][A-Z0-9]*|[A-Z][a-z]+|v?[0-9]{1,12}")
 _VOWELS = frozenset("aeiouy")
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_UUID_DIGITS = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_UUID = lazy_pattern(_UUID_DIGITS, re.IGNORECASE)
 # Of a key that begins with the id of its account.
-_ID_AND_KEY = re.compile(rf"{_UUID.pattern}[.:_][A-Za-z0-9]{{32}}", re.IGNORECASE)
+_ID_AND_KEY = lazy_pattern(rf"{_UUID_DIGITS}[.:_][A-Za-z0-9]{{32}}", re.IGNORECASE)
 # Of an id that begins with its time, and of a date.
-_TIMED = re.compile(r"0[0-9]|[12][0-9]{7}(?![0-9])|[12][0-9]{9,}")
+_TIMED = lazy_pattern(r"0[0-9]|[12][0-9]{7}(?![0-9])|[12][0-9]{9,}")
 
 
 def mask_drawn(text: str) -> str:
