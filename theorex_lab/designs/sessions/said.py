@@ -180,7 +180,7 @@ class SessionEnds(View):
         rows: Ints,
         projects: NameColumn,
     ) -> None:
-        """Note the last project of each session of which an event names one."""
+        """Note the last project that the events of each session name."""
         is_named = np.array([name != "" for name in projects.names])
         has_project = is_named[projects.numbers]
         named = projects.rows(has_project)
