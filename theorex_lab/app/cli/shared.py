@@ -76,7 +76,7 @@ def snapshot(action: str) -> None:
 
     A copy is taken over only where its checksums hold, where it has the columns of the
     view, and where the journal has the event that it ends with. `theorex verify`
-    computes every view anew and compares. An erasure removes the copies it reaches.
+    computes every view again and compares. An erasure removes the copies it reaches.
 
     JSON: {action, names, n_bytes, refused}
     """
