@@ -56,6 +56,10 @@ class SharedFile:
     def finish_erasures(self) -> None:
         """Nothing waits for it: tests of erasures that are stopped use PostgreSQL."""
 
+    def wait_for_events(self, after: int, seconds: float) -> bool:
+        """Nobody waits here: tests of servers that follow a journal use PostgreSQL."""
+        raise NotImplementedError
+
 
 def spooled(home: Path, shared: Path, clock: Clock | None = None) -> SpooledJournal:
     """Return the journal of a home whose shared journal is a file."""

@@ -72,6 +72,10 @@ class SharedPostgres:
         if self._unwiped.exists():
             self._wipe()
 
+    def wait_for_events(self, after: int, seconds: float) -> bool:
+        """See `SharedJournal`: the server wakes this thread."""
+        return self.journal.wait_for_events(after, seconds)
+
     def _wipe(self) -> None:
         """Wipe, and keep that it was done, or that this role never can."""
         try:

@@ -80,6 +80,9 @@ class SharedJournal(Protocol):
     def finish_erasures(self) -> None:
         """Wipe what an erasure of this home left that was stopped before it had wiped."""
 
+    def wait_for_events(self, after: int, seconds: float) -> bool:
+        """Wait at most so long until an event is behind a seq; return whether one is."""
+
 
 class Pulled(NamedTuple):
     """What the shared journal said since it was looked at last.

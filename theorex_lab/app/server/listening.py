@@ -16,7 +16,7 @@ from theorex_lab.app.server.limits import LimitedServer
 from theorex_lab.app.server.line_budget import BoundedLog, LineBudget
 from theorex_lab.core.errors import InvalidInput, StorageError, TheorexError
 from theorex_lab.core.progress import end_notice
-from theorex_lab.evolution.syncing import sync_if_shared
+from theorex_lab.evolution.syncing import is_shared, spooled_journal, sync
 from theorex_lab.store.lab import Lab
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -154,7 +154,8 @@ def _is_strangers(error: BaseException) -> bool:
 
 called = threading.Event()  # a tool, since `embedding` looked last
 _SECONDS = 2.0
-_PAUSES_PER_SYNC = 30  # so that what was erased elsewhere is gone here within minutes
+_SECONDS_TO_SYNC = 10.0  # at least, between two syncs of a busy shared journal
+_SECONDS_AWAY = 30.0  # until a shared journal that cannot be reached is tried again
 
 
 @contextmanager
@@ -162,26 +163,54 @@ def embedding(lab: Lab) -> Iterator[None]:
     """Compute meanwhile the vectors that texts wait for.
 
     That is done whenever no tool was called for some seconds. A home that shares a
-    journal is synced now and then as well. While that journal cannot be reached
-    neither is done; whoever asks is told.
+    journal is synced as well whenever that got an event. While that journal cannot be
+    reached neither is done; whoever asks is told.
     """
     ended = threading.Event()
 
     def work() -> None:
-        n_pauses = 0
         while not ended.wait(_SECONDS):
             if not called.is_set():
                 with suppress(StorageError):
-                    if n_pauses % _PAUSES_PER_SYNC == 0:
-                        sync_if_shared(lab.home)
                     lab.searcher.vectors.embed_some(_SECONDS)
-                n_pauses += 1
             called.clear()
 
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
+    def follow() -> None:
+        while not ended.is_set():
+            pause = _SECONDS_TO_SYNC
+            try:
+                _sync_after_next_event(lab, ended)
+            except StorageError:
+                pause = _SECONDS_AWAY
+            ended.wait(pause)
+
+    threads = [threading.Thread(target=work, daemon=True)]
+    if is_shared(lab.home):
+        threads.append(threading.Thread(target=follow, daemon=True))
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         ended.set()
-        thread.join(_SECONDS)
+        for thread in threads:
+            thread.join(2 * _SECONDS)
+
+
+def _sync_after_next_event(lab: Lab, ended: threading.Event) -> None:
+    """Sync a home, and wait until its shared journal has an event that it had not.
+
+    Args:
+        lab: The lab of a home that shares a journal.
+        ended: Set when nothing is to be waited for any more.
+
+    Raises:
+        StorageError: The shared journal cannot be reached.
+    """
+    journal = spooled_journal(lab.home)
+    # Before the sync: what arrives while it runs is another reason for one.
+    last_seq = journal.connected.journal.last_seq()
+    sync(lab.home)
+    while not ended.is_set():
+        if journal.connected.wait_for_events(last_seq, _SECONDS):
+            return
