@@ -27,6 +27,7 @@ from theorex_lab.core.files import (
     told,
     write_atomically,
 )
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns
 from theorex_lab.journal.erasing import ERASURE
@@ -110,7 +111,7 @@ _KEPT = 2  # the newest and the one before it, which another process may be abou
 _DROP_ATTEMPTS = 20
 _HEAD_BYTES = 512  # what is read of a column for its shape and type; they take 128
 MANIFEST = "manifest.json"
-_COLUMN_NAME = re.compile(r"[A-Za-z]\w{0,60}(\.\w{1,60})?", re.ASCII)
+_COLUMN_NAME = lazy_pattern(r"[A-Za-z]\w{0,60}(\.\w{1,60})?", re.ASCII)
 
 
 class Snapshot(NamedTuple):

@@ -135,6 +135,8 @@ def _reports_of_folder(
     home: Home, searcher: Searcher, folder: Path, agent: str | None, *, replace: bool
 ) -> list[Exported]:
     """Let each layout write into a folder, which no other export writes into."""
+    if agent is not None:
+        check_agent(agent)  # before a folder is made for it
     _refuse_filled(folder, replace=replace)
     with writing(folder, "give another folder"), export_folder(folder):
         _refuse_filled(folder, replace=replace)
