@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         SessionLine,
     )
     from theorex_lab.eval.datasets.data_sets import available, get_data, list_data
+    from theorex_lab.eval.datasets.joined import joined_log
     from theorex_lab.eval.datasets.logs import load_logs
     from theorex_lab.eval.datasets.needs_rows import ProjectNeeds
     from theorex_lab.eval.datasets.recorded_runs import load_local_runs
@@ -76,6 +77,7 @@ _MODULES = {
     "design_gain": "replay.design_gain",
     "failure_explorer": "widgets.failures",
     "get_data": "datasets.data_sets",
+    "joined_log": "datasets.joined",
     "learnt_lines": "replay.design_gain",
     "list_data": "datasets.data_sets",
     "load_local_runs": "datasets.recorded_runs",
@@ -132,6 +134,7 @@ __all__ = [
     "design_gain",
     "failure_explorer",
     "get_data",
+    "joined_log",
     "learnt_lines",
     "list_data",
     "load_local_runs",

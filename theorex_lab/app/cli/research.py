@@ -439,7 +439,7 @@ _OUT = (
     "Keep every trial in this folder as it ends, and write comparison.json,"
     " scores.csv and report.html there. A run that is repeated goes on."
 )
-_SHOWN = ("mean", "evidence_recall", "stale", "answer_words")
+_SHOWN = ("mean", "evidence_recall", "precision", "bleed", "stale", "answer_words")
 
 
 @command("compare")
@@ -470,6 +470,11 @@ _SHOWN = ("mean", "evidence_recall", "stale", "answer_words")
     type=click.FloatRange(min=0, min_open=True),
     help="How many seconds one answer may take; default: no limit.",
 )
+@click.option(
+    "--together",
+    is_flag=True,
+    help="Replay all logs as one, each a project of its own, and score what is mixed up.",
+)
 @WORKERS
 @SEED
 @SCHEDULER
@@ -482,6 +487,7 @@ def compare(
     every_days: float,
     baseline: str | None,
     timeout: float | None,
+    together: bool,
     workers: int,
     seed: int,
     scheduler: str | None,
@@ -511,6 +517,7 @@ def compare(
 
     JSON: {needs, logs, designs, paired, trials}
     """
+    from theorex_lab.eval.datasets.joined import joined_log
     from theorex_lab.eval.metrics.compare import compare as run
     from theorex_lab.eval.replay.baselines import names_of
 
@@ -524,7 +531,7 @@ def compare(
     check_out(out)
     with shared_executor(scheduler, out) as executor:
         compared = run(
-            _logs_of(logs),
+            [joined_log(_logs_of(logs))] if together else _logs_of(logs),
             designs,
             budgets=parse_budgets(budgets),
             every_days=every_days,

@@ -29,7 +29,7 @@ def retrieve(
         now: The time of the query, µs UTC.
         tokens: The budget.
     """
-    if len(home.views.whole.get(said.FileTouches).rows):
+    if len(home.views.get(said.FileTouches).rows):
         sessions = recorded_sessions(home, now)
         lines = prompt_lines(
             sessions,
@@ -38,7 +38,7 @@ def retrieve(
             tokens=tokens,
         )
         return [Item(line.text, line.events) for line in lines]
-    hits = searcher.search(query, limit=_MOST_HITS)
+    hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
     items: list[Item] = []
     for hit, event in zip(hits, hits.events, strict=True):
         items.append(Item(hit.text, (event,)))

@@ -24,6 +24,7 @@ class EvalQuery(NamedTuple):
         stale: The ids of events that must not come back, since later ones correct them
             or they answer something else.
         kind: What makes it hard, where the data set says so.
+        project: The project in which it is asked, '' where that makes no difference.
     """
 
     at: int
@@ -32,6 +33,7 @@ class EvalQuery(NamedTuple):
     words: tuple[str, ...] = ()
     stale: frozenset[str] = frozenset()
     kind: str = ""
+    project: str = ""
 
 
 class SessionLine(NamedTuple):
@@ -82,6 +84,9 @@ class MemoryDesign(Protocol):
     """Anything that remembers, so that it can be compared.
 
     It is a design, a baseline, or an adapter to another system. Times are in µs UTC.
+
+    It may have a method `enter(project)` too. In a log of several projects that is
+    called before anything is asked, with the project of whoever asks, '' for none.
     """
 
     def observe(self, events: Sequence[Event]) -> None:

@@ -38,8 +38,9 @@ class StoredTexts:
             prefix="theorex-adapter-", ignore_cleanup_errors=True
         )
         self.folder = Path(self._scratch.name)
-        # By text: the event that said it last.
-        self._events: dict[str, str] = {}
+        # By text and project, '' for none: the event that said it last.
+        self._events: dict[str, dict[str, str]] = {}
+        self._project = ""
 
     def add(self, texts: Sequence[str], at: Sequence[int]) -> None:
         """Give the store texts that it does not hold yet.
@@ -68,9 +69,17 @@ class StoredTexts:
                 continue
             if text not in self._events:
                 new[text] = event.at
-            self._events[text] = event.id
+            project = event.body.get("project")
+            name = project if isinstance(project, str) else ""
+            by_project = self._events.setdefault(text, {})
+            by_project.pop(name, None)
+            by_project[name] = event.id
         if new:
             self.add(list(new), list(new.values()))
+
+    def enter(self, project: str) -> None:
+        """Answer from now on with the texts of this project, and of none; '' is all."""
+        self._project = project
 
     def consolidate(self, now: int) -> None:
         """Do nothing: such a store has no maintenance of its own."""
@@ -84,13 +93,36 @@ class StoredTexts:
         if not query.strip() or not self._events:
             return ()
         limit = min(_MOST_HITS, max(1, tokens // _TOKENS_A_HIT), len(self._events))
-        hits = map(self.item, dict.fromkeys(self.find(query, limit)))
+        hits = map(self.item, self._texts_here(query, limit))
         return items_within(hits, tokens, 0)
+
+    def _texts_here(self, query: str, limit: int) -> list[str]:
+        """Return what the store finds of the project, asking for more while it is few."""
+        n_asked = limit
+        while True:
+            texts = dict.fromkeys(self.find(query, n_asked))
+            texts_here = [text for text in texts if self._is_here(text)]
+            if len(texts_here) >= limit or n_asked >= len(self._events):
+                return texts_here[:limit]
+            n_asked = min(2 * n_asked, len(self._events))
+
+    def _is_here(self, text: str) -> bool:
+        """Return whether a text may be given in the project, as one of none may."""
+        by_project = self._events.get(text)
+        if not self._project or by_project is None:
+            return True
+        return self._project in by_project or "" in by_project
 
     def item(self, text: str) -> Item:
         """Return a hit with the event that it rests on, where its text was given."""
-        event_id = self._events.get(text)
-        return Item(text, (event_id,) if event_id else ())
+        by_project = self._events.get(text)
+        if not by_project:
+            return Item(text, ())
+        event_id = next(reversed(by_project.values()))
+        if self._project:
+            of_none = by_project.get("", event_id)
+            event_id = by_project.get(self._project, of_none)
+        return Item(text, (event_id,))
 
     def close(self) -> None:
         """Remove what the store kept."""

@@ -17,6 +17,8 @@ WORDS = {
     "mean": "mean of file, edit and term recall",
     "file": "share of the files needed next",
     "evidence_recall": "share of the evidence given",
+    "precision": "share of the items that are evidence",
+    "bleed": "share of the items of other projects",
     "answer_words": "share of the answer's words given",
     "stale": "share of the stale events given",
 }

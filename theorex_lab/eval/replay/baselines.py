@@ -463,6 +463,12 @@ class ReplayAdapter:
             settings=settings,
             embedder=embedder,
         )
+        # The home as it is asked: of all projects, or of one.
+        self._here = self.lab
+
+    def enter(self, project: str) -> None:
+        """Answer from now on as in this project; '' is none."""
+        self._here = self.lab.in_project(project) if project else self.lab
 
     def observe(self, events: Sequence[Event]) -> None:
         """Append what happened, in journal order.
@@ -519,7 +525,7 @@ class ReplayAdapter:
         A design that retrieves from sessions offers what a briefing makes of them.
         """
         self._clock.microseconds = now
-        home = self.lab.home
+        home = self._here.home
         candidates = design_candidates(home, now, automatic=True)
         if any(design.reads_sessions for design in home.designs):
             candidates += kept_start_candidates(recorded_sessions(home, now), now)
@@ -544,14 +550,14 @@ class ReplayAdapter:
         for design in self.lab.home.designs:
             if design.retrieve is not None:
                 answers = design.retrieve(
-                    self.lab.home,
-                    self.lab.searcher,
+                    self._here.home,
+                    self._here.searcher,
                     query,
                     now,
                     tokens,
                 )
                 return self._given(answers, tokens)
-        hits = self.lab.search(query, limit=_MOST_HITS)
+        hits = self._here.search(query, limit=_MOST_HITS)
         texts = []
         for hit, event_id in zip(hits, hits.events, strict=True):
             texts.append((hit.text, [event_id]))

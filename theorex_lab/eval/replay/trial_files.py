@@ -30,7 +30,7 @@ from theorex_lab.eval.adapters.named import ADAPTERS
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.replay.baselines import Memory
 
-_VERSION = 2
+_VERSION = 3
 # A worker gets the trials of one log one after the other; two are read for `shuffled`.
 _LOGS_AT_ONCE = 2
 _CHARACTERS = 40

@@ -26,6 +26,7 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery, MemoryDesign
 from theorex_lab.eval.metrics.sessions import Scene, scenes, share
+from theorex_lab.eval.replay.projects import LogProjects
 from theorex_lab.memory.briefing.token_budget import count_tokens
 from theorex_lab.memory.contract import Item
 
@@ -34,7 +35,7 @@ RETRIEVE = "retrieve"
 OPENING = "opening: "  # how the problem of a memory begins that cannot be made
 
 # What is better where it is lower, and what is neither.
-LOWER_IS_BETTER = frozenset({"stale", "waste"})
+LOWER_IS_BETTER = frozenset({"bleed", "stale", "waste"})
 NEITHER = frozenset({"tokens"})
 MAINTENANCE_RUNS = (1, 3, 10, 30)  # without events, after which it is asked again
 MOST_SURVIVORS = 100  # probes that are asked again
@@ -126,8 +127,9 @@ def try_out(
         memory = GuardedMemory(make, plan.timeout)
     except MemoryFailure as error:
         trial.problems[f"{OPENING}{error}"] = 1
+        projects = LogProjects(log)
         for _, target in _targets(log):
-            trial.given += _answers(target, 0, plan, _nothing)
+            trial.given += _answers(target, 0, plan, _nothing, projects)
         return trial
     return _Course(log, memory, plan, trial).run()
 
@@ -156,6 +158,7 @@ def _answers(
     at: int,
     plan: Plan,
     ask: Ask,
+    projects: LogProjects,
 ) -> Iterator[ScoredAnswer]:
     """Yield what is given within each budget, scored."""
     if isinstance(target, Scene):
@@ -176,6 +179,8 @@ def _answers(
                 scores = target.score(text, budget, after_prompt=mode == RETRIEVE)
             else:
                 scores = score_probe(target, items)
+            if projects.are_several:
+                scores["bleed"] = projects.bleed(items, projects.asking(target))
             yield ScoredAnswer(unit, mode, budget, scores)
 
 
@@ -189,18 +194,22 @@ def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
 
     Returns:
         evidence_recall: share of the events that answer it which some item rests on.
-        answer_words: share of its words that stand in the text as whole words, whatever
-        their case. stale: share of its stale events which some item rests on.
+        precision: share of the items which rest on such an event. answer_words: share
+        of its words that stand in the text as whole words, whatever their case. stale:
+        share of its stale events which some item rests on.
 
     >>> score_probe(
     ...     EvalQuery(0, "where?", frozenset({"a", "b"}), ("Rome",)),
-    ...     [Item("in rome", ("a",))],
-    ... )
-    {'evidence_recall': 0.5, 'answer_words': 1.0, 'stale': nan, 'tokens': 2.0}
+    ...     [Item("in rome", ("a",)), Item("or not", ("c",))],
+    ... )["precision"]
+    0.5
     """
     event_ids: set[str] = set()
+    n_answering = 0
     for item in items:
         event_ids.update(item.events)
+        n_answering += not probe.answers.isdisjoint(item.events)
+    n_items = len(items) if probe.answers else 0
     text = text_of(items)
     folded_text = text.casefold()
     n_words = 0
@@ -209,6 +218,7 @@ def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
         n_words += re.search(pattern, folded_text) is not None
     return {
         "evidence_recall": share(len(event_ids & probe.answers), len(probe.answers)),
+        "precision": share(n_answering, n_items),
         "answer_words": share(n_words, len(probe.words)),
         "stale": share(len(event_ids & probe.stale), len(probe.stale)),
         "tokens": float(count_tokens(text)),
@@ -409,6 +419,7 @@ class _Course:
         self.known = set[str]()
         self.taken = 0
         self.problems = Counter[str]()
+        self.projects = LogProjects(log)
 
     def run(self) -> Trial:
         """Replay the log to the memory, and return its trial."""
@@ -454,10 +465,19 @@ class _Course:
         """Ask the memory at a time, and note what it gave and its size."""
         if hasattr(self.memory.memory, "reveal"):
             self._try("reveal", lambda: self.memory.call("reveal", target))
-        self.trial.given += _answers(target, at, self.plan, self._items)
+        if self.projects.are_several:
+            project = self.projects.asking(target)
+            self._try("enter", lambda: self.memory.call("enter", project))
+        self.trial.given += _answers(target, at, self.plan, self._items, self.projects)
         size = self._try("size", lambda: self.memory.call("size"))
         if size:
             self.trial.sizes.append((at, int(size)))
+
+    def _enter(self, target: Target) -> None:
+        """Tell the memory in which project it is asked, where there are several."""
+        if self.projects.are_several:
+            project = self.projects.asking(target)
+            self._try("enter", lambda: self.memory.call("enter", project))
 
     def _items(
         self, mode: str, arguments: tuple[Any, ...], budget: int
@@ -499,6 +519,7 @@ class _Course:
         budget = max(moderate, default=self.plan.budgets[0])
         are_answered = []
         for probe in probes:
+            self._enter(probe)
             items = self._items(RETRIEVE, (probe.query, now, budget), budget)
             recall = score_probe(probe, items)["evidence_recall"]
             are_answered.append(recall > 0)
