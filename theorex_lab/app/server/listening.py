@@ -175,18 +175,9 @@ def embedding(lab: Lab) -> Iterator[None]:
                     lab.searcher.vectors.embed_some(_SECONDS)
             called.clear()
 
-    def follow() -> None:
-        while not ended.is_set():
-            pause = _SECONDS_TO_SYNC
-            try:
-                _sync_after_next_event(lab, ended)
-            except StorageError:
-                pause = _SECONDS_AWAY
-            ended.wait(pause)
-
     threads = [threading.Thread(target=work, daemon=True)]
     if is_shared(lab.home):
-        threads.append(threading.Thread(target=follow, daemon=True))
+        threads.append(threading.Thread(target=_follow, args=[lab, ended], daemon=True))
     for thread in threads:
         thread.start()
     try:
@@ -195,6 +186,17 @@ def embedding(lab: Lab) -> Iterator[None]:
         ended.set()
         for thread in threads:
             thread.join(2 * _SECONDS)
+
+
+def _follow(lab: Lab, ended: threading.Event) -> None:
+    """Sync a home whenever its shared journal got an event, until that is ended."""
+    while not ended.is_set():
+        pause = _SECONDS_TO_SYNC
+        try:
+            _sync_after_next_event(lab, ended)
+        except StorageError:
+            pause = _SECONDS_AWAY
+        ended.wait(pause)
 
 
 def _sync_after_next_event(lab: Lab, ended: threading.Event) -> None:

@@ -69,13 +69,20 @@ class StoredTexts:
                 continue
             if text not in self._events:
                 new[text] = event.at
-            project = event.body.get("project")
-            name = project if isinstance(project, str) else ""
-            by_project = self._events.setdefault(text, {})
-            by_project.pop(name, None)
-            by_project[name] = event.id
+            self._note(text, event)
         if new:
-            self.add(list(new), list(new.values()))
+            texts = list(new)
+            times = list(new.values())
+            self.add(texts, times)
+
+    def _note(self, text: str, event: Event) -> None:
+        """Note that an event said a text last, in its project."""
+        project = event.body.get("project")
+        if not isinstance(project, str):
+            project = ""
+        by_project = self._events.setdefault(text, {})
+        by_project.pop(project, None)
+        by_project[project] = event.id
 
     def enter(self, project: str) -> None:
         """Answer from now on with the texts of this project, and of none; '' is all."""
@@ -99,19 +106,26 @@ class StoredTexts:
     def _texts_here(self, query: str, limit: int) -> list[str]:
         """Return what the store finds of the project, asking for more while it is few."""
         n_asked = limit
+        n_texts = len(self._events)
         while True:
-            texts = dict.fromkeys(self.find(query, n_asked))
-            texts_here = [text for text in texts if self._is_here(text)]
-            if len(texts_here) >= limit or n_asked >= len(self._events):
+            texts = self.find(query, n_asked)
+            unique_texts = dict.fromkeys(texts)
+            texts_here = list(filter(self._is_here, unique_texts))
+            is_enough = len(texts_here) >= limit
+            if is_enough or n_asked >= n_texts:
                 return texts_here[:limit]
-            n_asked = min(2 * n_asked, len(self._events))
+            n_asked = min(2 * n_asked, n_texts)
 
     def _is_here(self, text: str) -> bool:
         """Return whether a text may be given in the project, as one of none may."""
         by_project = self._events.get(text)
-        if not self._project or by_project is None:
+        if by_project is None:
             return True
-        return self._project in by_project or "" in by_project
+        if not self._project:
+            return True
+        if "" in by_project:
+            return True
+        return self._project in by_project
 
     def item(self, text: str) -> Item:
         """Return a hit with the event that it rests on, where its text was given."""

@@ -25,7 +25,8 @@ class LogProjects:
             if isinstance(project, str) and project:
                 self._by_event[event.id] = project
                 self._by_session[event.session] = project
-        self.are_several = len(set(self._by_event.values())) > 1
+        projects = set(self._by_event.values())
+        self.are_several = len(projects) > 1
 
     def asking(self, target: Scene | EvalQuery) -> str:
         """Return the project in which something is asked, '' where that is not known.
@@ -54,8 +55,19 @@ class LogProjects:
         n_counted = 0
         n_others = 0
         for item in items:
-            projects = {self._by_event.get(event_id, "") for event_id in item.events}
-            projects.discard("")
-            n_counted += bool(projects)
-            n_others += bool(projects) and project not in projects
+            projects = self._projects_of(item)
+            if not projects:
+                continue
+            n_counted += 1
+            if project not in projects:
+                n_others += 1
         return share(n_others, n_counted)
+
+    def _projects_of(self, item: Item) -> set[str]:
+        """Return the projects of the events that an item rests on."""
+        projects: set[str] = set()
+        for event_id in item.events:
+            project = self._by_event.get(event_id)
+            if project is not None:
+                projects.add(project)
+        return projects

@@ -174,14 +174,29 @@ def _answers(
             arguments_by_mode[RETRIEVE] = (query, at, budget)
         for mode, arguments in arguments_by_mode.items():
             items = ask(mode, arguments, budget)
-            if isinstance(target, Scene):
-                text = text_of(items)
-                scores = target.score(text, budget, after_prompt=mode == RETRIEVE)
-            else:
-                scores = score_probe(target, items)
+            scores = _scores_of(target, items, mode, budget)
             if projects.are_several:
-                scores["bleed"] = projects.bleed(items, projects.asking(target))
+                project = projects.asking(target)
+                scores["bleed"] = projects.bleed(items, project)
             yield ScoredAnswer(unit, mode, budget, scores)
+
+
+def _scores_of(
+    target: Target,
+    items: Sequence[Item],
+    mode: str,
+    budget: int,
+) -> Scores:
+    """Return the scores of what a session or a question was given."""
+    if isinstance(target, Scene):
+        text = text_of(items)
+        is_after_prompt = mode == RETRIEVE
+        return target.score(
+            text,
+            budget,
+            after_prompt=is_after_prompt,
+        )
+    return score_probe(target, items)
 
 
 def text_of(items: Sequence[Item]) -> str:
@@ -209,7 +224,11 @@ def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
     for item in items:
         event_ids.update(item.events)
         n_answering += not probe.answers.isdisjoint(item.events)
-    n_items = len(items) if probe.answers else 0
+    n_items = 0
+    if probe.answers:
+        n_items = len(items)
+    n_answers = len(event_ids & probe.answers)
+    n_stale = len(event_ids & probe.stale)
     text = text_of(items)
     folded_text = text.casefold()
     n_words = 0
@@ -217,10 +236,10 @@ def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
         pattern = rf"(?<!\w){re.escape(word.casefold())}(?!\w)"
         n_words += re.search(pattern, folded_text) is not None
     return {
-        "evidence_recall": share(len(event_ids & probe.answers), len(probe.answers)),
+        "evidence_recall": share(n_answers, len(probe.answers)),
         "precision": share(n_answering, n_items),
         "answer_words": share(n_words, len(probe.words)),
-        "stale": share(len(event_ids & probe.stale), len(probe.stale)),
+        "stale": share(n_stale, len(probe.stale)),
         "tokens": float(count_tokens(text)),
     }
 
