@@ -509,8 +509,6 @@ def _projects_of(home: Path) -> set[str]:
 def test_a_hook_imports_few_modules_and_none_that_is_slow(
     tmp_path: Path, event: dict[str, Any], most_modules: int
 ) -> None:
-    shop = tmp_path / "shop"
-    shop.mkdir()
     program = (
         "import os, sys; before = set(sys.modules)\n"
         "from theorex_lab.app import hook\n"
@@ -521,9 +519,12 @@ def test_a_hook_imports_few_modules_and_none_that_is_slow(
         "os._exit = end\n"
         "hook.main()"
     )
-    text = json.dumps({**event, "cwd": str(shop)}).replace("FOLDER", str(shop))
 
     def modules_of_hook(home: Path) -> set[str]:
+        # A folder of its own for each home: its project's id comes of its path.
+        shop = tmp_path / f"shop of {home.name}"
+        shop.mkdir(exist_ok=True)
+        text = json.dumps({**event, "cwd": str(shop)}).replace("FOLDER", str(shop))
         done = subprocess.run(
             [sys.executable, "-c", program],
             input=text.encode(),

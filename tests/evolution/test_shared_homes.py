@@ -225,7 +225,7 @@ def test_a_server_that_goes_before_an_erasure_is_wiped_is_told_as_such(
         raise psycopg.OperationalError("the server closed the connection")
 
     with monkeypatch.context() as patch:
-        patch.setattr("theorex_lab.journal.postgres.erase._rewrite_table", gone)
+        patch.setattr("theorex_lab.journal.postgres.erase._rows_left_in", gone)
         with pytest.raises(StorageError, match="the bodies are erased, but old bytes"):
             lab.erase(match=SECRET)
     assert lab.sync().refused == {}

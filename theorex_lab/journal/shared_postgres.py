@@ -73,7 +73,7 @@ class SharedPostgres:
             self._wipe()
 
     def wait_for_events(self, after: int, seconds: float) -> bool:
-        """See `SharedJournal`: the server wakes this thread."""
+        """See `SharedJournal`: the server tells of them."""
         return self.journal.wait_for_events(after, seconds)
 
     def _wipe(self) -> None:
