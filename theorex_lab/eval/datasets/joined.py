@@ -35,8 +35,7 @@ def joined_log(logs: Iterable[EvalLog], name: str = "together") -> EvalLog:
     Raises:
         InvalidInput: It is one log, or two logs have an event in common.
 
-    >>> one = EvalLog("a/1", [])
-    >>> joined_log([one, EvalLog("b", [])]).name
+    >>> joined_log([EvalLog("shop", []), EvalLog("yard", [])]).name
     'together'
     """
     events: list[Event] = []
