@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.designs.sessions import said
 from theorex_lab.designs.sessions.digests import digest_idle
+from theorex_lab.designs.sessions.retrieval import retrieve
 from theorex_lab.designs.sessions.said import FileTouches, SessionWords
 from theorex_lab.evolution.briefing import refresh
 from theorex_lab.journal.view import differing_columns
@@ -38,6 +39,7 @@ from theorex_lab.memory.briefing.rendered_text import (
     rendered_text,
 )
 from theorex_lab.memory.briefing.token_budget import count_tokens
+from theorex_lab.memory.contract import Item
 
 SHOP = "shop-11111111"
 MILL = "mill-22222222"
@@ -986,3 +988,41 @@ def test_search_finds_sentences_sessions_and_fixes(run: Run, tmp_path: Path) -> 
         )
         assert ended.code == 0, ended.err
         assert texts[0] in ended.out
+
+
+def asked(lab: Lab, query: str, project: str = SHOP) -> list[Item]:
+    """What the design answers to a question."""
+    here = lab.in_project(project, new=True)
+    return retrieve(here.home, here.searcher, query, now=NOW, tokens=500)
+
+
+def test_a_question_is_answered_beside_what_a_prompt_brings(lab: Lab) -> None:
+    spoken = add(
+        lab,
+        asks("The ledger closes at nine in the evening, at the desk of Ada.", days=3),
+        *fix(days=2),
+    )
+    items = asked(lab, "When does the ledger close?")
+    assert spoken[0].id in items[0].events
+    texts = [item.text for item in asked(lab, "run the tests")]
+    assert any(text.startswith("Asked: ") for text in texts), "what a prompt brings"
+
+
+def test_a_project_that_touched_no_file_is_answered_beside_one_that_did(
+    lab: Lab,
+) -> None:
+    add(lab, *fix(days=2, project=MILL))
+    spoken = add(lab, asks("The mill closes at nine in the evening.", days=1))
+    items = asked(lab, "When does the mill close?")
+    assert [item.events for item in items] == [(spoken[0].id,)]
+
+
+def test_nothing_comes_twice(lab: Lab) -> None:
+    for day in range(1, 5):
+        add(lab, *fix(days=day, session=f"s-{day}"))
+    items = asked(lab, "How was the rounding of the till mended?")
+    new_events = set[str]()
+    for item in items:
+        assert not item.events or not new_events.issuperset(item.events)
+        new_events.update(item.events)
+    assert len(items) > 3
