@@ -12,6 +12,7 @@ _MOST_HITS = 100
 # So many hits come before what a prompt of these words brings. On the packaged team's
 # log this keeps the answers within 150 tokens, and costs prompts few of their lines.
 _FIRST_HITS = 3
+_MARKS = " .,;:!?…*_`\"'"
 
 
 def retrieve(
@@ -63,12 +64,21 @@ def _lines(home: Home, query: str, now: int, tokens: int) -> list[Item]:
 
 
 def _without_repeats(ranked: Iterable[Item]) -> list[Item]:
-    """Leave out what rests on no event that did not come before."""
-    items: list[Item] = []
+    """Return each text once, with all events that it rests on.
+
+    Texts that differ in case, or in marks at their ends, are equal. What rests only on
+    events that came before in other words is left out.
+    """
+    items: dict[str, Item] = {}
     shown_events = set[str]()
     for item in ranked:
-        if item.events and shown_events.issuperset(item.events):
-            continue
+        text = item.text.casefold().strip(_MARKS)
+        is_new = not item.events or not shown_events.issuperset(item.events)
+        if text in items:
+            shown = items[text]
+            events = dict.fromkeys([*shown.events, *item.events])
+            items[text] = shown._replace(events=tuple(events))
+        elif is_new:
+            items[text] = item
         shown_events.update(item.events)
-        items.append(item)
-    return items
+    return list(items.values())
