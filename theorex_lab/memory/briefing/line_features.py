@@ -235,7 +235,7 @@ def has_cue(text: str, cue: str) -> bool:
     >>> has_cue("Added the loader.", "done"), has_cue("Added the loader.", "open")
     (True, False)
     """
-    return _cues_in(text)[cue] > 0
+    return _cue_tests()[cue].is_in(text)
 
 
 @remembered(_REMEMBERED_TEXTS)
@@ -391,10 +391,7 @@ def is_process(text: str) -> bool:
     >>> is_process("After that, I'll run the tests."), is_process("The tests pass.")
     (True, False)
     """
-    # Of many texts nothing else is asked than this one cue.
-    if _cue_tests()["process"].is_in(text):
-        return True
-    return _sentence_test("announcement").is_in(text)
+    return has_cue(text, "process") or _sentence_test("announcement").is_in(text)
 
 
 def is_question(text: str) -> bool:
