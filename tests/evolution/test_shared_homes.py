@@ -19,6 +19,7 @@ from theorex_lab.core.clock import SystemClock
 from theorex_lab.core.settings import check_settings
 from theorex_lab.evolution.lease import Lease
 from theorex_lab.journal.erasing import EraseSelection
+from theorex_lab.journal.postgres.answering import AnsweringConnection
 from theorex_lab.journal.shared_postgres import SharedPostgres
 from theorex_lab.journal.stored import StoredJournal
 
@@ -394,7 +395,7 @@ def test_a_server_that_goes_at_any_statement_of_a_sync_loses_and_doubles_nothing
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And what was erased is wiped by the sync that is run when it is back."""
-    connect = psycopg.connect
+    connect = AnsweringConnection.connect
 
     def cut_connect(*arguments: Any, **options: Any) -> psycopg.Connection[Any]:
         if CutCursor.n_left == 0:
@@ -403,7 +404,7 @@ def test_a_server_that_goes_at_any_statement_of_a_sync_loses_and_doubles_nothing
         connection.cursor_factory = CutCursor
         return connection
 
-    monkeypatch.setattr(psycopg, "connect", cut_connect)
+    monkeypatch.setattr(AnsweringConnection, "connect", cut_connect)
     ids: list[str] = []
     n_cut = 0
     lab = machine("a")
