@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,8 +13,9 @@ import psycopg
 import pytest
 from conftest import NOW, Meanings, Run, observation
 from postgres_server import PostgresServer
+from shared_machines import Machine, machines_at
 
-from theorex_lab import Event, FixedClock, InvalidInput, Lab, StorageError
+from theorex_lab import Event, InvalidInput, Lab, StorageError
 from theorex_lab.core.clock import SystemClock
 from theorex_lab.core.settings import check_settings
 from theorex_lab.evolution.lease import Lease
@@ -23,7 +24,6 @@ from theorex_lab.journal.postgres.answering import AnsweringConnection
 from theorex_lab.journal.shared_postgres import SharedPostgres
 from theorex_lab.journal.stored import StoredJournal
 
-Machine = Callable[..., Lab]
 SECRET = "zebrastripes"
 # Longer than what an index of PostgreSQL holds, even compressed.
 LONG_ID = f"{random.Random(0).getrandbits(36_000):x}"
@@ -32,22 +32,8 @@ LONG_ID = f"{random.Random(0).getrandbits(36_000):x}"
 @pytest.fixture
 def machine(tmp_path: Path, postgres_url: str) -> Iterator[Machine]:
     """Return a function that opens a machine's home; all share one database."""
-    labs: list[Lab] = []
-
-    def opened(name: str, **settings: Any) -> Lab:
-        settings.setdefault("journalUrl", postgres_url)
-        lab = Lab(
-            tmp_path / name,
-            settings=check_settings(settings),
-            clock=FixedClock(NOW),
-            embedder=Meanings(),
-        )
-        labs.append(lab)
-        return lab
-
-    yield opened
-    for lab in labs:
-        lab.close()
+    with machines_at(tmp_path, postgres_url, embedder=Meanings()) as opened:
+        yield opened
 
 
 def _holding(folder: Path, text: str) -> list[str]:

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 from conftest import NOW
 from postgres_server import PostgresServer
+from shared_machines import Machine, machines_at
 
-from theorex_lab import FixedClock, Lab, StorageError
-from theorex_lab.core.settings import check_settings
+from theorex_lab import Lab, StorageError
 from theorex_lab.evolution.view_sharing import home_views
 from theorex_lab.journal import shared_snapshots
 from theorex_lab.journal.postgres import snapshots as database_snapshots
@@ -26,23 +26,12 @@ from theorex_lab.memory.session_list import SessionList
 
 SECRET_WORD = "marzipan"
 
-Machine = Callable[..., Lab]
-
 
 @pytest.fixture
 def machine(tmp_path: Path, postgres_url: str) -> Iterator[Machine]:
     """Return a function that opens a machine's home; all share one database."""
-    labs: list[Lab] = []
-
-    def opened(name: str, **settings: Any) -> Lab:
-        chosen = check_settings({"journalUrl": postgres_url, **settings})
-        lab = Lab(tmp_path / name, settings=chosen, clock=FixedClock(NOW))
-        labs.append(lab)
-        return lab
-
-    yield opened
-    for lab in labs:
-        lab.close()
+    with machines_at(tmp_path, postgres_url) as opened:
+        yield opened
 
 
 def with_memory(lab: Lab) -> Lab:
