@@ -16,7 +16,9 @@ from postgres_server import PostgresServer
 from shared_machines import Machine, machines_at
 
 from theorex_lab import Event, InvalidInput, Lab, StorageError
-from theorex_lab.core.clock import SystemClock
+from theorex_lab.app.server.scoped import tell_owner
+from theorex_lab.core.clock import SystemClock, to_iso
+from theorex_lab.core.errors import ServerAway
 from theorex_lab.core.settings import check_settings
 from theorex_lab.evolution.lease import Lease
 from theorex_lab.journal.erasing import EraseSelection
@@ -351,6 +353,37 @@ def test_a_lease_holds_though_the_clocks_of_machines_differ(
             lease.renew()
             lease.release()
         assert second.maintain().ran
+
+
+def test_a_lease_that_another_machine_holds_is_not_said_to_be_held_in_this_home(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    first, second = machine("a"), machine("b")
+    content = {"journalUrl": second.settings.journal_url}
+    second.agent("main").write("The till rounds half up")
+    second.close()
+    (tmp_path / "b" / "config.json").write_text(json.dumps(content))
+    (tmp_path / "b" / "config.json").chmod(0o600)
+    monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "b"))
+    lease = Lease(first.home, "nightly")
+    assert lease.take()
+    ended = run("maintain", "--now", to_iso(NOW)).out
+    shared = f"the memory that {tmp_path / 'b'} shares with other machines"
+    assert f"another maintenance is under way in {shared}, held by" in ended
+
+
+def test_callers_of_a_server_are_told_that_what_they_write_waits_here(
+    machine: Machine, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    lab = machine("a", journalUrl=f"postgresql://team@/memory?host={tmp_path}")
+    assert lab.agent("main").write("It waits").event_id
+    with pytest.raises(ServerAway) as caught:
+        lab.search("waits")
+    text = tell_owner(caught.value)
+    assert "cannot be read now" in text
+    assert "what is written to it waits on this machine" in text
+    assert str(tmp_path) not in text
+    assert "read or written" in tell_owner(StorageError("the disk is full"))
 
 
 class CutCursor(psycopg.Cursor[Any]):

@@ -879,9 +879,7 @@ def _verified(
             try:
                 different[kind.name] = _compare(views, kind)
             except StorageError as error:
-                # The server of a shared journal is away for every view alike.
-                if str(error) not in problems:
-                    problems.append(str(error))
+                problems.append(str(error))
             progress_bar.update(1)
         for name, columns in different.items():
             if not columns:
@@ -896,7 +894,8 @@ def _verified(
         ok=not problems,
         events=sum(counts.values()),
         views=different,
-        problems=problems,
+        # The server of a shared journal is away for every view alike.
+        problems=[*dict.fromkeys(problems)],
         kinds=counts,
         bad_events=bad,
         upto=upto,
