@@ -264,6 +264,18 @@ def test_a_connection_that_is_refused_is_told_from_a_server_that_is_away(
         assert "createdb" in str(caught.value)
 
 
+def test_a_role_that_may_not_use_the_schema_is_told_who_grants_it(
+    machine: Machine, postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    machine("a").sync()
+    name = postgres_url.partition("@/")[2].partition("?")[0]
+    postgres_server.execute(f"CREATE ROLE {name}_stranger LOGIN")
+    url = postgres_server.url(name, role=f"{name}_stranger")
+    with pytest.raises(StorageError, match="let its owner grant this role") as caught:
+        machine("b", journalUrl=url).sync()
+    assert "LINE 1" not in str(caught.value)
+
+
 def test_a_database_that_is_read_only_can_be_read_and_shows_what_waits(
     machine: Machine, postgres_server: PostgresServer, postgres_url: str
 ) -> None:

@@ -147,7 +147,9 @@ def _explanation(
     if isinstance(error, errors.LockNotAvailable):
         wait = f"another program kept it locked for {LOCK_TIMEOUT_SECONDS} s"
         return StorageError(f"{url}: {wait}; nothing was written: try again")
-    if isinstance(error, errors.InsufficientPrivilege):
+    # Tables of a schema that a role may not use are none for it.
+    if isinstance(error, errors.InsufficientPrivilege | errors.UndefinedTable):
+        text = text.partition(" LINE ")[0]
         grant = "let its owner grant this role what theorex needs"
         return StorageError(f"{url}: {text}; {grant}, see docs/adr/051")
     if isinstance(error, errors.ReadOnlySqlTransaction):
