@@ -867,7 +867,10 @@ def verify(
 def _verified(
     views: Views, kinds: Sequence[type[View]], progress_bar: Any
 ) -> Verification:
-    """Return what `verify` finds; the bar counts the journal and each view."""
+    """Return what `verify` finds; the bar counts the journal and each view.
+
+    What all views tell alike, as that a server is away, is told once.
+    """
     upto = views.journal.last_seq()
     progress_bar.set_postfix_str(f"journal, {upto:,} events")
     problems, counts = views.journal.check()
@@ -894,11 +897,24 @@ def _verified(
         ok=not problems,
         events=sum(counts.values()),
         views=different,
-        problems=problems,
+        problems=_each_once(problems),
         kinds=counts,
         bad_events=bad,
         upto=upto,
     )
+
+
+def _each_once(problems: list[str]) -> list[str]:
+    """Return problems without repetitions, in their order.
+
+    That the server of a shared journal is away is told of every view in the same words,
+    and there are dozens.
+    """
+    once: list[str] = []
+    for problem in problems:
+        if problem not in once:
+            once.append(problem)
+    return once
 
 
 def _compare(views: Views, kind: type[View]) -> list[str]:
