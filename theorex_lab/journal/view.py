@@ -75,13 +75,23 @@ class Views:
         # The seq of the newest snapshot that is known.
         self._kept: dict[type[View], int] = {}
         self._lock = threading.Lock()
-        self._directed = DirectedJournal(journal, self._directory)
+        self._directed = DirectedJournal(journal, self.directory)
 
-    def _directory(self) -> "EventDirectory":
+    def directory(self) -> "EventDirectory":
         """Return the directory of the journal, current."""
         from theorex_lab.journal.directory import directory_view  # a view itself
 
         return self.get(directory_view())
+
+    def scope_of(self, projects: Sequence[str] | None) -> str:
+        """Return what tells folders of what is made of projects apart, by their names.
+
+        Args:
+            projects: The projects, '' for none; None for all.
+        """
+        from theorex_lab.journal.view_scopes import scope_digest  # of views, too
+
+        return scope_digest(projects)
 
     def _folder_of(self, kind: type[View]) -> Path:
         """Return the folder of a view's snapshots."""
