@@ -11,21 +11,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from theorex_lab import Event, FixedClock, Lab, new_event
+from theorex_lab.core.ids import SCANNER
 from theorex_lab.designs.sessions.said import FileTouches
+from theorex_lab.evolution.maintained import CaptureTimes, MaintenanceReports
 from theorex_lab.journal import directed
 from theorex_lab.journal.agent_journal import AgentJournal
 from theorex_lab.journal.directory import directory_view
+from theorex_lab.journal.erasing import EraseSelection, erasable
 from theorex_lab.journal.kept_results import ResultQuery, keep_result, kept_result
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import View, Views, differing_columns, fold_into, verify
 from theorex_lab.journal.view_scopes import AgentViews, views_of_project
-from theorex_lab.memory.annotations import Marks
-from theorex_lab.evolution.maintained import CaptureTimes
 from theorex_lab.memory.session_list import SessionList
 
 NOW = 1_770_000_000_000_000
 SECOND = 1_000_000
-AGENTS = ("alice", "bob", "system")
+AGENTS = ("alice", "bob", SCANNER)
 PROJECTS = ("", "till", "shop")
 KINDS = ("prompt", "tool_used", "pinned")
 CLOCK = FixedClock(NOW + 10**12)
@@ -134,8 +135,11 @@ def test_views_of_an_agent_hold_what_it_may_read(lab: Lab) -> None:
 
 def test_views_of_what_all_may_read_are_those_of_the_home(lab: Lab) -> None:
     bobs = views_of(lab, "bob")
-    assert bobs.get(Marks) is lab.views.get(Marks)
-    assert bobs.n_behind(Marks) == 0
+    reports = bobs.get(MaintenanceReports)
+    assert reports is lab.views.get(MaintenanceReports)
+    assert bobs.n_behind(MaintenanceReports) == 0
+    assert bobs.snapshot(reports)
+    assert agents_folders(lab) == []
     assert bobs.get(CaptureTimes) is not lab.views.get(CaptureTimes)
 
 
@@ -208,7 +212,7 @@ def test_what_others_write_is_no_reason_for_a_snapshot(
     monkeypatch.setattr(directed, "FEWEST_EVENTS", 1)
     (tmp_path / "home").mkdir()
     config = tmp_path / "home" / "config.json"
-    config.write_text('{"snapshotAfterEvents": 50}', encoding="utf-8")
+    config.write_text('{"snapshotAfterEvents": 150}', encoding="utf-8")
     with opened(tmp_path) as lab:
         lab.journal.append(events_of(300, most_of="alice"))
         for agent in ("alice", "bob"):
@@ -232,14 +236,15 @@ def test_an_erasure_leaves_nothing_in_the_snapshots_of_an_agent(
         assert_equal_to_fresh_folds(other)
 
 
-def test_an_erasure_through_an_agents_home_reaches_the_home(lab: Lab) -> None:
+def test_snapshots_of_every_agent_are_looked_at_for_what_was_erased(lab: Lab) -> None:
     write_snapshots(lab)
-    lab.views.snapshot(lab.views.get(FileTouches))
-    bobs = lab.as_read_by("bob")
-    ids = [event.id for event in bobs.journal.tail(0, kinds=["tool_used"])]
-    bobs.erase(ids=ids)
+    events = lab.journal.tail(0, kinds=["tool_used"])
+    bobs = [event.id for event in events if event.agent == "bob"]
+    selection = EraseSelection(ids=bobs)
+    erasable(lab.journal).erase_part(selection, agent=SCANNER, at=NOW)
+    assert b"bob.py" in bytes_of_snapshots(lab)
+    views_of(lab, "alice").remove_reached()
     assert b"bob.py" not in bytes_of_snapshots(lab)
-    assert_equal_to_fresh_folds(lab)
 
 
 def test_what_another_process_appends_and_erases_is_taken_in(
