@@ -204,6 +204,8 @@ class EventDirectory(View):
             after: The seq behind which they begin.
             upto: The last seq.
         """
+        if not self.kind_names.numbers(*kinds):
+            return np.empty(0, np.int64)
         stretch = self._stretch(after, upto)
         is_of_kind = _mask(self.kind_names, kinds)
         kind_numbers = self.rows["kind"][stretch]
