@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.designs.sessions.said import FileTouches, names_now_in, needed_files
-from theorex_lab.journal import directed
+from theorex_lab.journal import directed, view
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import (
     NO_SCOPE,
@@ -71,11 +71,11 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 def fresh_fold(lab: Lab, kind: type[View], project: str) -> View:
     """Return a view folded from nothing of the events that are of a project or none."""
-    view = kind()
+    fresh = kind()
     names = [*lab.journal.places().names_of(project), ""]
     for event in lab.journal.tail(0, kinds=kind.kinds, projects=names):
-        view.apply([event])
-    return view
+        fresh.apply([event])
+    return fresh
 
 
 def assert_equal_to_fresh_folds(lab: Lab) -> None:
@@ -210,6 +210,35 @@ def test_only_the_last_projects_stay_open(lab: Lab) -> None:
     assert len(lab.views.scopes) == 8
     assert isinstance(first, ProjectViews)
     assert views_of_project(lab.views, "till") is not first
+
+
+def test_what_was_folded_is_saved_for_other_processes(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.views.snapshot_after_events = 30
+    views = views_of_project(lab.views, "till")
+    assert not list(lab.views.folder.glob("*/*-*"))
+    for kind in SCOPED:
+        lab.views.get(kind, upto=0)
+        views.get(kind, upto=0)
+    assert lab.views.save_grown() == 0, "what is not folded yet is not saved"
+    lab.journal.append(events_of(12, after=36))
+    for opened in (lab.views, views):
+        opened.snapshot_after_events = 49
+        for kind in SCOPED:
+            opened.get(kind)
+        opened.snapshot_after_events = 48
+    monkeypatch.setattr(view, "_BYTES_OF_A_FOLD", 0)
+    assert lab.views.save_grown() == 0, "they are too large for what they spare"
+    monkeypatch.undo()
+    assert lab.views.save_grown() == 4
+    assert lab.views.save_grown() == 0
+    lab.journal.append(events_of(12, after=48))
+    assert lab.views.save_grown() == 0, "little came since"
+    with Lab(tmp_path / "home", clock=lab.clock) as other:
+        scoped = views_of_project(other.views, "till")
+        assert scoped.n_behind(SessionList) == other.views.n_behind(FileTouches) == 12
+        assert_equal_to_fresh_folds(other)
 
 
 @settings(

@@ -45,6 +45,8 @@ _BATCH_EVENTS = 2_000
 # a snapshot is written after a third as many events as the last one holds, so that the
 # disk is spared
 _GROWTH = 3
+# What is written in the time in which an event is read and folded.
+_BYTES_OF_A_FOLD = 1 << 14
 
 
 V = TypeVar("V", bound=View)
@@ -234,6 +236,35 @@ class Views:
             False where none was written.
         """
         return self._write(view, always=True)
+
+    def save_grown(self) -> int:
+        """Write snapshots of open views where that costs less than another fold.
+
+        Each process that opens a view folds what came after its snapshot. So whoever
+        has just read the journal, as maintenance has, spares all others that. Nothing
+        is folded here.
+
+        Returns:
+            How many were written, those of open projects among them.
+        """
+        with self._lock:
+            views = list(self._open.values())
+        n_written = 0
+        for view in views:
+            with view.lock:
+                if self._is_worth_its_bytes(view) and self.snapshot(view):
+                    n_written += 1
+        for scoped in list(self.scopes.values()):
+            n_written += scoped.save_grown()
+        return n_written
+
+    def _is_worth_its_bytes(self, view: View) -> bool:
+        """Return whether a snapshot is small for the events that it takes in anew."""
+        n_events = view.seq - self._kept.get(type(view), 0)
+        if n_events < self.snapshot_after_events:
+            return False
+        n_bytes = sum(column.nbytes for column in view.columns().values())
+        return n_bytes <= n_events * _BYTES_OF_A_FOLD
 
     def remove_reached(self, kinds: Sequence[type[View]] = ()) -> None:
         """Remove every snapshot that holds what was erased.
