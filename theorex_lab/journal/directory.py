@@ -114,9 +114,14 @@ class EventDirectory(View):
             after: The seq behind which the events begin.
         """
         stretch = self._stretch(after, self.seq)
-        is_hidden = ~self._may_read(agents, open_kinds, stretch)
-        is_hidden &= self.rows["is_unreadable"][stretch] == 0
-        return bool(is_hidden.any())
+        may_read = self._may_read(
+            agents,
+            open_kinds,
+            stretch,
+        )
+        is_unreadable = self.rows["is_unreadable"][stretch] != 0
+        is_of_nobody_else = may_read | is_unreadable
+        return not is_of_nobody_else.all()
 
     def readable_heads(
         self, agent: str, open_kinds: Collection[str], after: int, upto: int
@@ -130,17 +135,22 @@ class EventDirectory(View):
             upto: The last seq.
         """
         stretch = self._stretch(after, upto)
-        may_read = self._may_read([agent], open_kinds, stretch)
+        may_read = self._may_read(
+            [agent],
+            open_kinds,
+            stretch,
+        )
         rows = stretch.start + np.flatnonzero(may_read)
         page = HeadPage()
         page.seqs = self.rows["seq"][rows].tolist()
         page.times = self.rows["at"][rows].tolist()
-        page.kinds = self._names_of("kind", self.kind_names, rows).texts()
-        page.agents = self._names_of("agent", self.agents, rows).texts()
-        page.sessions = self._names_of("session", self.sessions, rows).texts()
-        page.projects = self._names_of("project", self.projects, rows).texts()
-        is_unreadable = self.rows["is_unreadable"][rows] != 0
-        page.is_unreadable = is_unreadable.tolist()
+        heads = self._heads_of(rows)
+        page.kinds = heads.kind.texts()
+        page.agents = heads.agent.texts()
+        page.sessions = heads.session.texts()
+        page.projects = heads.project.texts()
+        is_unreadable = self.rows["is_unreadable"][rows]
+        page.is_unreadable = is_unreadable.astype(bool).tolist()
         return page
 
     def _may_read(
@@ -170,6 +180,10 @@ class EventDirectory(View):
         is_wanted = is_of_kind[kind_numbers]
         is_wanted &= self.rows["is_unreadable"][stretch] == 0
         rows = stretch.start + np.flatnonzero(is_wanted)
+        return self._heads_of(rows)
+
+    def _heads_of(self, rows: Integers) -> Heads:
+        """Return the heads in some rows."""
         return Heads(
             seq=self.rows["seq"][rows],
             at=self.rows["at"][rows],

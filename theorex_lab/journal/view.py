@@ -252,18 +252,24 @@ class Views:
         n_written = 0
         for view in views:
             with view.lock:
-                if self._is_worth_its_bytes(view) and self.snapshot(view):
+                is_worth_it = self._is_worth_its_bytes(view)
+                if is_worth_it and self.snapshot(view):
                     n_written += 1
-        for scoped in list(self.scopes.values()):
+        scoped_views = list(self.scopes.values())
+        for scoped in scoped_views:
             n_written += scoped.save_grown()
         return n_written
 
     def _is_worth_its_bytes(self, view: View) -> bool:
         """Return whether a snapshot is small for the events that it takes in anew."""
-        n_events = view.seq - self._kept.get(type(view), 0)
+        newest_seq = self._kept.get(type(view), 0)
+        n_events = view.seq - newest_seq
         if n_events < self.snapshot_after_events:
             return False
-        n_bytes = sum(column.nbytes for column in view.columns().values())
+        n_bytes = 0
+        columns = view.columns()
+        for column in columns.values():
+            n_bytes += column.nbytes
         return n_bytes <= n_events * _BYTES_OF_A_FOLD
 
     def remove_reached(self, kinds: Sequence[type[View]] = ()) -> None:

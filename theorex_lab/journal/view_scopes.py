@@ -140,9 +140,13 @@ class AgentViews(Views):
     def scope_of(self, projects: Sequence[str] | None) -> str:
         """See `Views`: another one for each agent, and for what all agents may read."""
         journal = self.agent_journal
-        open_kinds = sorted(journal.open_kinds)
-        readable = [journal.agent, *open_kinds, self._home_views.scope_of(projects)]
-        return _AGENT_SCOPE.format(scope_digest(readable))
+        readable = [
+            journal.agent,
+            *sorted(journal.open_kinds),
+            self._home_views.scope_of(projects),
+        ]
+        digest = scope_digest(readable)
+        return _AGENT_SCOPE.format(digest)
 
     def is_scoped(self, kind: type[View]) -> bool:
         """Return whether a view reads what some agents may not read."""
@@ -172,9 +176,12 @@ class AgentViews(Views):
             views = agents_views if self.is_scoped(kind) else open_views
             views.append(kind)
         self._home_views.open_together(open_views)
-        last = self.journal.last_seq()
-        all_kinds = directory_view().kinds
-        if self._directed.n_directed(0, kinds=all_kinds, upto=last) is None:
+        n_directed = self._directed.n_directed(
+            0,
+            kinds=directory_view().kinds,
+            upto=self.journal.last_seq(),
+        )
+        if n_directed is None:
             super().open_together(agents_views)
 
     def snapshot(self, view: View) -> bool:
@@ -192,7 +199,9 @@ class AgentViews(Views):
         if not super()._is_due(view):
             return False
         after = self._kept.get(type(view), 0)
-        directory = view if isinstance(view, EventDirectory) else self.directory()
+        directory = view
+        if not isinstance(directory, EventDirectory):
+            directory = self.directory()
         n_events = directory.n_events(after, view.seq)
         return n_events >= self.snapshot_after_events
 
