@@ -241,6 +241,30 @@ def test_what_was_folded_is_saved_for_other_processes(
         assert_equal_to_fresh_folds(other)
 
 
+def test_a_slow_fold_is_saved_where_that_is_little_to_write(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.views.snapshot_after_events = 10
+    lab.views.get(SessionList)
+    seqs = [36]
+
+    def saved_after(count: int) -> bool:
+        lab.journal.append(events_of(count, after=lab.journal.last_seq()))
+        lab.views.get(SessionList)
+        folders = lab.views.folder.glob("session_list/*-*")
+        newest = max(int(path.name.rpartition("-")[2]) for path in folders)
+        seqs.append(newest)
+        return seqs[-1] > seqs[-2]
+
+    assert not saved_after(11), "less than a third came"
+    monkeypatch.setattr(view, "_SLOW_FOLD_EVENTS", 11)
+    monkeypatch.setattr(view, "_BYTES_AN_EVENT", 1)
+    assert not saved_after(0), "it is too large"
+    monkeypatch.setattr(view, "_BYTES_AN_EVENT", 1 << 14)
+    assert saved_after(1)
+    assert not saved_after(10), "they are folded at once"
+
+
 @settings(
     max_examples=20,
     deadline=None,

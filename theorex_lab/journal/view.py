@@ -45,6 +45,10 @@ _BATCH_EVENTS = 2_000
 # a snapshot is written after a third as many events as the last one holds, so that the
 # disk is spared
 _GROWTH = 3
+# or after as many as take a second to fold, where no more than so many bytes are written
+# for each of them: all that is written grows as the events do
+_SLOW_FOLD_EVENTS = 10_000
+_BYTES_AN_EVENT = 1 << 11
 # What is written in the time in which an event is read and folded.
 _BYTES_OF_A_FOLD = 1 << 14
 
@@ -252,7 +256,7 @@ class Views:
         n_written = 0
         for view in views:
             with view.lock:
-                is_worth_it = self._is_worth_its_bytes(view)
+                is_worth_it = self._is_worth_its_bytes(view, _BYTES_OF_A_FOLD)
                 if is_worth_it and self.snapshot(view):
                     n_written += 1
         scoped_views = list(self.scopes.values())
@@ -260,8 +264,13 @@ class Views:
             n_written += scoped.save_grown()
         return n_written
 
-    def _is_worth_its_bytes(self, view: View) -> bool:
-        """Return whether a snapshot is small for the events that it takes in anew."""
+    def _is_worth_its_bytes(self, view: View, event_bytes: int) -> bool:
+        """Return whether a snapshot is small for the events that it takes in anew.
+
+        Args:
+            view: The view.
+            event_bytes: How many bytes may be written for each of them.
+        """
         newest_seq = self._kept.get(type(view), 0)
         n_events = view.seq - newest_seq
         if n_events < self.snapshot_after_events:
@@ -270,7 +279,7 @@ class Views:
         columns = view.columns()
         for column in columns.values():
             n_bytes += column.nbytes
-        return n_bytes <= n_events * _BYTES_OF_A_FOLD
+        return n_bytes <= n_events * event_bytes
 
     def remove_reached(self, kinds: Sequence[type[View]] = ()) -> None:
         """Remove every snapshot that holds what was erased.
@@ -324,11 +333,16 @@ class Views:
     def _is_due(self, view: View) -> bool:
         """Return whether another snapshot is worth its bytes.
 
-        It is where much was folded since the newest one.
+        It is where much was folded since the newest one, or where it is small for that.
         """
         last_seq = self._kept.get(type(view), 0)
-        least = max(self.snapshot_after_events, last_seq // _GROWTH)
-        return view.seq - last_seq >= least
+        n_events = view.seq - last_seq
+        if n_events < self.snapshot_after_events:
+            return False
+        if n_events >= last_seq // _GROWTH:
+            return True
+        is_slow = n_events >= _SLOW_FOLD_EVENTS
+        return is_slow and self._is_worth_its_bytes(view, _BYTES_AN_EVENT)
 
     def _write(self, view: View, *, always: bool) -> bool:
         event_id = self.journal.event_id(view.seq)
