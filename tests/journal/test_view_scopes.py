@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.designs.sessions.said import FileTouches, names_now_in, needed_files
 from theorex_lab.journal import directed, view
+from theorex_lab.journal.snapshot import ErasureReader, Erasures
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import (
     NO_SCOPE,
@@ -263,6 +264,52 @@ def test_a_slow_fold_is_saved_where_that_is_little_to_write(
     monkeypatch.setattr(view, "_BYTES_AN_EVENT", 1 << 14)
     assert saved_after(1)
     assert not saved_after(10), "they are folded at once"
+
+
+def test_erasures_are_read_once_and_as_they_are(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = ErasureReader(lab.journal)
+    stretches: list[int] = []
+    tail = SqliteJournal.tail
+
+    def counted(journal: SqliteJournal, after: int, **options: Any) -> Iterator[Event]:
+        stretches.append(after)
+        return tail(journal, after, **options)
+
+    def erased_after(seq: int) -> list[str] | None:
+        ids = reader.after(seq).erased_ids(seq)
+        assert ids == Erasures.after(lab.journal, seq).erased_ids(seq)
+        return ids
+
+    ids = [event.id for event in lab.journal.tail(0)]
+    assert erased_after(20) == []
+    lab.erase(ids=ids[:1])
+    lab.journal.append(events_of(6, after=36))
+    assert erased_after(20) == erased_after(30) == erased_after(0) == ids[:1]
+    last = lab.journal.last_seq()
+    assert erased_after(last) == erased_after(last + 5) == []
+    with Lab(tmp_path / "home", clock=lab.clock) as other:
+        other.erase(ids=ids[1:2])
+    assert erased_after(last) == ids[1:2]
+    assert erased_after(10) == ids[:2]
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteJournal, "tail", counted)
+        for seq in (10, 30, last):
+            reader.after(seq)
+    assert set(stretches) <= {lab.journal.last_seq()}
+    lab.merge_projects("shop", "till")
+    assert erased_after(10) is None
+
+
+def test_another_journal_in_the_same_place_has_its_own_erasures(lab: Lab) -> None:
+    reader = ErasureReader(lab.journal)
+    lab.erase(ids=[event.id for event in lab.journal.tail(0, upto=1)])
+    assert reader.after(0).erased_ids(0)
+    with Lab.temporary() as other:
+        other.journal.append(events_of(50))
+        reader._journal = other.journal
+        assert reader.after(0).erased_ids(0) == []
 
 
 @settings(

@@ -61,7 +61,7 @@ def kept_result(views: Views, query: ResultQuery, upto: int) -> Any | None:
         seq = snapshot.seq
         if seq > upto or journal.event_id(seq) != snapshot.event_id:
             continue
-        if Erasures.after(journal, seq).reach(query.kinds, seq):
+        if views.whole.erasures.after(seq).reach(query.kinds, seq):
             continue
         content = json.loads(snapshot.columns[_COLUMN].tobytes())
         is_same = content["key"] == query.key

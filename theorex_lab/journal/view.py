@@ -31,6 +31,7 @@ from theorex_lab.journal.folding import View as View
 from theorex_lab.journal.head_folding import fold_by_heads, views_by_directory
 from theorex_lab.journal.outlines import OUTLINED_KIND
 from theorex_lab.journal.snapshot import (
+    ErasureReader,
     Erasures,
     Snapshot,
     drop_snapshots,
@@ -67,6 +68,7 @@ class Views:
         folder: The folder of the snapshots.
         whole: The views of the whole home.
         scopes: The views of projects that are open, see `view_scopes`.
+        erasures: Reads the erasures of the journal.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Views:
         # The seq of the newest snapshot that is known.
         self._kept: dict[type[View], int] = {}
         self._lock = threading.Lock()
+        self.erasures = ErasureReader(journal)
         self._directed = DirectedJournal(journal, self.directory)
 
     def directory(self) -> "EventDirectory":
@@ -428,7 +431,7 @@ class Views:
         # The journal may have been replaced, by an older backup for instance.
         if self.journal.event_id(seq) != snapshot.event_id:
             return False
-        erasures = Erasures.after(self.journal, seq)
+        erasures = self.erasures.after(seq)
         is_reached = erasures.reach(kind.kinds, seq)
         if is_reached and self._erased_seqs(kind, erasures, seq) is None:
             return False
