@@ -22,6 +22,7 @@ from theorex_lab.memory.briefing.kept_start import (
     line_of_json_row,
     sayings_of_json_rows,
 )
+from theorex_lab.memory.briefing.rule_reversals import standing_sayings
 from theorex_lab.memory.briefing.rule_sayings import Saying, sayings_of
 from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.search.embed import HashedNgramEmbedder
@@ -202,12 +203,11 @@ def test_a_time_before_the_newest_event_takes_nothing_that_is_kept(
 def n_compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Note how many sayings are looked at for which of them stand."""
     compared: list[int] = []
-    standing = personal_rules.standing_sayings
 
     def counted(sayings: Sequence[Saying], later: Sequence[Saying] = ()) -> Any:
         if later:
             compared.append(len(sayings) + len(later))
-        return standing(sayings, later)
+        return standing_sayings(sayings, later)
 
     monkeypatch.setattr(personal_rules, "standing_sayings", counted)
     return compared
