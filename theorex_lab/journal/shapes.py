@@ -372,16 +372,33 @@ def _keep(sound: set[Any], value: Any) -> None:
         sound.add(value)
 
 
+def _types_of_plain(shapes: Sequence[Shape]) -> set[type]:
+    """Return the types that are allowed whatever the value is.
+
+    They are asked first, and all at once. Each shape that does not fit would make a
+    message, which costs more than the check and which nobody reads.
+    """
+    types: set[type] = set()
+    if None in shapes:
+        types.add(type(None))
+    if str in shapes:
+        types.add(str)
+    if bool in shapes:
+        types.add(bool)
+    return types
+
+
 def _either_check(shapes: Sequence[Shape]) -> Check:
+    plain_types = _types_of_plain(shapes)
     checks = [_check_of(shape) for shape in shapes]
     # What is wrong inside of a list or an object says more than that it is none of the
     # others.
-    deep = []
-    for shape in shapes:
-        if isinstance(shape, list | dict | Row):
-            deep.append(_check_of(shape))
+    nested = [shape for shape in shapes if isinstance(shape, list | dict | Row)]
+    deep = [_check_of(shape) for shape in nested]
 
     def check(value: Any, place: str) -> str:
+        if type(value) in plain_types:
+            return ""
         for check_one in checks:
             if not check_one(value, place):
                 return ""
