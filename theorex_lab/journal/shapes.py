@@ -388,13 +388,21 @@ def _types_of_plain(shapes: Sequence[Shape]) -> set[type]:
     return types
 
 
+def _nested_check(shapes: Sequence[Shape]) -> Check | None:
+    """Return what checks the first list or object among shapes, where there is one.
+
+    What is wrong inside of it says more than that a value is none of the others.
+    """
+    for shape in shapes:
+        if isinstance(shape, list | dict | Row):
+            return _check_of(shape)
+    return None
+
+
 def _either_check(shapes: Sequence[Shape]) -> Check:
     plain_types = _types_of_plain(shapes)
     checks = [_check_of(shape) for shape in shapes]
-    # What is wrong inside of a list or an object says more than that it is none of the
-    # others.
-    nested = [shape for shape in shapes if isinstance(shape, list | dict | Row)]
-    deep = [_check_of(shape) for shape in nested]
+    check_nested = _nested_check(shapes)
 
     def check(value: Any, place: str) -> str:
         if type(value) in plain_types:
@@ -402,8 +410,8 @@ def _either_check(shapes: Sequence[Shape]) -> Check:
         for check_one in checks:
             if not check_one(value, place):
                 return ""
-        if deep and isinstance(value, list | dict):
-            return deep[0](value, place)
+        if check_nested and isinstance(value, list | dict):
+            return check_nested(value, place)
         return _wrong(value, place, tuple(shapes))
 
     return check
