@@ -25,12 +25,9 @@ needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE),
     reason=f"{sources.DATA_VARIABLE} names no folder with the public sets",
 )
-pytestmark = [
-    pytest.mark.filterwarnings(
-        "ignore::theorex_lab.eval.datasets.dataset_files.LicenceNotice"
-    ),
-    pytest.mark.usefixtures("shared_logs"),
-]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::theorex_lab.eval.datasets.dataset_files.LicenceNotice"
+)
 
 
 def texts(log: EvalLog, ids: frozenset[str]) -> set[str]:
