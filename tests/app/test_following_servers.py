@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import NOW, Meanings
+from conftest import Meanings
 from faults import holding
 from postgres_server import PostgresServer
+from shared_machines import Machine, machines_at
 
-from theorex_lab import FixedClock, Lab
+from theorex_lab import Lab
 from theorex_lab.app.server import listening
-from theorex_lab.core.settings import check_settings
 from theorex_lab.evolution import syncing
 
 SECRET = "zebrastripes"
@@ -21,24 +21,10 @@ LONGEST_SECONDS = 60.0
 
 
 @pytest.fixture
-def machine(tmp_path: Path, postgres_url: str) -> Iterator[Callable[[str], Lab]]:
+def machine(tmp_path: Path, postgres_url: str) -> Iterator[Machine]:
     """Return a function that opens a machine's home; all share one database."""
-    labs: list[Lab] = []
-
-    def opened(name: str) -> Lab:
-        settings = check_settings({"journalUrl": postgres_url})
-        lab = Lab(
-            tmp_path / name,
-            settings=settings,
-            clock=FixedClock(NOW),
-            embedder=Meanings(),
-        )
-        labs.append(lab)
-        return lab
-
-    yield opened
-    for lab in labs:
-        lab.close()
+    with machines_at(tmp_path, postgres_url, embedder=Meanings()) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -59,7 +45,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
 
 
 def test_a_server_takes_in_at_once_what_another_machine_erased(
-    machine: Callable[[str], Lab], synced: threading.Semaphore, tmp_path: Path
+    machine: Machine, synced: threading.Semaphore, tmp_path: Path
 ) -> None:
     server = machine("server")
     server.agent("main").write(f"{SECRET} are the word for the rollout")
@@ -73,7 +59,7 @@ def test_a_server_takes_in_at_once_what_another_machine_erased(
 
 
 def test_a_server_waits_where_nothing_comes(
-    machine: Callable[[str], Lab],
+    machine: Machine,
     synced: threading.Semaphore,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -99,7 +85,7 @@ def test_a_server_waits_where_nothing_comes(
 
 
 def test_a_server_goes_on_when_the_database_is_back(
-    machine: Callable[[str], Lab],
+    machine: Machine,
     synced: threading.Semaphore,
     postgres_server: PostgresServer,
     tmp_path: Path,

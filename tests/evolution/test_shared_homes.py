@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,16 +13,19 @@ import psycopg
 import pytest
 from conftest import NOW, Meanings, Run, observation
 from postgres_server import PostgresServer
+from shared_machines import Machine, machines_at
 
-from theorex_lab import Event, FixedClock, InvalidInput, Lab, StorageError
-from theorex_lab.core.clock import SystemClock
+from theorex_lab import Event, InvalidInput, Lab, StorageError
+from theorex_lab.app.server.scoped import tell_owner
+from theorex_lab.core.clock import SystemClock, to_iso
+from theorex_lab.core.errors import ServerAway
 from theorex_lab.core.settings import check_settings
 from theorex_lab.evolution.lease import Lease
 from theorex_lab.journal.erasing import EraseSelection
+from theorex_lab.journal.postgres.answering import AnsweringConnection
 from theorex_lab.journal.shared_postgres import SharedPostgres
 from theorex_lab.journal.stored import StoredJournal
 
-Machine = Callable[..., Lab]
 SECRET = "zebrastripes"
 # Longer than what an index of PostgreSQL holds, even compressed.
 LONG_ID = f"{random.Random(0).getrandbits(36_000):x}"
@@ -31,22 +34,8 @@ LONG_ID = f"{random.Random(0).getrandbits(36_000):x}"
 @pytest.fixture
 def machine(tmp_path: Path, postgres_url: str) -> Iterator[Machine]:
     """Return a function that opens a machine's home; all share one database."""
-    labs: list[Lab] = []
-
-    def opened(name: str, **settings: Any) -> Lab:
-        settings.setdefault("journalUrl", postgres_url)
-        lab = Lab(
-            tmp_path / name,
-            settings=check_settings(settings),
-            clock=FixedClock(NOW),
-            embedder=Meanings(),
-        )
-        labs.append(lab)
-        return lab
-
-    yield opened
-    for lab in labs:
-        lab.close()
+    with machines_at(tmp_path, postgres_url, embedder=Meanings()) as opened:
+        yield opened
 
 
 def _holding(folder: Path, text: str) -> list[str]:
@@ -275,6 +264,18 @@ def test_a_connection_that_is_refused_is_told_from_a_server_that_is_away(
         assert "createdb" in str(caught.value)
 
 
+def test_a_role_that_may_not_use_the_schema_is_told_who_grants_it(
+    machine: Machine, postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    machine("a").sync()
+    name = postgres_url.partition("@/")[2].partition("?")[0]
+    postgres_server.execute(f"CREATE ROLE {name}_stranger LOGIN")
+    url = postgres_server.url(name, role=f"{name}_stranger")
+    with pytest.raises(StorageError, match="let its owner grant this role") as caught:
+        machine("b", journalUrl=url).sync()
+    assert "LINE 1" not in str(caught.value)
+
+
 def test_a_database_that_is_read_only_can_be_read_and_shows_what_waits(
     machine: Machine, postgres_server: PostgresServer, postgres_url: str
 ) -> None:
@@ -366,6 +367,37 @@ def test_a_lease_holds_though_the_clocks_of_machines_differ(
         assert second.maintain().ran
 
 
+def test_a_lease_that_another_machine_holds_is_not_said_to_be_held_in_this_home(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    first, second = machine("a"), machine("b")
+    content = {"journalUrl": second.settings.journal_url}
+    second.agent("main").write("The till rounds half up")
+    second.close()
+    (tmp_path / "b" / "config.json").write_text(json.dumps(content))
+    (tmp_path / "b" / "config.json").chmod(0o600)
+    monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "b"))
+    lease = Lease(first.home, "nightly")
+    assert lease.take()
+    ended = run("maintain", "--now", to_iso(NOW)).out
+    shared = f"the memory that {tmp_path / 'b'} shares with other machines"
+    assert f"another maintenance is under way in {shared}, held by" in ended
+
+
+def test_callers_of_a_server_are_told_that_what_they_write_waits_here(
+    machine: Machine, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    lab = machine("a", journalUrl=f"postgresql://team@/memory?host={tmp_path}")
+    assert lab.agent("main").write("It waits").event_id
+    with pytest.raises(ServerAway) as caught:
+        lab.search("waits")
+    text = tell_owner(caught.value)
+    assert "cannot be read now" in text
+    assert "what is written to it waits on this machine" in text
+    assert str(tmp_path) not in text
+    assert "read or written" in tell_owner(StorageError("the disk is full"))
+
+
 class CutCursor(psycopg.Cursor[Any]):
     """A cursor to a server that goes away after some statements, all in all."""
 
@@ -394,7 +426,7 @@ def test_a_server_that_goes_at_any_statement_of_a_sync_loses_and_doubles_nothing
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And what was erased is wiped by the sync that is run when it is back."""
-    connect = psycopg.connect
+    connect = AnsweringConnection.connect
 
     def cut_connect(*arguments: Any, **options: Any) -> psycopg.Connection[Any]:
         if CutCursor.n_left == 0:
@@ -403,7 +435,7 @@ def test_a_server_that_goes_at_any_statement_of_a_sync_loses_and_doubles_nothing
         connection.cursor_factory = CutCursor
         return connection
 
-    monkeypatch.setattr(psycopg, "connect", cut_connect)
+    monkeypatch.setattr(AnsweringConnection, "connect", cut_connect)
     ids: list[str] = []
     n_cut = 0
     lab = machine("a")

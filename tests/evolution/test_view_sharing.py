@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
 from conftest import NOW
 from postgres_server import PostgresServer
+from shared_machines import Machine, machines_at
 
-from theorex_lab import FixedClock, Lab, StorageError
-from theorex_lab.core.settings import check_settings
+from theorex_lab import Lab, StorageError
 from theorex_lab.evolution.view_sharing import home_views
 from theorex_lab.journal import shared_snapshots
 from theorex_lab.journal.postgres import snapshots as database_snapshots
 from theorex_lab.journal.postgres.store import PostgresJournal
+from theorex_lab.journal.shared_snapshots import SnapshotTransfer
 from theorex_lab.journal.snapshot import newest_seq
 from theorex_lab.journal.stored import StoredJournal
 from theorex_lab.journal.view import differing_columns, fold_into
@@ -26,23 +28,71 @@ from theorex_lab.memory.session_list import SessionList
 
 SECRET_WORD = "marzipan"
 
-Machine = Callable[..., Lab]
-
 
 @pytest.fixture
 def machine(tmp_path: Path, postgres_url: str) -> Iterator[Machine]:
     """Return a function that opens a machine's home; all share one database."""
-    labs: list[Lab] = []
+    with machines_at(tmp_path, postgres_url) as opened:
+        yield opened
 
-    def opened(name: str, **settings: Any) -> Lab:
-        chosen = check_settings({"journalUrl": postgres_url, **settings})
-        lab = Lab(tmp_path / name, settings=chosen, clock=FixedClock(NOW))
-        labs.append(lab)
-        return lab
 
-    yield opened
-    for lab in labs:
-        lab.close()
+class Pushed(NamedTuple):
+    """A machine whose views are in the database.
+
+    Attributes:
+        first: The machine.
+        transfer: What its push carried.
+    """
+
+    first: Lab
+    transfer: SnapshotTransfer
+
+
+class PushedOnce(NamedTuple):
+    """What each test gets a copy of.
+
+    Attributes:
+        database: The name of a database with views.
+        home: The home of the machine that pushed them.
+        transfer: What its push carried.
+    """
+
+    database: str
+    home: Path
+    transfer: SnapshotTransfer
+
+
+def database_of(url: str) -> str:
+    """Return the name of a database."""
+    return url.partition("@/")[2].partition("?")[0]
+
+
+@pytest.fixture(scope="module")
+def pushed_once(
+    postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> PushedOnce:
+    """Write, scan and push once: that costs more than what most tests look at."""
+    folder = tmp_path_factory.mktemp("pushed")
+    url = postgres_server.new_database()
+    with machines_at(folder, url) as opened:
+        transfer = with_memory(opened("a")).push_views()
+    return PushedOnce(database_of(url), folder / "a", transfer)
+
+
+@pytest.fixture
+def pushed(
+    machine: Machine,
+    pushed_once: PushedOnce,
+    postgres_server: PostgresServer,
+    postgres_url: str,
+    tmp_path: Path,
+) -> Pushed:
+    """Give a machine with some memory that has pushed its views."""
+    name = database_of(postgres_url)
+    postgres_server.execute(f"DROP DATABASE {name}")
+    postgres_server.execute(f"CREATE DATABASE {name} TEMPLATE {pushed_once.database}")
+    shutil.copytree(pushed_once.home, tmp_path / "a")
+    return Pushed(machine("a"), pushed_once.transfer)
 
 
 def with_memory(lab: Lab) -> Lab:
@@ -80,17 +130,19 @@ def equal_to_a_fold_from_nothing(lab: Lab) -> bool:
 
 
 def test_a_new_machine_folds_only_what_came_after_the_snapshots(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
+    machine: Machine, pushed: Pushed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = with_memory(machine("a"))
-    pushed = first.push_views()
-    assert len(pushed.names) == len({kind.name for kind in home_views(first.home)}) + 1
+    first = pushed.first
+    assert (
+        len(pushed.transfer.names)
+        == len({kind.name for kind in home_views(first.home)}) + 1
+    )
     pushed_seq = first.journal.last_seq()
     first.agent("main").write("The printer of the till jams")
     second = machine("b")
     pulled = second.pull_views()
-    assert (sorted(pulled.names), pulled.refused) == (sorted(pushed.names), [])
-    assert pulled.n_bytes == pushed.n_bytes > 0
+    assert (sorted(pulled.names), pulled.refused) == (sorted(pushed.transfer.names), [])
+    assert pulled.n_bytes == pushed.transfer.n_bytes > 0
     first.sync()
     decoded: list[int] = []
     as_written = StoredJournal._as_written
@@ -112,15 +164,14 @@ def test_a_new_machine_folds_only_what_came_after_the_snapshots(
 
 
 def test_what_is_as_new_is_neither_pushed_nor_pulled_again(
-    machine: Machine, postgres_url: str
+    pushed: Pushed, postgres_url: str
 ) -> None:
-    first = with_memory(machine("a"))
-    pushed = first.push_views()
+    first = pushed.first
     assert first.push_views().names == []
     assert first.pull_views().names == []
     first.agent("main").write("The printer of the till jams")
-    assert sorted(first.push_views().names) == sorted(pushed.names)
-    assert names_in(postgres_url) == sorted(pushed.names)
+    assert sorted(first.push_views().names) == sorted(pushed.transfer.names)
+    assert names_in(postgres_url) == sorted(pushed.transfer.names)
     ((n_orphans,),) = rows(
         postgres_url,
         "SELECT count(*) FROM snapshot_parts WHERE snapshot NOT IN (SELECT id FROM snapshots)",
@@ -224,10 +275,9 @@ def test_an_erasure_leaves_no_byte_in_the_database(
 
 
 def test_only_what_an_erasure_reaches_is_removed(
-    machine: Machine, postgres_url: str
+    pushed: Pushed, postgres_url: str
 ) -> None:
-    first = with_memory(machine("a"))
-    first.push_views()
+    first = pushed.first
     before = {*names_in(postgres_url)}
     first.erase(match=SECRET_WORD)
     left = {*names_in(postgres_url)}
@@ -237,10 +287,9 @@ def test_only_what_an_erasure_reaches_is_removed(
 
 
 def test_whoever_may_erase_removes_snapshots_without_rights_on_them(
-    machine: Machine, postgres_server: PostgresServer, postgres_url: str
+    machine: Machine, pushed: Pushed, postgres_server: PostgresServer, postgres_url: str
 ) -> None:
-    first = with_memory(machine("a"))
-    first.push_views()
+    first = pushed.first
     name = postgres_url.partition("@/")[2].partition("?")[0]
     rights = """
         DROP ROLE IF EXISTS eraser;
@@ -358,16 +407,18 @@ def passed_over_text(content: dict[str, Any]) -> None:
     ],
 )
 def test_a_forged_manifest_is_refused_and_leaves_nothing(
-    machine: Machine, postgres_url: str, change: Callable[[dict[str, Any]], None]
+    machine: Machine,
+    pushed: Pushed,
+    postgres_url: str,
+    change: Callable[[dict[str, Any]], None],
 ) -> None:
-    first = with_memory(machine("a"))
-    pushed = first.push_views()
+    first = pushed.first
     name = first.home.item_view.name
     forged(postgres_url, name, change)
     second = machine("b")
     pulled = second.pull_views()
     assert pulled.refused == [name]
-    assert len(pulled.names) == len(pushed.names) - 1
+    assert len(pulled.names) == len(pushed.transfer.names) - 1
     folder = second.folder / "shared-views" / name
     assert newest_seq(folder, first.home.item_view.code) == 0
     assert [path.name for path in folder.iterdir()] == ["lock"]
@@ -386,10 +437,8 @@ def test_a_forged_manifest_is_refused_and_leaves_nothing(
     ],
 )
 def test_damaged_bytes_are_refused(
-    machine: Machine, postgres_url: str, statement: str
+    machine: Machine, pushed: Pushed, postgres_url: str, statement: str
 ) -> None:
-    first = with_memory(machine("a"))
-    first.push_views()
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("SET search_path = theorex")
         connection.execute(statement)  # type: ignore[arg-type]
@@ -401,10 +450,9 @@ def test_damaged_bytes_are_refused(
 
 
 def test_offsets_outside_their_texts_are_refused(
-    machine: Machine, postgres_url: str
+    machine: Machine, pushed: Pushed, postgres_url: str
 ) -> None:
-    first = with_memory(machine("a"))
-    first.push_views()
+    first = pushed.first
     name = first.home.item_view.name
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("SET search_path = theorex")
@@ -428,10 +476,9 @@ def test_offsets_outside_their_texts_are_refused(
 
 
 def test_a_snapshot_of_a_later_code_or_an_unknown_view_is_passed_over(
-    machine: Machine, postgres_url: str
+    machine: Machine, pushed: Pushed, postgres_url: str
 ) -> None:
-    first = with_memory(machine("a"))
-    pushed = first.push_views()
+    first = pushed.first
     name = first.home.item_view.name
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("SET search_path = theorex")
@@ -439,7 +486,7 @@ def test_a_snapshot_of_a_later_code_or_an_unknown_view_is_passed_over(
         connection.execute("UPDATE snapshots SET name = '../x' WHERE name = 'tasks'")
     second = machine("b")
     pulled = second.pull_views()
-    assert {*pushed.names} - {*pulled.names} == {name, "tasks"}
+    assert {*pushed.transfer.names} - {*pulled.names} == {name, "tasks"}
     assert not (second.folder / "x").exists()
     # A later release's stays where it is.
     assert name not in first.push_views().names

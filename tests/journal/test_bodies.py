@@ -20,6 +20,7 @@ from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.project import check_project
 from theorex_lab.designs.theorex import KINDS as THEOREX_KINDS
 from theorex_lab.evolution.audit import audit
+from theorex_lab.journal import shapes
 from theorex_lab.journal.event import FIELDS, VERSIONS, body_problem, readable
 from theorex_lab.journal.kinds import PROJECT, SOURCE
 from theorex_lab.journal.sqlite.inserting import INSERT
@@ -384,3 +385,16 @@ def test_a_body_that_is_nested_too_deeply_is_refused_with_what_is_allowed() -> N
     body = {"text": "x", "source": "user", "more": nested}
     with pytest.raises(InvalidInput, match="some 400 levels"):
         new_event("prompt", body, agent="main", at=NOW)
+
+
+@pytest.mark.parametrize("value", ["a text", True, None])
+def test_a_sound_value_of_several_shapes_makes_no_message(
+    value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To say of each shape that it is not the one costs more than the check."""
+    made: list[object] = []
+    monkeypatch.setattr(shapes, "_wrong", lambda *said: made.append(said) or "wrong")
+    problem_of = shapes.body_check({"field": ([int], str, bool, None)})
+    assert problem_of({"field": value}) == ""
+    assert made == []
+    assert problem_of({"field": 1.5}) == "wrong"

@@ -27,7 +27,7 @@ from faults import (
     tool_event,
 )
 
-from theorex_lab import Event, Lab, StorageError, new_event
+from theorex_lab import Event, InvalidInput, Lab, StorageError, new_event
 from theorex_lab.core.ids import concept_id
 from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.axon import Axon
@@ -104,6 +104,24 @@ def test_no_hash_of_an_archived_body_or_of_its_segment_is_left(tmp_path: Path) -
         assert lab.erase(match="4711")
         assert holding(tmp_path, stub["sha256"], "4711") == []
         assert lab.verify().ok
+
+
+def test_an_id_with_the_sign_of_no_value_is_erased_as_any_other(tmp_path: Path) -> None:
+    """SQLite ends a text of JSON there, and would look for another event."""
+    with Lab(tmp_path) as lab:
+        lab.journal.append(
+            [
+                observation("kept", event_id="a"),
+                observation(SECRET, event_id="a\0b"),
+                observation(SECRET, event_id="c", lineage=["a\0b"]),
+            ]
+        )
+        with pytest.raises(InvalidInput, match="got the event id 'a.x00c', which"):
+            lab.erase(ids=["a\0c"])
+        assert lab.erase(ids=["a\0b"]) == ["a\0b", "c"]
+        assert [event.id for event in lab.journal.read(ids=["a"])] == ["a"]
+        assert lab.verify().ok
+    assert holding(tmp_path, SECRET) == []
 
 
 def test_a_session_is_matched_and_goes_with_its_events(tmp_path: Path) -> None:

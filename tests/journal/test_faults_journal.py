@@ -6,87 +6,74 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 from conftest import NOW, observation
-from faults import holding, opened
+from faults import VIEWS, holding, opened, quick_context, tool_event
 
 from theorex_lab import CorruptJournal, FixedClock, StorageError
+from theorex_lab.files.formats.home_files import export_home
+from theorex_lab.journal.event import new_event
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 KILLS = 200
 WRITERS = 8
-WRITES = 1_000
+WRITES = 250
 SECRET = "the vault opens with 4711"
-_WRITER = """
-import sys
-from pathlib import Path
-sys.path[:0] = sys.argv[3].split(":")
-from conftest import NOW, observation
-from theorex_lab.core.clock import FixedClock
-from theorex_lab.journal.sqlite.store import SqliteJournal
-folder, name, done = Path(sys.argv[1]), sys.argv[2], int(sys.argv[4])
-journal = SqliteJournal(folder / "home" / "theorex.db", clock=FixedClock(NOW))
-with open(folder / f"acknowledged-{name}", "a", buffering=1) as acknowledged:
-    for number in range(done, int(sys.argv[5])):
-        event = observation(f"{name} {number}", labels=[f"concept {number % 20}"])
-        journal.append([event])
-        acknowledged.write(event.id + "\\n")
-"""
-# Beside the writers: one process scans and writes snapshots, another archives, erases
-# and exports, over and over.
-_KEEPER = """
-import sys
-from pathlib import Path
-sys.path[:0] = sys.argv[3].split(":")
-from conftest import NOW, observation
-from faults import VIEWS, opened, tool_event
-from theorex_lab.files.formats.home_files import export_home
-from theorex_lab.journal.sqlite.archive import archive
-from theorex_lab.journal.event import new_event
-folder, name, secret = Path(sys.argv[1]), sys.argv[2], sys.argv[4]
-while not (folder / "stop").exists():
-    with opened(folder / "home", snapshotAfterEvents=100) as lab:
-        if name == "scan":
-            lab.theorex.scan()
-            for kind in VIEWS:
-                lab.views.snapshot(lab.views.get(kind))
-            continue
-        ended = new_event("session_ended", {}, agent="main", session="s1", at=NOW)
-        lab.journal.append([observation(secret), tool_event("ok"), tool_event(secret), ended])
-        lab.archive(NOW + 1)
-        lab.erase(match=secret)
-        export_home(lab.home, lab.searcher, folder / "export", replace=True)
-"""
+# How long at most a process is waited for before it is killed: long enough that each
+# gets through its work, short enough that it is killed at any point of it.
+LONGEST_WAIT = 0.03
 
 
-def _start(folder: Path, name: str, target: int) -> subprocess.Popen[bytes]:
-    """A writer up to its target, or a keeper; each goes on where the one before it was
-    killed.
+def _write(folder: Path, name: str, done: int, target: int) -> None:
+    """Append events up to a target, and note each that the journal acknowledged."""
+    journal = SqliteJournal(folder / "home" / "theorex.db", clock=FixedClock(NOW))
+    with (folder / f"acknowledged-{name}").open("a", buffering=1) as acknowledged:
+        for number in range(done, target):
+            event = observation(f"{name} {number}", labels=[f"concept {number % 20}"])
+            journal.append([event])
+            acknowledged.write(event.id + "\n")
+
+
+def _keep(folder: Path, name: str) -> None:
+    """Work beside the writers, over and over.
+
+    One process scans and writes snapshots, another archives, erases and exports.
     """
-    tests = ":".join(path for path in sys.path if path)
+    while not (folder / "stop").exists():
+        with opened(folder / "home", snapshotAfterEvents=100) as lab:
+            if name == "scan":
+                lab.theorex.scan()
+                for kind in VIEWS:
+                    lab.views.snapshot(lab.views.get(kind))
+                continue
+            ended = new_event("session_ended", {}, agent="main", session="s1", at=NOW)
+            events = [observation(SECRET), tool_event("ok"), tool_event(SECRET), ended]
+            lab.journal.append(events)
+            lab.archive(NOW + 1)
+            lab.erase(match=SECRET)
+            export_home(lab.home, lab.searcher, folder / "export", replace=True)
+
+
+def _start(folder: Path, name: str, target: int) -> BaseProcess:
+    """Start a writer up to its target, or a keeper.
+
+    Each goes on where the one before it was killed. It is a copy of this process, so
+    that it is killed at its work rather than while it imports the package.
+    """
+    context = quick_context()
     if name in ("scan", "erase"):
-        return subprocess.Popen(
-            [sys.executable, "-c", _KEEPER, str(folder), name, tests, SECRET]
-        )
-    done = len(_acknowledged(folder, name))
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            _WRITER,
-            str(folder),
-            name,
-            tests,
-            str(done),
-            str(target),
-        ]
-    )
+        process = context.Process(target=_keep, args=(folder, name))
+    else:
+        done = len(_acknowledged(folder, name))
+        process = context.Process(target=_write, args=(folder, name, done, target))
+    process.start()
+    return process
 
 
 def _acknowledged(folder: Path, name: str) -> list[str]:
@@ -105,16 +92,15 @@ def test_every_acknowledged_event_survives_eight_writers_and_their_keepers_that_
     kills = 0
     while targets.keys() & running.keys():
         name = chance.choice(sorted(running))
-        try:
-            code = running[name].wait(timeout=chance.uniform(0.0, 0.15))
-        except subprocess.TimeoutExpired:
+        running[name].join(timeout=chance.uniform(0.0, LONGEST_WAIT))
+        if running[name].is_alive():
             if kills < KILLS:
-                running[name].send_signal(signal.SIGKILL)
-                running[name].wait()
+                running[name].kill()
+                running[name].join()
                 kills += 1
                 running[name] = _start(tmp_path, name, targets.get(name, 0))
             continue
-        assert code == 0, name
+        assert running[name].exitcode == 0, name
         del running[name]
         if (
             kills < KILLS
@@ -122,7 +108,9 @@ def test_every_acknowledged_event_survives_eight_writers_and_their_keepers_that_
             targets[name] += WRITES
             running[name] = _start(tmp_path, name, targets[name])
     (tmp_path / "stop").touch()
-    assert [keeper.wait() for keeper in running.values()] == [0, 0]
+    for keeper in running.values():
+        keeper.join()
+    assert [keeper.exitcode for keeper in running.values()] == [0, 0]
     assert kills == KILLS
 
     with opened(tmp_path / "home") as lab:

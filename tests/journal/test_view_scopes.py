@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.designs.sessions.said import FileTouches, names_now_in, needed_files
-from theorex_lab.journal import directed
+from theorex_lab.journal import directed, view
+from theorex_lab.journal.snapshot import ErasureReader, Erasures
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import (
     NO_SCOPE,
@@ -71,11 +72,11 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 def fresh_fold(lab: Lab, kind: type[View], project: str) -> View:
     """Return a view folded from nothing of the events that are of a project or none."""
-    view = kind()
+    fresh = kind()
     names = [*lab.journal.places().names_of(project), ""]
     for event in lab.journal.tail(0, kinds=kind.kinds, projects=names):
-        view.apply([event])
-    return view
+        fresh.apply([event])
+    return fresh
 
 
 def assert_equal_to_fresh_folds(lab: Lab) -> None:
@@ -210,6 +211,105 @@ def test_only_the_last_projects_stay_open(lab: Lab) -> None:
     assert len(lab.views.scopes) == 8
     assert isinstance(first, ProjectViews)
     assert views_of_project(lab.views, "till") is not first
+
+
+def test_what_was_folded_is_saved_for_other_processes(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.views.snapshot_after_events = 30
+    views = views_of_project(lab.views, "till")
+    assert not list(lab.views.folder.glob("*/*-*"))
+    for kind in SCOPED:
+        lab.views.get(kind, upto=0)
+        views.get(kind, upto=0)
+    assert lab.views.save_grown() == 0, "what is not folded yet is not saved"
+    lab.journal.append(events_of(12, after=36))
+    for opened in (lab.views, views):
+        opened.snapshot_after_events = 49
+        for kind in SCOPED:
+            opened.get(kind)
+        opened.snapshot_after_events = 48
+    monkeypatch.setattr(view, "_BYTES_OF_A_FOLD", 0)
+    assert lab.views.save_grown() == 0, "they are too large for what they spare"
+    monkeypatch.undo()
+    assert lab.views.save_grown() == 4
+    assert lab.views.save_grown() == 0
+    lab.journal.append(events_of(12, after=48))
+    assert lab.views.save_grown() == 0, "little came since"
+    with Lab(tmp_path / "home", clock=lab.clock) as other:
+        scoped = views_of_project(other.views, "till")
+        assert scoped.n_behind(SessionList) == other.views.n_behind(FileTouches) == 12
+        assert_equal_to_fresh_folds(other)
+
+
+def test_a_slow_fold_is_saved_where_that_is_little_to_write(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.views.snapshot_after_events = 10
+    lab.views.get(SessionList)
+    seqs = [36]
+
+    def saved_after(count: int) -> bool:
+        lab.journal.append(events_of(count, after=lab.journal.last_seq()))
+        lab.views.get(SessionList)
+        folders = lab.views.folder.glob("session_list/*-*")
+        newest = max(int(path.name.rpartition("-")[2]) for path in folders)
+        seqs.append(newest)
+        return seqs[-1] > seqs[-2]
+
+    assert not saved_after(11), "less than a third came"
+    monkeypatch.setattr(view, "_SLOW_FOLD_EVENTS", 11)
+    monkeypatch.setattr(view, "_BYTES_AN_EVENT", 1)
+    assert not saved_after(0), "it is too large"
+    monkeypatch.setattr(view, "_BYTES_AN_EVENT", 1 << 14)
+    assert saved_after(1)
+    assert not saved_after(10), "they are folded at once"
+
+
+def test_erasures_are_read_once_and_as_they_are(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = ErasureReader(lab.journal)
+    stretches: list[int] = []
+    tail = SqliteJournal.tail
+
+    def counted(journal: SqliteJournal, after: int, **options: Any) -> Iterator[Event]:
+        stretches.append(after)
+        return tail(journal, after, **options)
+
+    def erased_after(seq: int) -> list[str] | None:
+        ids = reader.after(seq).erased_ids(seq)
+        assert ids == Erasures.after(lab.journal, seq).erased_ids(seq)
+        return ids
+
+    ids = [event.id for event in lab.journal.tail(0)]
+    assert erased_after(20) == []
+    lab.erase(ids=ids[:1])
+    lab.journal.append(events_of(6, after=36))
+    assert erased_after(20) == erased_after(30) == erased_after(0) == ids[:1]
+    last = lab.journal.last_seq()
+    assert erased_after(last) == erased_after(last + 5) == []
+    with Lab(tmp_path / "home", clock=lab.clock) as other:
+        other.erase(ids=ids[1:2])
+    assert erased_after(last) == ids[1:2]
+    assert erased_after(10) == ids[:2]
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteJournal, "tail", counted)
+        for seq in (10, 30, last):
+            reader.after(seq)
+    assert set(stretches) <= {lab.journal.last_seq()}
+    lab.merge_projects("shop", "till")
+    assert erased_after(10) is None
+
+
+def test_another_journal_in_the_same_place_has_its_own_erasures(lab: Lab) -> None:
+    reader = ErasureReader(lab.journal)
+    lab.erase(ids=[event.id for event in lab.journal.tail(0, upto=1)])
+    assert reader.after(0).erased_ids(0)
+    with Lab.temporary() as other:
+        other.journal.append(events_of(50))
+        reader._journal = other.journal
+        assert reader.after(0).erased_ids(0) == []
 
 
 @settings(

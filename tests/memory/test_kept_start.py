@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from theorex_lab import Lab, Settings
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.briefing import kept_start, personal_rules
+from theorex_lab.memory.briefing import compose, kept_start, personal_rules
 from theorex_lab.memory.briefing.compose import (
     kept_start_candidates,
     start_candidates,
@@ -21,7 +22,8 @@ from theorex_lab.memory.briefing.kept_start import (
     line_of_json_row,
     sayings_of_json_rows,
 )
-from theorex_lab.memory.briefing.rule_sayings import sayings_of
+from theorex_lab.memory.briefing.rule_reversals import standing_sayings
+from theorex_lab.memory.briefing.rule_sayings import Saying, sayings_of
 from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.search.embed import HashedNgramEmbedder
 
@@ -101,7 +103,7 @@ def n_made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made.append("personal")
         return personal(*arguments)
 
-    monkeypatch.setattr(kept_start, "kept_start_candidates", made_lines)
+    monkeypatch.setattr(compose, "kept_start_candidates", made_lines)
     monkeypatch.setattr(personal_rules, "_personal_sayings", made_personal)
     return made
 
@@ -195,6 +197,62 @@ def test_a_time_before_the_newest_event_takes_nothing_that_is_kept(
         }
         lab.briefing()
     assert sorted(n_made) == ["lines", "personal", "personal"]
+
+
+@pytest.fixture
+def n_compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Note how many sayings are looked at for which of them stand."""
+    compared: list[int] = []
+
+    def counted(sayings: Sequence[Saying], later: Sequence[Saying] = ()) -> Any:
+        if later:
+            compared.append(len(sayings) + len(later))
+        return standing_sayings(sayings, later)
+
+    monkeypatch.setattr(personal_rules, "standing_sayings", counted)
+    return compared
+
+
+def test_which_rules_about_the_person_stand_is_kept_without_a_word(
+    folder: Path, n_compared: list[int]
+) -> None:
+    with opened_at(folder) as lab:
+        first = lab.briefing()
+    (n_sayings,) = n_compared
+    assert n_sayings > 2
+    with opened_at(folder, NOW + MICROSECONDS_PER_DAY) as lab:
+        lab.briefing()
+    with opened_at(folder) as lab:
+        assert lab.briefing().lines == first.lines
+    assert n_compared == [n_sayings], "the same sayings are not looked at again"
+    files = [*(folder / "views").glob("standing_sayings@*/*/*.npy")]
+    assert files
+    assert not [path for path in files if b"sentences" in path.read_bytes()]
+
+
+def test_other_sayings_are_compared_again(folder: Path, n_compared: list[int]) -> None:
+    def text_after(project: str, said: str) -> str:
+        with opened_at(folder) as lab:
+            lab.journal.append(session_events(project, 9, (said,)))
+        with opened_at(folder) as lab:
+            return lab.briefing().text
+
+    with opened_at(folder) as lab:
+        lab.briefing()
+    text_after("shop", "Never delete a receipt without asking me first.")
+    text_after("attic", "Never delete a receipt without asking me first.")
+    text_after("till", "From now on never answer me in short sentences.")
+    assert len(n_compared) == 3, "one project alone says no rule about the person"
+    assert len(set(n_compared)) == 3
+
+
+def test_an_erasure_removes_which_rules_stand(
+    folder: Path, n_compared: list[int]
+) -> None:
+    with opened_at(folder) as lab:
+        lab.briefing()
+        lab.erase(match="short sentences")
+        assert not list((folder / "views").glob("standing_sayings@*/*/*.npy"))
 
 
 def test_a_small_project_keeps_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.core.ids import concept_id
-from theorex_lab.text.extract import Mention, extract, sentiment
+from theorex_lab.text.extract import (
+    MOST_MENTIONS,
+    Mention,
+    extract,
+    extract_among,
+    sentiment,
+)
 from theorex_lab.text.lexicon import ALIASES, STOP_NOUNS, singular
 
 GOLDEN = {
@@ -347,6 +353,37 @@ def test_labels_of_several_words_are_found_again_in_themselves():
     ]
     again = [phrase for phrase in phrases if labels(phrase) == [phrase]]
     assert len(again) >= 0.9 * len(phrases)
+
+
+def _wanted(mentions: list[Mention]) -> tuple[set[int], set[str]]:
+    """Return the ids of every second mention, and the spellings of every third."""
+    ids = {mention.concept_id for mention in mentions[::2]}
+    surfaces = {mention.surface for mention in mentions[::3]}
+    return ids, surfaces
+
+
+@given(TEXTS)
+@settings(max_examples=100, deadline=None)
+def test_extracting_among_concepts_gives_what_extracting_all_gives(text: str):
+    mentions = extract(text)
+    ids, surfaces = _wanted(mentions)
+    expected = [
+        mention
+        for mention in mentions
+        if mention.concept_id in ids or mention.surface in surfaces
+    ]
+    assert extract_among(text, ids, surfaces) == expected
+    assert extract_among(text, (), ()) == []
+
+
+def test_a_wanted_concept_falls_away_where_the_text_has_many_that_are_as_frequent():
+    text = "; ".join(f"reader_{number}" for number in range(2 * MOST_MENTIONS))
+    last = f"reader_{2 * MOST_MENTIONS - 1}"
+    assert extract_among(text, {concept_id(last)}, {last}) == []
+    first = extract_among(text, {concept_id("reader_0")}, ())
+    assert [mention.label for mention in first] == ["reader_0"]
+    more = extract_among(f"{text}; {last}", (), {last})
+    assert [(mention.label, mention.count) for mention in more] == [(last, 2)]
 
 
 @given(TEXTS)

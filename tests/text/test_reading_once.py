@@ -34,6 +34,18 @@ def test_a_word_is_searched_for_hints_once() -> None:
     assert hints.n_searched == n_words + 1
 
 
+def test_words_of_a_heading_are_those_of_one_text_with_it() -> None:
+    pairs = [
+        ("Closes issue", "42 tills"),
+        ("See `maxRetries` in net/client.py #12", "PR 188 and pull/77"),
+        ("Zählt ４２ Kassen", "issue ４２"),
+        ("Nothing", ""),
+    ]
+    for text, heading in pairs:
+        assert words_in(text, heading) == words_in(f"{text} {heading}")
+    assert "#42" in words_in("Closes issue", "42 tills")[1]
+
+
 def test_what_is_remembered_of_words_is_bounded_and_finds_the_same() -> None:
     hints = _CountingHints(["token"], _no_marks)
     hints._MOST_WORDS = 10
@@ -41,6 +53,25 @@ def test_what_is_remembered_of_words_is_bounded_and_finds_the_same() -> None:
         assert hints.found_in(f"word{number} token{number}") == {"token"}
     assert len(hints._plain_words) <= 11
     assert len(hints._hints_by_word) <= 11
+
+
+def test_a_text_that_is_searched_for_concepts_is_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n_read = 0
+    tokens = extracting._tokens
+
+    def counted(text: str) -> list[extracting._Token]:
+        nonlocal n_read
+        n_read += 1
+        return tokens(text)
+
+    monkeypatch.setattr(extracting, "_tokens", counted)
+    text = "The ledger of src/western_depot.py rounds totals half down"
+    for surface in ("src/western_depot.py", "ledger"):
+        mentions = extracting.extract_among(text, (), {surface})
+        assert [mention.surface for mention in mentions] == [surface]
+    assert n_read == 1
 
 
 def test_a_text_is_split_into_concepts_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,19 @@
 """Every error that theorex_lab raises on purpose.
 
-TheorexError ├── InvalidInput        what was handed in is refused; nothing was written
-(also a ValueError) │   ├── ConfigError     a setting: names the key, the value and what
-is allowed │   ├── AlreadyThere    an event with this id was appended before, by this
-process or another │   └── FilesThere      files are there that an export would replace,
-and nobody said that it may ├── StorageError        the home cannot be read or written
-(permissions, full disk) │   └── CorruptJournal  the journal's file is damaged; the
-memory is never taken for empty ├── NewerVersion        an event was written by a newer
-release └── ModelUnavailable    an embedder or a language model did not answer
+TheorexError
+├── InvalidInput        what was handed in is refused; nothing was written
+│   │                   (also a ValueError)
+│   ├── ConfigError     a setting: names the key, the value and what is allowed
+│   ├── AlreadyThere    an event with this id was appended before, by this process
+│   │                   or another
+│   └── FilesThere      files are there that an export would replace, and nobody
+│                       said that it may
+├── StorageError        the home cannot be read or written (permissions, full disk)
+│   ├── CorruptJournal  the journal's file is damaged; the memory is never taken
+│   │                   for empty
+│   └── ServerAway      the server of a shared journal does not answer
+├── NewerVersion        an event was written by a newer release
+└── ModelUnavailable    an embedder or a language model did not answer
     └── UnusableAnswer  it did, and what it said cannot be used
 """
 
@@ -44,6 +50,13 @@ class StorageError(TheorexError):
 
 class CorruptJournal(StorageError):
     """The journal's file is damaged."""
+
+
+class ServerAway(StorageError):
+    """The server of a shared journal cannot be reached.
+
+    What is captured meanwhile waits on this machine.
+    """
 
 
 class NewerVersion(TheorexError):

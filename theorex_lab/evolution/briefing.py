@@ -7,8 +7,10 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.lazy import LazyModule
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import UNSEEN_DIGITS
@@ -25,13 +27,18 @@ from theorex_lab.memory.briefing.briefing_file import (
     write_briefing,
 )
 from theorex_lab.memory.briefing.candidates import dated, fits_a_line
-from theorex_lab.memory.briefing.marking import mark_by_id
-from theorex_lab.memory.briefing.prompt_index import write_prompt_index
 from theorex_lab.memory.briefing.token_budget import age_in_words
 from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
 from theorex_lab.memory.observation import TRUST, owner_of
 from theorex_lab.memory.projects import known_projects
 from theorex_lab.text.line import LINE_CHARACTERS, folded, one_line
+
+# What no briefing needs, only who marks a line of one or writes all again.
+if TYPE_CHECKING:
+    from theorex_lab.memory.briefing import marking, prompt_index
+else:
+    marking = LazyModule("theorex_lab.memory.briefing.marking")
+    prompt_index = LazyModule("theorex_lab.memory.briefing.prompt_index")
 
 FAILURE = "failure"  # the kind of a line about a failure
 AGE_DAYS = 7
@@ -134,7 +141,7 @@ def mark_item(
         InvalidInput: As `mark_by_id`.
         StorageError: A briefing cannot be written.
     """
-    marked_id = mark_by_id(
+    marked_id = marking.mark_by_id(
         home,
         kind,
         item_prefix,
@@ -183,7 +190,7 @@ def refresh(home: Home, most_projects: int) -> tuple[Briefing, int]:
         StorageError: A file cannot be written.
     """
     projects = home.projects or known_projects(home)[:most_projects]
-    write_prompt_index(home)
+    prompt_index.write_prompt_index(home)
     briefing = write_briefing(
         home.folder / CONTEXT_FILE,
         home.views.folder,

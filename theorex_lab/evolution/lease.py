@@ -18,6 +18,7 @@ from theorex_lab.core.errors import TheorexError
 from theorex_lab.core.ids import SCANNER, derived_event_id, new_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.spool import SpooledJournal
 from theorex_lab.memory.contract import Home
 
 _SECOND = 1_000_000  # µs
@@ -147,9 +148,9 @@ class Lease:
         self.holder = _holder(last, _now(self.home))
         holder = self.holder or "it was given back"
         raise LeaseLost(
-            f"{_shown(self.owner)} has lost the lease of {self.home.folder} ({holder}); it"
-            " stops here and appends nothing more: run it again when no other is under"
-            " way"
+            f"{_shown(self.owner)} has lost the lease of {leased_memory(self.home)}"
+            f" ({holder}); it stops here and appends nothing more: run it again when no"
+            " other is under way"
         )
 
     def _is_held_by(self, event: Event) -> bool:
@@ -206,6 +207,13 @@ def leased(home: Home, what: str) -> Iterator[Lease]:
         ended.set()
         thread.join()
         lease.release()
+
+
+def leased_memory(home: Home) -> str:
+    """Return for people what a lease of a home keeps others from tending."""
+    if isinstance(home.journal, SpooledJournal):
+        return f"the memory that {home.folder} shares with other machines"
+    return str(home.folder)
 
 
 def lease_holder(home: Home) -> LeaseHolder | None:

@@ -150,7 +150,9 @@ def run_maintenance(
             return MaintenanceReport(False, [], lease.holder)
         try:
             with home.journal.decoding_once():
-                return maintenance.run(lease, progress)
+                report = maintenance.run(lease, progress)
+            home.views.whole.save_grown()
+            return report
         finally:
             forget_texts()
 

@@ -1,7 +1,7 @@
 """A journal as one agent may read it: what is its own, and what is shared.
 
-Views over it hold nothing else, so that no answer made of them can tell more. Standard
-library only.
+Views over it hold nothing else, so that no answer made of them can tell more. In a large
+journal the directory tells which events these are.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from theorex_lab.core.ids import SCANNER
+from theorex_lab.journal import directed
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.erasing import ERASURE
 from theorex_lab.journal.places import KINDS as PLACE_KINDS
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    from theorex_lab.journal.directory import EventDirectory
     from theorex_lab.journal.event import Event
+    from theorex_lab.journal.head_page import HeadPage
     from theorex_lab.journal.places import Places
 
 # What holds no agent's words: where projects are, what was erased, what the owner of
@@ -40,6 +43,10 @@ _OPEN_KINDS = frozenset(
 )
 
 
+# How many events of the directory are looked at in one go.
+_STRETCH_EVENTS = 50_000
+
+
 class AgentJournal(Journal):
     """A journal that gives an agent's own events, and shared ones.
 
@@ -49,14 +56,26 @@ class AgentJournal(Journal):
         whole: The whole journal.
         agent: The agent.
         shared_kinds: The kinds of events by which agents share what they know.
+        directory: Gives the directory of the whole journal, current; None looks through
+            the journal.
+
+    Attributes:
+        agent: The agent.
+        open_kinds: The kinds of events that every agent may read, whosever they are.
     """
 
     def __init__(
-        self, whole: Journal, agent: str, shared_kinds: Iterable[str] = ()
+        self,
+        whole: Journal,
+        agent: str,
+        shared_kinds: Iterable[str] = (),
+        *,
+        directory: Callable[[], EventDirectory] | None = None,
     ) -> None:
         self._whole = whole
-        self._agent = agent
-        self._open_kinds = _OPEN_KINDS | frozenset(shared_kinds)
+        self._directory = directory
+        self.agent = agent
+        self.open_kinds = _OPEN_KINDS | frozenset(shared_kinds)
         self._read_upto = 0
         self._hides = False
         self.clock = whole.clock
@@ -69,7 +88,7 @@ class AgentJournal(Journal):
 
     def shows(self, event: Event) -> bool:
         """Return whether the agent may read an event."""
-        return event.agent == self._agent or event.kind in self._open_kinds
+        return event.agent == self.agent or event.kind in self.open_kinds
 
     def hides_any(self) -> bool:
         """Return whether the journal holds what another agent alone may read.
@@ -82,12 +101,32 @@ class AgentJournal(Journal):
         last = self._whole.last_seq()
         if last < self._read_upto:  # the journal was replaced
             self._read_upto = 0
-        for event in self._whole.tail(self._read_upto, upto=last):
-            if event.agent != SCANNER and not self.shows(event):
-                self._hides = True
-                return True
+        self._hides = self._hides_between(self._read_upto, last)
         self._read_upto = last
-        return False
+        return self._hides
+
+    def _hides_between(self, after: int, upto: int) -> bool:
+        """Return whether another agent alone may read an event of a stretch."""
+        directory = self._directory_at(after, upto)
+        if directory is not None:
+            with directory.lock:
+                if directory.hides_any((self.agent, SCANNER), self.open_kinds, after):
+                    return True
+                # An event of a kind that nobody declared is in no directory.
+                if directory.n_events(after, upto) == upto - after:
+                    return False
+        events = self._whole.tail(after, upto=upto)
+        return any(self._is_hidden(event) for event in events)
+
+    def _directory_at(self, after: int, upto: int) -> EventDirectory | None:
+        """Return the directory; None where a stretch is better looked through."""
+        if self._directory is None or upto - after < directed.FEWEST_EVENTS:
+            return None
+        directory = self._directory()
+        return None if directory.seq < upto else directory
+
+    def _is_hidden(self, event: Event) -> bool:
+        return event.agent != SCANNER and not self.shows(event)
 
     def append(
         self, events: Sequence[Event], *, allow_future: bool = False
@@ -144,6 +183,23 @@ class AgentJournal(Journal):
         """See `Journal`."""
         events = self._whole.outlines(after, kinds=kinds, upto=upto, erased=erased)
         return filter(self.shows, events)
+
+    def head_pages(
+        self, after: int, *, kinds: Collection[str], upto: int
+    ) -> Iterator[HeadPage]:
+        """See `Journal`: of a large journal they are those that the directory has."""
+        directory = self._directory_at(after, upto)
+        if directory is None or not set(kinds).issubset(directory.kinds):
+            yield from super().head_pages(after, kinds=kinds, upto=upto)
+            return
+        for start in range(after, upto, _STRETCH_EVENTS):
+            end = min(upto, start + _STRETCH_EVENTS)
+            with directory.lock:
+                heads = directory.readable_heads(
+                    self.agent, self.open_kinds, start, end
+                )
+            if heads.seqs:
+                yield heads
 
     def last_seq(self) -> int:
         """See `Journal`."""

@@ -7,7 +7,7 @@ an event behind a flipped bit; this is a view, whose snapshots have checksums.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 
 import numpy as np
@@ -92,6 +92,80 @@ class EventDirectory(View):
         seqs: Integers = self.rows["seq"][stretch][is_unreadable != 0]
         return seqs
 
+    def n_events(self, after: int, upto: int) -> int:
+        """Return how many events lie in a stretch, erased ones among them.
+
+        Args:
+            after: The seq behind which they begin.
+            upto: The last seq.
+        """
+        stretch = self._stretch(after, upto)
+        n_events: int = stretch.stop - stretch.start
+        return n_events
+
+    def hides_any(
+        self, agents: Sequence[str], open_kinds: Collection[str], after: int
+    ) -> bool:
+        """Return whether there is an event of another agent that is of no open kind.
+
+        Args:
+            agents: The agents whose events do not count.
+            open_kinds: The kinds of events that every agent may read.
+            after: The seq behind which the events begin.
+        """
+        stretch = self._stretch(after, self.seq)
+        may_read = self._may_read(
+            agents,
+            open_kinds,
+            stretch,
+        )
+        is_unreadable = self.rows["is_unreadable"][stretch] != 0
+        is_of_nobody_else = may_read | is_unreadable
+        return not is_of_nobody_else.all()
+
+    def readable_heads(
+        self, agent: str, open_kinds: Collection[str], after: int, upto: int
+    ) -> HeadPage:
+        """Return the heads of what an agent may read, erased events among them.
+
+        Args:
+            agent: The agent.
+            open_kinds: The kinds of events that every agent may read.
+            after: The seq behind which they begin.
+            upto: The last seq.
+        """
+        stretch = self._stretch(after, upto)
+        may_read = self._may_read(
+            [agent],
+            open_kinds,
+            stretch,
+        )
+        rows = stretch.start + np.flatnonzero(may_read)
+        page = HeadPage()
+        page.seqs = self.rows["seq"][rows].tolist()
+        page.times = self.rows["at"][rows].tolist()
+        heads = self._heads_of(rows)
+        page.kinds = heads.kind.texts()
+        page.agents = heads.agent.texts()
+        page.sessions = heads.session.texts()
+        page.projects = heads.project.texts()
+        is_unreadable = self.rows["is_unreadable"][rows]
+        page.is_unreadable = is_unreadable.astype(bool).tolist()
+        return page
+
+    def _may_read(
+        self, agents: Sequence[str], open_kinds: Collection[str], stretch: slice
+    ) -> NDArray[np.bool_]:
+        """Return of each event whether it is of one of the agents or of an open kind."""
+        is_of_agents = _mask(self.agents, agents)
+        is_open = _mask(self.kind_names, open_kinds)
+        agent_numbers = self.rows["agent"][stretch]
+        kind_numbers = self.rows["kind"][stretch]
+        may_read: NDArray[np.bool_] = (
+            is_of_agents[agent_numbers] | is_open[kind_numbers]
+        )
+        return may_read
+
     def heads(self, kinds: Sequence[str], after: int, upto: int) -> Heads:
         """Return the heads of the events that can be read.
 
@@ -106,6 +180,10 @@ class EventDirectory(View):
         is_wanted = is_of_kind[kind_numbers]
         is_wanted &= self.rows["is_unreadable"][stretch] == 0
         rows = stretch.start + np.flatnonzero(is_wanted)
+        return self._heads_of(rows)
+
+    def _heads_of(self, rows: Integers) -> Heads:
+        """Return the heads in some rows."""
         return Heads(
             seq=self.rows["seq"][rows],
             at=self.rows["at"][rows],
@@ -140,6 +218,8 @@ class EventDirectory(View):
             after: The seq behind which they begin.
             upto: The last seq.
         """
+        if not self.kind_names.numbers(*kinds):
+            return np.empty(0, np.int64)
         stretch = self._stretch(after, upto)
         is_of_kind = _mask(self.kind_names, kinds)
         kind_numbers = self.rows["kind"][stretch]
@@ -170,7 +250,7 @@ class EventDirectory(View):
         self.projects = renumbered(self.projects, self.rows["project"])
 
 
-def _mask(names: Names, wanted: Sequence[str]) -> NDArray[np.bool_]:
+def _mask(names: Names, wanted: Collection[str]) -> NDArray[np.bool_]:
     """Return by number whether a name is one of those that are wanted."""
     mask = np.zeros(len(names), np.bool_)
     numbers = names.numbers(*wanted)

@@ -67,8 +67,8 @@ class View(Parts, ABC):
     # Whether the fold takes in nothing but what was erased or set aside.
     reads_unreadable_alone: ClassVar[bool] = False
     # What a view of a home that is opened for a project is folded from: with "project" the
-    # project's events and those of none, see `view_scopes`; with "none" all events. An
-    # agent's home has a journal of its own, see `agent_journal`.
+    # project's events and those of none, see `view_scopes`; with "none" all events. In an
+    # agent's home every view is folded from what the agent may read, whatever this says.
     scope: ClassVar[str] = NO_SCOPE
     # Whether `forget` takes out of it what was erased, so that it is not folded again.
     forgets: ClassVar[bool] = False

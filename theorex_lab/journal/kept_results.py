@@ -9,6 +9,7 @@ may hold something.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from theorex_lab.core.files import exclusive
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.snapshot import Erasures, drop_snapshots, write_snapshot
 from theorex_lab.journal.view import Views
-from theorex_lab.journal.view_scopes import scope_digest
 
 _COLUMN = "content"
 
@@ -39,10 +39,10 @@ class ResultQuery(NamedTuple):
     projects: tuple[str, ...] | None
     key: str = ""
 
-    @property
-    def folder_name(self) -> str:
-        """The name of its folder, in which its projects are not readable."""
-        return f"{self.name}@{scope_digest(self.projects)}"
+    def folder_in(self, views: Views) -> Path:
+        """Return its folder beside views; its projects cannot be read in the name."""
+        scope = views.whole.scope_of(self.projects)
+        return views.folder / f"{self.name}@{scope}"
 
 
 def kept_result(views: Views, query: ResultQuery, upto: int) -> Any | None:
@@ -56,12 +56,12 @@ def kept_result(views: Views, query: ResultQuery, upto: int) -> Any | None:
         upto: The seq up to which events count.
     """
     journal = views.journal
-    folder = views.folder / query.folder_name
+    folder = query.folder_in(views)
     for snapshot in snapshots.open_snapshots(folder, query.code):
         seq = snapshot.seq
         if seq > upto or journal.event_id(seq) != snapshot.event_id:
             continue
-        if Erasures.after(journal, seq).reach(query.kinds, seq):
+        if views.whole.erasures.after(seq).reach(query.kinds, seq):
             continue
         content = json.loads(snapshot.columns[_COLUMN].tobytes())
         is_same = content["key"] == query.key
@@ -89,7 +89,7 @@ def keep_result(views: Views, query: ResultQuery, upto: int, result: Any) -> boo
         return False
     if kept_result(views, query, upto) is not None:
         return True
-    folder = views.folder / query.folder_name
+    folder = query.folder_in(views)
     content = json.dumps({"key": query.key, "result": result}).encode()
     try:
         with exclusive(folder / "lock", wait=False) as is_locked:

@@ -372,21 +372,46 @@ def _keep(sound: set[Any], value: Any) -> None:
         sound.add(value)
 
 
-def _either_check(shapes: Sequence[Shape]) -> Check:
-    checks = [_check_of(shape) for shape in shapes]
-    # What is wrong inside of a list or an object says more than that it is none of the
-    # others.
-    deep = []
+def _types_of_plain(shapes: Sequence[Shape]) -> set[type]:
+    """Return the types that are allowed whatever the value is.
+
+    They are asked first, and all at once. Each shape that does not fit would make a
+    message, which costs more than the check and which nobody reads.
+    """
+    types: set[type] = set()
+    if None in shapes:
+        types.add(type(None))
+    if str in shapes:
+        types.add(str)
+    if bool in shapes:
+        types.add(bool)
+    return types
+
+
+def _nested_check(shapes: Sequence[Shape]) -> Check | None:
+    """Return what checks the first list or object among shapes, where there is one.
+
+    What is wrong inside of it says more than that a value is none of the others.
+    """
     for shape in shapes:
         if isinstance(shape, list | dict | Row):
-            deep.append(_check_of(shape))
+            return _check_of(shape)
+    return None
+
+
+def _either_check(shapes: Sequence[Shape]) -> Check:
+    plain_types = _types_of_plain(shapes)
+    checks = [_check_of(shape) for shape in shapes]
+    check_nested = _nested_check(shapes)
 
     def check(value: Any, place: str) -> str:
+        if type(value) in plain_types:
+            return ""
         for check_one in checks:
             if not check_one(value, place):
                 return ""
-        if deep and isinstance(value, list | dict):
-            return deep[0](value, place)
+        if check_nested and isinstance(value, list | dict):
+            return check_nested(value, place)
         return _wrong(value, place, tuple(shapes))
 
     return check

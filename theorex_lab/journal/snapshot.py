@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import shutil
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -79,6 +80,57 @@ class Erasures:
                 return None
             ids += event.body["ids"]
         return ids
+
+
+class ErasureReader:
+    """Reads the erasures of a journal, each stretch of it once.
+
+    Args:
+        journal: The journal.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self, seq: int = 0) -> None:
+        """Begin anew behind a seq."""
+        self._after = seq
+        self._upto = seq
+        self._last_id: str | None = None
+        self._events: list[Event] = []
+
+    def after(self, seq: int) -> Erasures:
+        """Return what `Erasures.after` returns up to the newest event.
+
+        Args:
+            seq: The seq behind which they begin.
+        """
+        last = self._journal.last_seq()
+        if last < seq:
+            return Erasures()
+        with self._lock:
+            if seq < self._after or not self._is_same_journal(last):
+                self._forget(seq)
+            if self._upto == self._after:
+                self._forget(seq)
+            new_events = self._journal.tail(
+                self._upto,
+                kinds=[ERASURE, MERGED],
+                upto=last,
+                erased=True,
+            )
+            self._events += list(new_events)
+            self._upto = last
+            self._last_id = self._journal.event_id(last)
+            return Erasures(event for event in self._events if event.seq > seq)
+
+    def _is_same_journal(self, last: int) -> bool:
+        """Return whether the journal has the event that was read last."""
+        if self._upto > last:
+            return False
+        return self._journal.event_id(self._upto) == self._last_id
 
 
 def _has_reached(

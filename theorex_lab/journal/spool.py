@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from theorex_lab.core.errors import InvalidInput, StorageError
+from theorex_lab.core.errors import InvalidInput, ServerAway, StorageError
 from theorex_lab.core.files import exclusive
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.erasing import ERASURE, ErasedPart, EraseSelection, erasable
@@ -146,7 +146,8 @@ class SpooledJournal(Journal):
         try:
             return self._connect()
         except StorageError as error:
-            raise StorageError(
+            kind = ServerAway if isinstance(error, ServerAway) else StorageError
+            raise kind(
                 f"{error}. Nothing is lost: {self.n_waiting()} events wait in"
                 f" {self._spool.path}, hooks and `theorex write` go on adding to them,"
                 " and `theorex sync` forwards them. Reading needs the shared journal:"

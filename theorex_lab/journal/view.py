@@ -31,6 +31,7 @@ from theorex_lab.journal.folding import View as View
 from theorex_lab.journal.head_folding import fold_by_heads, views_by_directory
 from theorex_lab.journal.outlines import OUTLINED_KIND
 from theorex_lab.journal.snapshot import (
+    ErasureReader,
     Erasures,
     Snapshot,
     drop_snapshots,
@@ -45,6 +46,12 @@ _BATCH_EVENTS = 2_000
 # a snapshot is written after a third as many events as the last one holds, so that the
 # disk is spared
 _GROWTH = 3
+# or after as many as take a second to fold, where no more than so many bytes are written
+# for each of them: all that is written grows as the events do
+_SLOW_FOLD_EVENTS = 10_000
+_BYTES_AN_EVENT = 1 << 11
+# What is written in the time in which an event is read and folded.
+_BYTES_OF_A_FOLD = 1 << 14
 
 
 V = TypeVar("V", bound=View)
@@ -61,6 +68,7 @@ class Views:
         folder: The folder of the snapshots.
         whole: The views of the whole home.
         scopes: The views of projects that are open, see `view_scopes`.
+        erasures: Reads the erasures of the journal.
     """
 
     def __init__(
@@ -75,13 +83,24 @@ class Views:
         # The seq of the newest snapshot that is known.
         self._kept: dict[type[View], int] = {}
         self._lock = threading.Lock()
-        self._directed = DirectedJournal(journal, self._directory)
+        self.erasures = ErasureReader(journal)
+        self._directed = DirectedJournal(journal, self.directory)
 
-    def _directory(self) -> "EventDirectory":
+    def directory(self) -> "EventDirectory":
         """Return the directory of the journal, current."""
         from theorex_lab.journal.directory import directory_view  # a view itself
 
         return self.get(directory_view())
+
+    def scope_of(self, projects: Sequence[str] | None) -> str:
+        """Return what tells folders of what is made of projects apart, by their names.
+
+        Args:
+            projects: The projects, '' for none; None for all.
+        """
+        from theorex_lab.journal.view_scopes import scope_digest  # of views, too
+
+        return scope_digest(projects)
 
     def _folder_of(self, kind: type[View]) -> Path:
         """Return the folder of a view's snapshots."""
@@ -225,6 +244,46 @@ class Views:
         """
         return self._write(view, always=True)
 
+    def save_grown(self) -> int:
+        """Write snapshots of open views where that costs less than another fold.
+
+        Each process that opens a view folds what came after its snapshot. So whoever
+        has just read the journal, as maintenance has, spares all others that. Nothing
+        is folded here.
+
+        Returns:
+            How many were written, those of open projects among them.
+        """
+        with self._lock:
+            views = list(self._open.values())
+        n_written = 0
+        for view in views:
+            with view.lock:
+                is_worth_it = self._is_worth_its_bytes(view, _BYTES_OF_A_FOLD)
+                if is_worth_it and self.snapshot(view):
+                    n_written += 1
+        scoped_views = list(self.scopes.values())
+        for scoped in scoped_views:
+            n_written += scoped.save_grown()
+        return n_written
+
+    def _is_worth_its_bytes(self, view: View, event_bytes: int) -> bool:
+        """Return whether a snapshot is small for the events that it takes in anew.
+
+        Args:
+            view: The view.
+            event_bytes: How many bytes may be written for each of them.
+        """
+        newest_seq = self._kept.get(type(view), 0)
+        n_events = view.seq - newest_seq
+        if n_events < self.snapshot_after_events:
+            return False
+        n_bytes = 0
+        columns = view.columns()
+        for column in columns.values():
+            n_bytes += column.nbytes
+        return n_bytes <= n_events * event_bytes
+
     def remove_reached(self, kinds: Sequence[type[View]] = ()) -> None:
         """Remove every snapshot that holds what was erased.
 
@@ -277,11 +336,16 @@ class Views:
     def _is_due(self, view: View) -> bool:
         """Return whether another snapshot is worth its bytes.
 
-        It is where much was folded since the newest one.
+        It is where much was folded since the newest one, or where it is small for that.
         """
         last_seq = self._kept.get(type(view), 0)
-        least = max(self.snapshot_after_events, last_seq // _GROWTH)
-        return view.seq - last_seq >= least
+        n_events = view.seq - last_seq
+        if n_events < self.snapshot_after_events:
+            return False
+        if n_events >= last_seq // _GROWTH:
+            return True
+        is_slow = n_events >= _SLOW_FOLD_EVENTS
+        return is_slow and self._is_worth_its_bytes(view, _BYTES_AN_EVENT)
 
     def _write(self, view: View, *, always: bool) -> bool:
         event_id = self.journal.event_id(view.seq)
@@ -367,7 +431,7 @@ class Views:
         # The journal may have been replaced, by an older backup for instance.
         if self.journal.event_id(seq) != snapshot.event_id:
             return False
-        erasures = Erasures.after(self.journal, seq)
+        erasures = self.erasures.after(seq)
         is_reached = erasures.reach(kind.kinds, seq)
         if is_reached and self._erased_seqs(kind, erasures, seq) is None:
             return False
@@ -867,7 +931,10 @@ def verify(
 def _verified(
     views: Views, kinds: Sequence[type[View]], progress_bar: Any
 ) -> Verification:
-    """Return what `verify` finds; the bar counts the journal and each view."""
+    """Return what `verify` finds; the bar counts the journal and each view.
+
+    What all views tell alike, as that a server is away, is told once.
+    """
     upto = views.journal.last_seq()
     progress_bar.set_postfix_str(f"journal, {upto:,} events")
     problems, counts = views.journal.check()
@@ -894,11 +961,24 @@ def _verified(
         ok=not problems,
         events=sum(counts.values()),
         views=different,
-        problems=problems,
+        problems=_each_once(problems),
         kinds=counts,
         bad_events=bad,
         upto=upto,
     )
+
+
+def _each_once(problems: list[str]) -> list[str]:
+    """Return problems without repetitions, in their order.
+
+    That the server of a shared journal is away is told of every view in the same words,
+    and there are dozens.
+    """
+    once: list[str] = []
+    for problem in problems:
+        if problem not in once:
+            once.append(problem)
+    return once
 
 
 def _compare(views: Views, kind: type[View]) -> list[str]:

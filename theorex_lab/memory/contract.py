@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     from collections.abc import Callable, Iterable, Sequence
 
-    from theorex_lab.journal.agent_journal import AgentJournal
     from theorex_lab.journal.base import Journal
     from theorex_lab.journal.view import Views
+    from theorex_lab.journal.view_scopes import AgentViews
     from theorex_lab.search.embed import Embedder
 
 # The kind of an entry of the audit log, the agent, and the detail.
@@ -56,7 +56,6 @@ AuditRecord = tuple[str, str, Mapping[str, Any]]
 AuditMatch = tuple["Event", AuditRecord]
 
 R = TypeVar("R")
-_NOT_KEPT = ".none"  # the folder of views that stand in memory alone
 FIXED_KIND = "fix"  # of a line that tells how something was fixed
 # Of evidence, after the design's name and a slash: how an option did, such as an item
 # that was given, whatever it was tried for.
@@ -754,7 +753,7 @@ class Home:
         self._activated: frozenset[str] = frozenset()
         self._given_embedder = embedder
         self.reader = ""
-        self._readings: dict[str, tuple[AgentJournal, Views]] = {}
+        self._readings: dict[str, AgentViews] = {}
 
     def take_policy(self) -> None:
         """Put the policy in force that this home's copy of the shared one holds.
@@ -893,30 +892,27 @@ class Home:
         """Return the home as an agent may read it: its own memory, and what is shared.
 
         It is this very home as long as no other agent has anything in it. Else it has
-        views of its own, which stand in memory alone.
+        views of its own, see `journal.view_scopes`.
 
         Args:
             agent: The agent.
         """
-        from theorex_lab.journal.agent_journal import AgentJournal
-        from theorex_lab.journal.view import Views
+        from theorex_lab.journal.view_scopes import AgentViews
 
         _ = self.views, self.designs, self.chosen_embedder  # made once, for both
         if agent not in self._readings:
             shared_kinds: list[str] = []
             for design in self.designs:
                 shared_kinds += design.shared_kinds
-            journal = AgentJournal(self.journal, agent, shared_kinds)
-            folder = self.folder / "views" / _NOT_KEPT
-            views = Views(journal, folder, snapshot_after_events=sys.maxsize)
-            self._readings[agent] = (journal, views)
-        journal, views = self._readings[agent]
-        if not journal.hides_any():
+            self._readings[agent] = AgentViews(self.views.whole, agent, shared_kinds)
+        views = self._readings[agent]
+        if not views.agent_journal.hides_any():
             return self
         other = copy(self)
-        other.journal = journal
+        other.journal = views.journal
         other.views = views
         other.reader = agent
+        other._readings = {}
         return other
 
     def at_another_time(self, folder: Path, journal: Journal, clock: Clock) -> Home:

@@ -244,6 +244,8 @@ def summary_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     """Yield the last summary of a session of the home's project, or of none."""
     with home.views.reading(Documents) as view:
         summaries = view.said
+        if not len(summaries):
+            return
         names = home.projects or view.projects
         projects = view.projects.numbers("", *names)
         is_inside = np.isin(summaries["project"], projects)

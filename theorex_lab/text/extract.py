@@ -31,7 +31,7 @@ How a text becomes concepts:
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, pairwise
@@ -49,6 +49,7 @@ MAX_PHRASE_WORDS = 3
 MAX_TOKEN_CHARACTERS = 128  # longer runs are encoded data, not names
 MAX_WORD_CHARACTERS = 40  # the same for a token without dots, slashes or underscores
 SENTIMENT_CHARACTERS = 4096
+MOST_MENTIONS = 64  # that are returned of one text, unless more are asked for
 
 _W = lex.WORD_CHARACTER
 # What a text is cut into; <<word>> stands for a sign of a word.
@@ -142,8 +143,13 @@ _STATE_AFTER_PLAIN_WORD = {
     for kind, state in _STATE_AFTER.items()
     if lex.SENTENCE < kind < lex.VERB
 }
+# The same for words that only a capital may make a name.
+_STATE_AFTER_LOWER_WORD = {
+    kind: _STATE_AFTER[kind] for kind in (lex.GENERIC, lex.NUMBER, lex.STOP_NOUN)
+}
 # No word of these kinds is a name, or anything else, by its neighbours.
 _MARK_KINDS = frozenset({lex.SENTENCE, lex.COMMA, lex.MARK})
+_OPEN_QUOTES = frozenset('"“')  # behind which a sentence may begin
 _OBJECT_STARTS = (lex.DETERMINER, lex.PRONOUN)
 _FINITE = (
     lex.VERB,
@@ -197,12 +203,26 @@ class _Phrase(NamedTuple):
     words: tuple[str, ...]  # the key under which its occurrences are counted
 
 
+class _Reading(NamedTuple):
+    """What was read of a text.
+
+    Attributes:
+        tokens: Its tokens.
+        canonicals: The canonical form of each, where it stands.
+        phrases: Its phrases in their order, one for each canonical form.
+    """
+
+    tokens: list[_Token]
+    canonicals: list[str]
+    phrases: list[_Phrase]
+
+
 _LONGEST_REMEMBERED_CHARACTERS = 8_000
 
 _END = _Token(lex.SENTENCE, "", "", "", _LOWER)
 
 
-def extract(text: str, *, limit: int = 64) -> list[Mention]:
+def extract(text: str, *, limit: int = MOST_MENTIONS) -> list[Mention]:
     """Return the concepts of a text, in the order of their first occurrence; each once.
 
     Time and memory grow linearly with the text.
@@ -233,7 +253,48 @@ def extract(text: str, *, limit: int = 64) -> list[Mention]:
     return list(_remembered_mentions(text, limit))
 
 
-# Maintenance reads a prompt and a command for several purposes.
+def extract_among(
+    text: str, concept_ids: Container[int], surfaces: Container[str]
+) -> list[Mention]:
+    """Return what `extract` returns of a text, as far as it is looked for.
+
+    That is what has one of these ids or of these spellings. It takes less time than
+    `extract` where most concepts of the text are not looked for.
+
+    Args:
+        text: The text.
+        concept_ids: Ids of concepts.
+        surfaces: Spellings, as `Mention.surface` has them.
+
+    Raises:
+        InvalidInput: It is not a text, or has NUL bytes.
+
+    >>> text = "The cache in net/client.py grows with the sessions"
+    >>> among = extract_among(text, {concept_id("cache")}, {"net/client.py"})
+    >>> [mention.label for mention in among]
+    ['cache', 'net/client.py']
+    """
+    _check_text(text)
+    if len(text) > _LONGEST_REMEMBERED_CHARACTERS:
+        reading = _reading_of(text)
+    else:
+        reading = _remembered_reading(text)
+    if len(reading.phrases) > MOST_MENTIONS:  # the rarest fall away, wanted or not
+        mentions = _most_frequent(_counted(reading, reading.phrases), MOST_MENTIONS)
+        return [
+            mention
+            for mention in mentions
+            if mention.surface in surfaces or mention.concept_id in concept_ids
+        ]
+    wanted = [
+        phrase
+        for phrase in reading.phrases
+        if phrase.surface in surfaces or _concept_id(phrase.label) in concept_ids
+    ]
+    return _counted(reading, wanted)
+
+
+# Maintenance reads a prompt for several purposes.
 @remembered(1 << 11)
 def _remembered_mentions(text: str, limit: int) -> tuple[Mention, ...]:
     """Return the concepts of a text of moderate length, as `extract`."""
@@ -242,22 +303,39 @@ def _remembered_mentions(text: str, limit: int) -> tuple[Mention, ...]:
 
 def _mentions_in(text: str, limit: int) -> list[Mention]:
     """Return the concepts of a text, as `extract`."""
+    reading = _reading_of(text)
+    return _most_frequent(_counted(reading, reading.phrases), limit)
+
+
+def _reading_of(text: str) -> _Reading:
+    """Read a text."""
     tokens = _tokens(text)
     canonicals = [token.canonical for token in tokens]
     first_phrases: dict[str, _Phrase] = {}
     for phrase in _PhraseReader(tokens, canonicals).read():
         first_phrases.setdefault(phrase.label, phrase)
-    counts = _occurrences(tokens, canonicals, first_phrases.values())
+    return _Reading(tokens, canonicals, [*first_phrases.values()])
+
+
+# The files of a session are read and edited again and again, in the same words.
+_remembered_reading = remembered(1 << 10)(_reading_of)
+
+
+def _counted(reading: _Reading, phrases: Sequence[_Phrase]) -> list[Mention]:
+    """Return phrases of a text as mentions, with how often each occurs there."""
+    if not phrases:
+        return []
+    counts = _occurrences(reading.tokens, reading.canonicals, phrases)
     mentions = []
-    for label, phrase in first_phrases.items():
+    for phrase in phrases:
         mention = Mention(
-            concept_id=_concept_id(label),
-            label=label,
+            concept_id=_concept_id(phrase.label),
+            label=phrase.label,
             surface=phrase.surface,
             count=max(1, counts[phrase.words]),
         )
         mentions.append(mention)
-    return _most_frequent(mentions, limit)
+    return mentions
 
 
 def _most_frequent(mentions: list[Mention], limit: int) -> list[Mention]:
@@ -301,7 +379,7 @@ def _analyzer() -> Any:
     return analyzer
 
 
-_concept_id = remembered(16_384)(concept_id)
+_concept_id = remembered(1 << 15)(concept_id)
 
 
 def _check_text(text: str) -> None:
@@ -384,7 +462,7 @@ def _classify_long(piece: str) -> tuple[_Token, ...]:
     return _mark()
 
 
-@remembered(16_384)
+@remembered(1 << 15)
 def _classify(piece: str) -> tuple[_Token, ...]:
     """Return the tokens of one piece of a text."""
     if piece.startswith("```"):
@@ -740,14 +818,17 @@ class _PhraseReader:
         for index, token in enumerate(self._tokens):
             # Most words and marks are the same in every context, and need not be
             # looked at there.
-            next_state = _STATE_AFTER_PLAIN_WORD.get(token.kind)
-            if next_state is None and token.kind in _MARK_KINDS:
-                next_state = self._state_after_mark(token)
+            kind = token.kind
+            next_state = _STATE_AFTER_PLAIN_WORD.get(kind)
+            if next_state is None:
+                next_state = self._state_after_plain(token)
             if next_state is not None:
                 if self._run:
                     self._end_run()
                 self._state = next_state
-            elif self._is_plain_noun(token):
+            elif kind == lex.ATOM:
+                self._add_atom(token)
+            elif kind == lex.NOUN and self._is_plain_noun(token):
                 self._run.append(index)
                 self._state = _AFTER_NOUN
             else:
@@ -755,18 +836,32 @@ class _PhraseReader:
         self._end_run()
         return self._phrases
 
+    def _state_after_plain(self, token: _Token) -> int | None:
+        """Return what a token leads one to expect that is what it is anywhere.
+
+        Returns:
+            The state; None where the token depends on its neighbours, or is of a phrase.
+        """
+        if token.kind in _MARK_KINDS:
+            return self._state_after_mark(token)
+        if token.shape == _LOWER:
+            return _STATE_AFTER_LOWER_WORD.get(token.kind)
+        return None
+
     def _state_after_mark(self, token: _Token) -> int:
         """Return what a mark leads one to expect."""
         if token.kind == lex.SENTENCE:
             self._is_imperative = False
             self._leads_to = False
             return _START
-        return _next_state(token, token.kind, self._state, self._is_imperative)
+        if token.kind == lex.MARK:
+            opens_sentence = self._state == _START or token.surface in _OPEN_QUOTES
+            return _START if opens_sentence else _OTHER
+        return _COORDINATED if self._is_imperative else _OTHER
 
     def _is_plain_noun(self, token: _Token) -> bool:
-        """Return whether a token is a noun whatever its neighbours are."""
-        is_noun = token.kind == lex.NOUN and token.shape != _CAPITALISED
-        return is_noun and self._state != _START
+        """Return whether a noun is one whatever its neighbours are."""
+        return token.shape != _CAPITALISED and self._state != _START
 
     def _read_token(self, index: int) -> None:
         """Read the next token."""
@@ -785,8 +880,6 @@ class _PhraseReader:
         if kind == lex.ADJECTIVE:
             self._run.append(index)
             self._state = _OPEN
-        elif kind == lex.ATOM:
-            self._add_atom(token)
         else:
             self._pass_word(token, kind)
 
@@ -802,12 +895,10 @@ class _PhraseReader:
 
     def _add_atom(self, token: _Token) -> None:
         """Add a token that is a concept as it is."""
-        phrase = _Phrase(
-            label=token.canonical,
-            surface=token.surface,
-            words=(token.canonical,),
-        )
-        self._phrases.append(phrase)
+        if self._run:
+            self._end_run()
+        label = token.canonical
+        self._phrases.append(_Phrase(label, token.surface, (label,)))
         self._state = _AFTER_NOUN
 
     def _pass_word(self, token: _Token, kind: int) -> None:
@@ -852,7 +943,7 @@ def _next_state(
 ) -> int:
     """Return what a word or a mark that stands in no phrase leads one to expect."""
     if kind == lex.MARK:
-        opens_sentence = state == _START or token.surface in ('"', "“")
+        opens_sentence = state == _START or token.surface in _OPEN_QUOTES
         return _START if opens_sentence else _OTHER
     if kind == lex.ADVERB:
         is_command = state == _START and token.lower in ("never", "always")
@@ -1032,9 +1123,11 @@ def _cut(
     Each has at most three words.
     """
     if len(run) == 1:
-        if not _stands_alone(tokens[run[0]]):
+        token = tokens[run[0]]
+        if not _stands_alone(token):
             return []
-        return [_phrase_of(run, tokens, canonicals)]
+        label = canonicals[run[0]]
+        return [_Phrase(label, token.surface, (label,))]
     if not any(_may_stand_alone(tokens[index]) for index in run):
         return []
     if len(run) <= MAX_PHRASE_WORDS:
@@ -1092,11 +1185,7 @@ def _phrase_of(
     words = [tokens[index].lower for index in piece[:-1]]
     words.append(canonicals[head])
     surfaces = [tokens[index].surface for index in piece]
-    return _Phrase(
-        label=" ".join(words),
-        surface=" ".join(surfaces),
-        words=tuple(words),
-    )
+    return _Phrase(" ".join(words), " ".join(surfaces), tuple(words))
 
 
 def _stands_alone(token: _Token) -> bool:
@@ -1104,9 +1193,11 @@ def _stands_alone(token: _Token) -> bool:
 
     It is one where it is technical, a name, or a noun of four letters or more.
     """
+    if token.shape == _TECHNICAL:
+        return True
     if not _may_stand_alone(token):
         return False
-    if token.shape == _TECHNICAL or len(token.canonical) >= 4:
+    if len(token.canonical) >= 4:
         return True
     if token.shape != _CAPITALISED or len(token.lower) <= 1:
         return False

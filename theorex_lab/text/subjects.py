@@ -106,11 +106,20 @@ def own_concepts(prompt: str, mentions: Collection[Mention]) -> list[int]:
     >>> [mention.label for mention in extract(prompt) if mention.concept_id in own]
     ['parser']
     """
+    if not mentions:
+        return []
+    own_ids = _own_ids(prompt)
+    ids = [mention.concept_id for mention in mentions]
+    return [concept_id for concept_id in ids if concept_id in own_ids]
+
+
+# A flush asks it of each prompt, and once more where it keeps the prompt.
+@remembered(1 << 10)
+def _own_ids(prompt: str) -> frozenset[int]:
+    """Return the ids of the concepts of what a prompt's user did not paste."""
     from theorex_lab.text.extract import extract
     from theorex_lab.text.pasted import is_likely_pasted, own_line_numbers
 
-    if not mentions:
-        return []
     own_numbers = own_line_numbers(prompt)
     lines = []
     for number, line in enumerate(prompt.splitlines()):
@@ -120,6 +129,4 @@ def own_concepts(prompt: str, mentions: Collection[Mention]) -> list[int]:
             lines.append(line)
     own_text = "\n".join(lines)
     own_mentions = extract(own_text)
-    own_ids = {mention.concept_id for mention in own_mentions}
-    ids = [mention.concept_id for mention in mentions]
-    return [concept_id for concept_id in ids if concept_id in own_ids]
+    return frozenset(mention.concept_id for mention in own_mentions)

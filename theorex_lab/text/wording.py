@@ -96,11 +96,18 @@ def content_words(text: str) -> frozenset[str]:
     >>> sorted(content_words("Please run all the tests in cmd/main.go"))
     ['cmd/main.go', 'run', 'test']
     """
-    stems: set[str] = set()
-    for word in _TOKEN.findall(text):
-        if len(word) > 1 and word.lower() not in STOP_WORDS:
-            stems.add(stem(word))
+    stems = set(map(_content_stem, _TOKEN.findall(text)))
+    stems.discard("")
     return frozenset(stems)
+
+
+# Texts have most words in common.
+@remembered(1 << 15)
+def _content_stem(word: str) -> str:
+    """Return the stem of a word, '' where it says nothing of what a text is about."""
+    if len(word) < 2 or word.lower() in STOP_WORDS:
+        return ""
+    return stem(word)
 
 
 def specifics(text: str) -> list[str]:

@@ -610,6 +610,8 @@ def _replay(
     agent: str, reviewer: str, designs: Collection[str], *, vectors: bool
 ) -> None:
     """Run maintenance for each past day, and show what came of it."""
+    from theorex_lab.evolution.lease import leased_memory
+
     lab = open_lab()
     chosen = "heuristic" if reviewer == "auto" else reviewer
     report = lab.replay(
@@ -618,7 +620,7 @@ def _replay(
         designs=designs,
         vectors=vectors,
     )
-    emit_replay(report, lab.folder)
+    emit_replay(report, leased_memory(lab.home))
 
 
 def _run_maintenance(agent: str, reviewer: str, designs: Collection[str]) -> None:
@@ -628,8 +630,10 @@ def _run_maintenance(agent: str, reviewer: str, designs: Collection[str]) -> Non
         agent=None if agent == ALL else agent, reviewer=reviewer, designs=designs
     )
     if report.holder is not None:
+        from theorex_lab.evolution.lease import leased_memory
+
         under_way = (
-            f"another {report.holder.what} is under way in {lab.folder},"
+            f"another {report.holder.what} is under way in {leased_memory(lab.home)},"
             f" {report.holder}"
         )
         emit(report.to_dict(), f"{under_way}; nothing was done")

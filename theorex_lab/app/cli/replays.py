@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theorex_lab.files.command_line import emit, fail, given_options
@@ -12,12 +11,17 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.replay import ReplayReport
 
 
-def emit_replay(report: ReplayReport, folder: Path) -> None:
-    """Show what came of a replay; end the command with 1 where a step failed."""
+def emit_replay(report: ReplayReport, memory: str) -> None:
+    """Show what came of a replay; end the command with 1 where a step failed.
+
+    Args:
+        report: What came of it.
+        memory: Which memory it was, for people.
+    """
     result = report.to_dict()
     holder = report.holder
     if holder is not None:
-        under_way = f"another {holder.what} is under way in {folder}"
+        under_way = f"another {holder.what} is under way in {memory}"
         text = f"{under_way}, {holder}; nothing was done"
         emit(result, text)
         return

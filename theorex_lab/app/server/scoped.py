@@ -11,7 +11,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from theorex_lab.app.server.line_budget import LineBudget
-from theorex_lab.core.errors import ConfigError, InvalidInput, TheorexError
+from theorex_lab.core.errors import (
+    ConfigError,
+    InvalidInput,
+    ServerAway,
+    TheorexError,
+)
 from theorex_lab.core.ids import check_agent
 from theorex_lab.designs.theorex.rendering import Context
 from theorex_lab.memory.briefing.briefing import Briefing
@@ -137,6 +142,16 @@ def noted(
     return [problem] if problem else []
 
 
+_DOES_NOT_WORK = (
+    "the memory cannot be read or written now; the server's own output says why"
+)
+_DOES_NOT_READ = (
+    "the memory cannot be read now, since the database that it shares with other"
+    " machines is away; what is written to it waits on this machine and is kept; the"
+    " server's own output says more"
+)
+
+
 def tell_owner(problem: object) -> str:
     """Say in the server's own output what is wrong with the memory.
 
@@ -148,7 +163,7 @@ def tell_owner(problem: object) -> str:
         lines.append(str(problem))
     for line in lines:
         print(f"theorex: {line}", file=sys.stderr)  # noqa: T201 - for who runs the server
-    return "the memory cannot be read or written now; the server's own output says why"
+    return _DOES_NOT_READ if isinstance(problem, ServerAway) else _DOES_NOT_WORK
 
 
 def is_the_owners(error: Exception) -> bool:

@@ -40,6 +40,7 @@ _MEMBER = lazy_pattern(r'"(command|file_path|path|notebook_path)":"((?:\\.|[^"\\
 _FORM = lazy_pattern(
     r'"[^"\\\n]{1,64}"\s*:|\\(?:u[0-9a-fA-F]{4}|[nrtbf/\\"])|[{}\[\]"]'
 )
+_JSON = json.JSONDecoder(strict=False)  # texts hold line breaks as they are
 _BROKEN_ESCAPE = lazy_pattern(r"\\(?:u[0-9a-fA-F]{0,3})?…?$")
 
 
@@ -249,7 +250,7 @@ def _mentions_by_source(
 ) -> list[tuple[str, tuple[Mention, ...]]]:
     """Return the concepts of an event by who said them; see `score`."""
     # Imported here: a search, which asks for the design, extracts nothing.
-    from theorex_lab.text.extract import extract
+    from theorex_lab.text.extract import extract, extract_among
 
     is_narrowed = bool(vocabulary) and event.kind == "tool_used"
     paths: set[str] = set()
@@ -257,18 +258,15 @@ def _mentions_by_source(
         for path in _paths_of(event.body):
             shown = shown_path(path)
             paths.add(shown)
-
-    def is_wanted(mention: Mention) -> bool:
-        return mention.concept_id in vocabulary or mention.surface in paths
-
     parts = []
     for part in sourced_texts(event.body):
         if is_narrowed and part.source == "tool":
             continue
         text = part.text.replace("\0", " ")
-        mentions = extract(text)
-        if is_narrowed:
-            mentions = [mention for mention in mentions if is_wanted(mention)]
+        if not is_narrowed:
+            parts.append((part.source, tuple(extract(text))))
+            continue
+        mentions = extract_among(text, vocabulary, paths)
         parts.append((part.source, tuple(mentions)))
     return parts
 
@@ -334,18 +332,20 @@ def keep_best(
         max_tokens: How many tokens they may have.
     """
     held = list[ScoredEvent]()
+    held_tokens = list[float]()
     tokens = 0.0
     for incoming in scored:
         held.append(incoming)
-        tokens += incoming.tokens
+        held_tokens.append(incoming.tokens)
+        tokens += held_tokens[-1]
         while len(held) > 1:
             is_full = len(held) > max_events or tokens > max_tokens
             if not is_full:
                 break
             scores = [scored_event.score for scored_event in held]
             position = scores.index(min(scores))
-            removed = held.pop(position)
-            tokens -= removed.tokens
+            held.pop(position)
+            tokens -= held_tokens.pop(position)
     return held
 
 
@@ -480,7 +480,9 @@ def _agent_words(tool_input: str) -> tuple[str, str]:
 
 def _unescaped(value: str) -> str:
     whole = _BROKEN_ESCAPE.sub("", value)
+    if "\\" not in whole:
+        return whole
     try:
-        return str(json.loads(f'"{whole}"', strict=False))
+        return str(_JSON.decode(f'"{whole}"'))
     except ValueError:
         return value

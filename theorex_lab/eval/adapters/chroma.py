@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from theorex_lab.eval.adapters.stored_texts import StoredTexts, given_embedder
 from theorex_lab.search.embed import Embedder
@@ -41,7 +42,7 @@ class Chroma(StoredTexts):
             first = self._notes.count()
             last = first + len(part)
             vectors = self._embedder.embed(part)
-            times = [{"at": time} for time in at[start:end]]
+            times: list[Mapping[str, Any]] = [{"at": time} for time in at[start:end]]
             self._notes.add(
                 ids=list(map(str, range(first, last))),
                 documents=part,

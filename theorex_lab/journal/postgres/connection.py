@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import psycopg
 from psycopg import errors
@@ -19,26 +18,44 @@ from theorex_lab.core.errors import (
     AlreadyThere,
     ConfigError,
     InvalidInput,
+    ServerAway,
     StorageError,
 )
 from theorex_lab.core.settings import journal_url_problem
+from theorex_lab.journal.postgres.answering import (
+    CONNECT_TIMEOUT_SECONDS,
+    LOST_LINE,
+    Row,
+    answering_connection,
+)
 
-Row = tuple[Any, ...]
 Connection = psycopg.Connection[Row]
 
 SCHEMA = "theorex"
 LOCK_TIMEOUT_SECONDS = 60
-_CONNECT_TIMEOUT_SECONDS = 10
+# Longer than what is computed between two statements of a transaction.
+_IDLE_MINUTES = 10
 # What a server answers that runs, and lets this role not in.
 _REFUSAL = re.compile(
     "FATAL: .*(?:does not exist|authentication failed|pg_hba|denied|not permitted)"
     "|no password supplied"
 )
+_DEFAULTS: dict[str, int | str] = {
+    "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+    "application_name": "theorex",
+    **LOST_LINE,
+}
 _UNKNOWN_OUTCOME = "the commit failed"
-# What may be lost with the server is not kept, whatever the server does by default.
+# What may be lost with the server is not kept, whatever the server does by default. And
+# a machine that is gone, or stopped, does not keep the writers' lock for others.
 _SESSION = f"""
     SET search_path = {SCHEMA};
     SET lock_timeout = '{LOCK_TIMEOUT_SECONDS}s';
+    SET tcp_keepalives_idle = 30;
+    SET tcp_keepalives_interval = 10;
+    SET tcp_keepalives_count = 3;
+    SET tcp_user_timeout = '{LOCK_TIMEOUT_SECONDS}s';
+    SET idle_in_transaction_session_timeout = '{_IDLE_MINUTES}min';
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off';
 """
@@ -61,10 +78,11 @@ def server_connection(url: str) -> Connection:
         raise ConfigError(
             f"journalUrl is no URL that PostgreSQL reads: {error}"
         ) from error
-    parameters.setdefault("connect_timeout", _CONNECT_TIMEOUT_SECONDS)
-    parameters.setdefault("application_name", "theorex")
+    for name, value in _DEFAULTS.items():
+        parameters.setdefault(name, value)
     parameters["client_encoding"] = "UTF8"
-    connection = psycopg.connect(make_conninfo("", **parameters), autocommit=True)
+    conninfo = make_conninfo("", **parameters)
+    connection = answering_connection(conninfo)
     try:
         connection.execute(_SESSION)
     except BaseException:
@@ -129,7 +147,9 @@ def _explanation(
     if isinstance(error, errors.LockNotAvailable):
         wait = f"another program kept it locked for {LOCK_TIMEOUT_SECONDS} s"
         return StorageError(f"{url}: {wait}; nothing was written: try again")
-    if isinstance(error, errors.InsufficientPrivilege):
+    # Tables of a schema that a role may not use are none for it.
+    if isinstance(error, errors.InsufficientPrivilege | errors.UndefinedTable):
+        text = text.partition(" LINE ")[0]
         grant = "let its owner grant this role what theorex needs"
         return StorageError(f"{url}: {text}; {grant}, see docs/adr/051")
     if isinstance(error, errors.ReadOnlySqlTransaction):
@@ -153,7 +173,7 @@ def _explanation(
         )
     if isinstance(error, psycopg.OperationalError):
         advice = "see that the server runs, that journalUrl is right, and ~/.pgpass"
-        return StorageError(
+        return ServerAway(
             f"{url}: the server cannot be reached ({text}); {advice}: {_outcome(error)}"
         )
     return StorageError(f"{url}: {text}; {_outcome(error)}")

@@ -8,7 +8,8 @@ import psycopg
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.journal.event import Event, encode
-from theorex_lab.journal.postgres.connection import Connection, Row, already_there
+from theorex_lab.journal.postgres.answering import Row
+from theorex_lab.journal.postgres.connection import Connection, already_there
 from theorex_lab.journal.redaction import kept_event
 from theorex_lab.journal.stored import COLUMNS, row_checksum
 

@@ -94,6 +94,7 @@ def _checkpoint(connection: sqlite3.Connection) -> bool:
     return True
 
 
+_IDS_PER_QUERY = 500  # parameters; old releases of SQLite allow 999
 _MOST_FREE = 0.33  # of a journal's file that is not rewritten
 
 
@@ -177,11 +178,12 @@ def erase_as_noted(
         return event_id in chosen or not chosen.isdisjoint(json.loads(lineage))
 
     with journal.writing() as connection:
+        seqs = _seqs_of(connection, sorted(chosen))
         rows = connection.execute(
             "SELECT id, agent, session, kind, lineage, body FROM events"
-            " WHERE lineage <> '[]' OR id IN (SELECT value FROM json_each(?))"
+            " WHERE lineage <> '[]' OR seq IN (SELECT value FROM json_each(?))"
             " ORDER BY seq",
-            [json.dumps(sorted(chosen))],
+            [json.dumps([*seqs.values()])],
         )
         reached_ids = reached_rows(rows.fetchall(), is_chosen)
         _erase(connection, reached_ids, agent=agent, at=at)
@@ -235,26 +237,37 @@ def _candidates(
     columns = "id, agent, session, kind, lineage, body"
     if chosen.agent is not None or chosen.match or chosen.project:
         return connection.execute(f"SELECT {columns} FROM events ORDER BY seq")
-    ids = json.dumps(list(chosen.ids))
-    named = "id IN (SELECT value FROM json_each(?))"
-    first = f"SELECT min(seq) FROM events WHERE {named}"
+    seqs = [*_seqs_of(connection, chosen.ids).values()]
+    named = "seq IN (SELECT value FROM json_each(?))"
     # The rows themselves are looked at, not an index of lineages: where one is damaged,
     # what was derived would stay.
     return connection.execute(
-        f"SELECT {columns} FROM events WHERE seq >= ({first})"
+        f"SELECT {columns} FROM events WHERE seq >= ?"
         f" AND (lineage <> '[]' OR {named}) ORDER BY seq",
-        [ids, ids],
+        [min(seqs), json.dumps(seqs)],
     )
 
 
 def _refuse_unknown(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
     """Raise InvalidInput for an event id that is not in the journal."""
-    query = (
-        "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM events)"
-        " ORDER BY value LIMIT 1"
-    )
-    for (missing,) in connection.execute(query, [json.dumps(list(ids))]):
-        refuse_unknown_id(missing)
+    seqs = _seqs_of(connection, ids)
+    for event_id in sorted(ids):
+        if event_id not in seqs:
+            refuse_unknown_id(event_id)
+
+
+def _seqs_of(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, int]:
+    """Return the seqs of the events that are there, by their ids.
+
+    Each id is a parameter: in a list as JSON, SQLite would end it at a sign U+0000.
+    """
+    seqs: dict[str, int] = {}
+    for start in range(0, len(ids), _IDS_PER_QUERY):
+        part = ids[start : start + _IDS_PER_QUERY]
+        marks = ",".join("?" * len(part))
+        query = f"SELECT id, seq FROM events WHERE id IN ({marks})"
+        seqs.update(connection.execute(query, part))
+    return seqs
 
 
 def _erase(

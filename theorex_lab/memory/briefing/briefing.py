@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable, TheorexError
 from theorex_lab.core.git_repository import NoCommit, NoRepository
+from theorex_lab.core.lazy import LazyModule
 from theorex_lab.core.readable import Report
 from theorex_lab.memory.briefing.candidates import Candidate
 from theorex_lab.memory.briefing.design_lines import design_candidates
@@ -15,7 +17,6 @@ from theorex_lab.memory.briefing.kept_start import RecordedStart
 from theorex_lab.memory.briefing.marked_lines import marked_candidates
 from theorex_lab.memory.briefing.notes import note_candidates
 from theorex_lab.memory.briefing.personal_rules import personal_rule_candidates
-from theorex_lab.memory.briefing.prompt_index import fresh_prompt_index
 from theorex_lab.memory.briefing.prompt_lines import (
     PromptLine,
     lines_for_prompt,
@@ -30,11 +31,17 @@ from theorex_lab.memory.briefing.rendered_text import (
     rendered_text,
     tokens_for_lines,
 )
-from theorex_lab.memory.briefing.repository import repository_candidates
 from theorex_lab.memory.briefing.rewritten_cards import with_rewritten_cards
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.line import count_tokens
+
+# Of what only a prompt needs, or a project without sessions.
+if TYPE_CHECKING:
+    from theorex_lab.memory.briefing import prompt_index, repository
+else:
+    prompt_index = LazyModule("theorex_lab.memory.briefing.prompt_index")
+    repository = LazyModule("theorex_lab.memory.briefing.repository")
 
 DEFAULT_TOKENS = 500
 FEWEST_TOKENS = 20
@@ -175,7 +182,7 @@ def _prompt_briefing(
         at_start: What the session's start gives.
     """
     meaning = _Meaning(home, query)
-    with fresh_prompt_index(home) as index:
+    with prompt_index.fresh_prompt_index(home) as index:
         chosen = lines_for_prompt(
             index,
             home.project,
@@ -250,7 +257,7 @@ def _history_of(
 ) -> tuple[list[Candidate], str]:
     """Return what the git history of a folder tells, and why it could not be read."""
     try:
-        candidates = repository_candidates(folder, now, in_haste=in_haste)
+        candidates = repository.repository_candidates(folder, now, in_haste=in_haste)
     except (NoRepository, NoCommit):
         return [], ""
     except (TheorexError, OSError) as error:

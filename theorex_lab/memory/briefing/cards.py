@@ -208,7 +208,8 @@ def weighted_sum(features: Mapping[str, float], weights: Mapping[str, float]) ->
     """Return the sum of the features, each times its weight; 0 for one without."""
     score = 0.0
     for name, value in features.items():
-        score += weights.get(name, 0.0) * value
+        if value:  # few features of a line are not 0
+            score += weights.get(name, 0.0) * value
     return score
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.lazy import LazyModule
 from theorex_lab.journal.kept_results import ResultQuery, keep_result, kept_result
 from theorex_lab.memory.briefing.candidates import Candidate
-from theorex_lab.memory.briefing.compose import kept_start_candidates
 from theorex_lab.memory.briefing.rule_sayings import Saying, sayings_of
 from theorex_lab.memory.briefing.session_log import (
     KINDS,
@@ -24,6 +24,12 @@ from theorex_lab.memory.briefing.session_log import (
     seq_of_sessions,
 )
 from theorex_lab.memory.contract import Home
+
+# What makes lines is not imported where they are kept: that takes a tenth of a briefing.
+if TYPE_CHECKING:
+    from theorex_lab.memory.briefing import compose
+else:
+    compose = LazyModule("theorex_lab.memory.briefing.compose")
 
 # Raised where the lines or sayings that are made of the same sessions change.
 LINES_CODE = 1
@@ -66,7 +72,7 @@ class RecordedStart:
         """The lines that a session may start with."""
         if self._kept_lines is not None:
             return [line_of_json_row(line) for line in self._kept_lines]
-        lines = kept_start_candidates(self.sessions, self._now)
+        lines = compose.kept_start_candidates(self.sessions, self._now)
         self._keep("start_lines", LINES_CODE, lines, self._day)
         return lines
 

@@ -201,7 +201,7 @@ def line_features_of(statement: Statement, *, is_users: bool) -> dict[str, float
         1.0 or 0.0 for every cue of `CUES`, and what its form is like.
     """
     text = statement.text
-    features = dict(_cues_in(text))
+    features = _cues_in(text).copy()
     code_spans = len(_CODE_SPAN.findall(text))
     features["code"] = float(min(_MOST_CODE_SPANS, code_spans))
     features["bullet"] = float(statement.is_bullet)
@@ -213,13 +213,14 @@ def line_features_of(statement: Statement, *, is_users: bool) -> dict[str, float
 
 
 @remembered(_REMEMBERED_TEXTS)
-def _cues_in(text: str) -> tuple[tuple[str, float], ...]:
-    """Return every cue, with 1.0 where the text has it, else 0.0."""
+def _cues_in(text: str) -> dict[str, float]:
+    """Return every cue, with 1.0 where the text has it, else 0.0.
+
+    The answer is remembered: whoever changes it makes a copy.
+    """
     lower = lower_case(text)
-    cues: list[tuple[str, float]] = []
-    for cue, test in _cue_tests().items():
-        cues.append((cue, float(test.is_in(text, lower))))
-    return tuple(cues)
+    tests = _cue_tests()
+    return {cue: float(test.is_in(text, lower)) for cue, test in tests.items()}
 
 
 @cache
@@ -234,7 +235,7 @@ def has_cue(text: str, cue: str) -> bool:
     >>> has_cue("Added the loader.", "done"), has_cue("Added the loader.", "open")
     (True, False)
     """
-    return dict(_cues_in(text))[cue] > 0
+    return _cue_tests()[cue].is_in(text)
 
 
 @remembered(_REMEMBERED_TEXTS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -25,11 +26,15 @@ from theorex_lab.memory.briefing.kept_start import (
 from theorex_lab.memory.briefing.rule_reversals import standing_sayings
 from theorex_lab.memory.briefing.rule_sayings import Saying, Source, sayings_of
 from theorex_lab.memory.briefing.rules import candidates_of_sayings
+from theorex_lab.memory.briefing.session_log import KINDS as SESSION_KINDS
 from theorex_lab.memory.briefing.session_log import sessions_of
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.projects import known_projects
 from theorex_lab.text.wording import specifics
 
+# Raised where others of the same sayings stand.
+STANDING_CODE = 1
+_DIGEST_BYTES = 16
 # How many other projects are looked at, those that were active last, and how many
 # prompts of each, the newest.
 _MOST_PROJECTS = 8
@@ -63,16 +68,64 @@ def personal_rule_candidates(
     personal = _said_in_several(_sayings_by_project(home, now))
     if not personal:
         return []
-    own_sayings = own()
-    standing: list[Saying] = []
-    for saying in standing_sayings(personal, own_sayings):
-        if not _is_stated(saying, own_sayings):
-            standing.append(saying)
+    positions = _standing_positions(home, personal, own())
+    standing = [personal[position] for position in positions]
     candidates: list[Candidate] = []
     for candidate in candidates_of_sayings(standing, now):
         why = f"The user said it in several projects. {candidate.why}"
         candidates.append(replace(candidate, why=why))
     return candidates
+
+
+def _standing_positions(
+    home: Home, personal: Sequence[Saying], own_sayings: Sequence[Saying]
+) -> list[int]:
+    """Return which of some sayings the home's project neither says nor takes back.
+
+    Where there are many sayings, it is kept beside the views for the very same ones. No
+    text is kept.
+
+    Args:
+        home: The home.
+        personal: The sayings.
+        own_sayings: What the recorded sessions of the home's project say.
+    """
+    query = ResultQuery(
+        name="standing_sayings",
+        code=STANDING_CODE,
+        kinds=SESSION_KINDS,
+        projects=(home.project, ""),
+        key=_digest_of(personal) + _digest_of(own_sayings),
+    )
+    last_seq = home.journal.last_seq()
+    kept_positions: list[int] | None = kept_result(home.views, query, last_seq)
+    if kept_positions is not None:
+        return kept_positions
+    standing_ids = set(map(id, standing_sayings(personal, own_sayings)))
+    positions: list[int] = []
+    for position, saying in enumerate(personal):
+        if id(saying) in standing_ids and not _is_stated(saying, own_sayings):
+            positions.append(position)
+    n_sayings = len(personal) + len(own_sayings)
+    if n_sayings * _EVENTS_A_PROMPT >= home.views.snapshot_after_events:
+        keep_result(home.views, query, last_seq, positions)
+    return positions
+
+
+def _digest_of(sayings: Iterable[Saying]) -> str:
+    """Return a digest of all by which sayings take each other back."""
+    digest = blake2b(digest_size=_DIGEST_BYTES)
+    for saying in sayings:
+        words = sorted(saying.words)
+        parts = (
+            saying.text,
+            saying.at,
+            saying.source,
+            saying.features["negative"],
+            words,
+        )
+        digest.update(repr(parts).encode())
+    return digest.hexdigest()
 
 
 def _sayings_by_project(

@@ -579,7 +579,7 @@ class _Content:
         words, parts = words_in(passage.text)
         terms = words
         if passage.heading:
-            terms, parts = words_in(f"{passage.text} {passage.heading}")
+            terms, parts = words_in(passage.text, passage.heading)
         self.passages.append(passage)
         self.words.append((words, (terms | parts) - words))
         for term in terms | parts:

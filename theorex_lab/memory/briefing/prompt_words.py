@@ -58,6 +58,7 @@ _CONVERSATION_WORDS = frozenset(
 # Signs that no word holds.
 _PARTING = dict.fromkeys(map(ord, "\"'`,;:()[]{}<>=|\\!?*&^%$@~+…“”‘’«»→•"), " ")
 _EDGES = "./-#"  # signs that stand within a word alone
+_MAY_END_A_NUMBER = frozenset("0123456789" + _EDGES)  # signs of ASCII
 # Words before the number of an issue or a pull request.
 _NUMBERED = frozenset(
     "pr prs issue issues task tasks ticket tickets bug bugs request pull".split()
@@ -189,11 +190,13 @@ def is_generic(stem: str) -> bool:
     return stem in _GENERIC_STEMS
 
 
-def words_in(text: str) -> tuple[set[str], set[str]]:
+def words_in(text: str, heading: str = "") -> tuple[set[str], set[str]]:
     """Return the words of a text, and the words that its names are made of.
 
     Args:
         text: The text.
+        heading: The heading that it stands under, whose words are taken in as well; ''
+            for none.
 
     Returns:
         The stems of words that say what it is about, with names as a whole and files
@@ -208,22 +211,30 @@ def words_in(text: str) -> tuple[set[str], set[str]]:
     """
     words: set[str] = set()
     parts: set[str] = set()
-    numbers: set[str] = set()
+    runs = _runs_of(text)
+    if heading:
+        runs += _runs_of(heading)
+    for word, word_parts in set(map(_word_of, runs)):
+        words.add(word)
+        parts.update(word_parts)
+    words.discard("")
     last = ""
-    for run in text.translate(_PARTING).split():
-        number = _number_in(run, last)
+    for run in runs:
+        if run[-1] in _MAY_END_A_NUMBER or not run.isascii():
+            number = _number_in(run, last)
+            if number:
+                parts.add(f"{NUMBER_MARK}{number}")
         last = run
-        if number:
-            numbers.add(f"{NUMBER_MARK}{number}")
-        word, word_parts = _word_of(run)
-        if word:
-            words.add(word)
-            parts.update(word_parts)
-    return words, (parts | numbers) - words
+    return words, parts - words
+
+
+def _runs_of(text: str) -> list[str]:
+    """Return the runs of signs that the words of a text are in."""
+    return text.translate(_PARTING).split()
 
 
 # Most runs of signs come again; an index of a year of sessions reads each many times.
-@remembered(1 << 14)
+@remembered(1 << 15)
 def _word_of(run: str) -> tuple[str, frozenset[str]]:
     """Return the stem of a run of signs, '' where it says nothing, and its parts.
 
