@@ -8,6 +8,7 @@ import ast
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -409,3 +410,17 @@ def test_workers_do_not_look_for_modules_in_the_folder(
     with processes.worker_pool(1) as pool:
         assert pool.submit(os.getenv, "PYTHONSAFEPATH").result() == "1"
     assert "PYTHONSAFEPATH" not in os.environ
+
+
+def _is_ended_by_sigterm() -> bool:
+    return signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_worker_ends_when_it_is_asked_to_whatever_its_parent_does() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with processes.worker_pool(1) as pool:
+            assert pool.submit(_is_ended_by_sigterm).result()
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -342,7 +342,11 @@ def test_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands.waiting, "wait", waits.append)
     at = ("--now", to_iso(NOW))
     run("write", "I prefer tabs over spaces.", "--source", "user", *at)
+    handlers = [signal.getsignal(sign) for sign in (signal.SIGTERM, signal.SIGINT)]
     done = run("facts", "heartbeat", "--once", "--json", *at)
+    assert handlers == [
+        signal.getsignal(sign) for sign in (signal.SIGTERM, signal.SIGINT)
+    ]
     assert (done.code, done.json["heartbeat"], done.json["ran"], done.json["ok"]) == (
         0,
         "HEARTBEAT_OK",

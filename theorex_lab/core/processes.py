@@ -344,18 +344,31 @@ def become_python(command: Sequence[str]) -> None:
     os.execve(command[0], list(command), variables)
 
 
+def _end_when_asked() -> None:
+    """Let SIGTERM end this worker.
+
+    A forked worker inherits what its parent does at that signal. Where a pool has lost a
+    worker it sends the signal to the others, and waits for them. One that goes on, and
+    has an answer that nobody reads, would keep it waiting for ever.
+    """
+    import signal
+
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 @contextmanager
 def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Return processes that share work.
 
-    Those that start afresh do not look for modules in the user's folder either.
+    Those that start afresh do not look for modules in the user's folder either. All of
+    them end when they are asked to, whatever this process does then.
     """
     from concurrent.futures import ProcessPoolExecutor
 
     before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
     try:
-        with ProcessPoolExecutor(workers) as pool:
+        with ProcessPoolExecutor(workers, initializer=_end_when_asked) as pool:
             yield pool
     finally:
         if before is None:

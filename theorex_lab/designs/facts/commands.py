@@ -8,7 +8,8 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -44,6 +45,8 @@ from theorex_lab.memory.observation import TRUST
 
 if TYPE_CHECKING:
     from theorex_lab.designs.facts.heartbeat import HeartbeatReport
+# Signals that ask a heartbeat to end.
+_ENDING = (signal.SIGTERM, signal.SIGINT)
 # The result of a command, and the text for people.
 Output = tuple[dict[str, Any], str]
 _PATH = click.Path(file_okay=False, path_type=Path)
@@ -372,14 +375,13 @@ def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> No
     seconds = 60 * (
         _minutes(every) if every else fact_settings(facts.home).heartbeat_minutes
     )
-    for sign in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sign, _stop)
     last = 1 if every is None else limit_beats
-    for number in count(1):
-        ok = _emit_report(facts.beat())
-        if number == last:
-            sys.exit(not ok)
-        waiting.wait(seconds)
+    with _stopped_by_signals():
+        for number in count(1):
+            ok = _emit_report(facts.beat())
+            if number == last:
+                sys.exit(not ok)
+            waiting.wait(seconds)
 
 
 def _emit_report(report: "HeartbeatReport") -> bool:
@@ -399,11 +401,21 @@ def _emit_report(report: "HeartbeatReport") -> bool:
     return report.ok
 
 
-def _stop(*_: object) -> NoReturn:
-    """End in order: what is under way gives the lease back."""
-    for sign in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sign, signal.SIG_IGN)
-    sys.exit(0)
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Let a signal that asks to end do so in order: what is under way gives the lease back."""
+
+    def stop(*_: object) -> NoReturn:
+        for sign in _ENDING:
+            signal.signal(sign, signal.SIG_IGN)
+        sys.exit(0)
+
+    handlers = {sign: signal.signal(sign, stop) for sign in _ENDING}
+    try:
+        yield
+    finally:
+        for sign, handler in handlers.items():
+            signal.signal(sign, handler)
 
 
 def _minutes(every: str) -> int:
