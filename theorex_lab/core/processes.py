@@ -349,7 +349,7 @@ def _end_when_asked() -> None:
 
     A forked worker inherits what its parent does at that signal. Where a pool has lost a
     worker it sends the signal to the others, and waits for them. One that goes on, and
-    has an answer that nobody reads, would keep it waiting for ever.
+    has an answer that nobody reads, would keep it waiting without end.
     """
     import signal
 

@@ -44,7 +44,50 @@ def scope_digest(projects: Sequence[str] | None) -> str:
     return digest.hexdigest()
 
 
-class ProjectViews(Views):
+class ScopedViews(Views):
+    """The views of a part of a home, over those of the whole home.
+
+    Args:
+        journal: The journal as the part reads it.
+        outer: The views of the whole home.
+    """
+
+    def __init__(self, journal: Journal, outer: Views) -> None:
+        super().__init__(
+            journal,
+            outer.folder,
+            snapshot_after_events=outer.snapshot_after_events,
+        )
+        self._outer = outer
+
+    def is_scoped(self, kind: type[View]) -> bool:
+        """Return whether a view is folded for the part alone."""
+        raise NotImplementedError
+
+    def get(self, kind: type[V], *, upto: int | None = None) -> V:
+        """See `Views`."""
+        if self.is_scoped(kind):
+            return super().get(kind, upto=upto)
+        return self._outer.get(kind, upto=upto)
+
+    def n_behind(self, kind: type[View]) -> int:
+        """See `Views`."""
+        if self.is_scoped(kind):
+            return super().n_behind(kind)
+        return self._outer.n_behind(kind)
+
+    def snapshot(self, view: View) -> bool:
+        """See `Views`."""
+        if self.is_scoped(type(view)):
+            return super().snapshot(view)
+        return self._outer.snapshot(view)
+
+    def remove_reached(self, kinds: Sequence[type[View]] = ()) -> None:
+        """See `Views`: snapshots of all parts are looked at."""
+        self._outer.remove_reached(kinds)
+
+
+class ProjectViews(ScopedViews):
     """The views of a project, over those of the whole home.
 
     Args:
@@ -53,11 +96,7 @@ class ProjectViews(Views):
     """
 
     def __init__(self, whole: Views, project: str) -> None:
-        super().__init__(
-            whole.journal,
-            whole.folder,
-            snapshot_after_events=whole.snapshot_after_events,
-        )
+        super().__init__(whole.journal, whole)
         self.whole = whole
         self._projects = (project, "")
         self._scope = whole.scope_of(self._projects)
@@ -77,18 +116,6 @@ class ProjectViews(Views):
             )
         return self.journal
 
-    def get(self, kind: type[V], *, upto: int | None = None) -> V:
-        """See `Views`."""
-        if self.is_scoped(kind):
-            return super().get(kind, upto=upto)
-        return self.whole.get(kind, upto=upto)
-
-    def n_behind(self, kind: type[View]) -> int:
-        """See `Views`."""
-        if self.is_scoped(kind):
-            return super().n_behind(kind)
-        return self.whole.n_behind(kind)
-
     def open_together(self, kinds: Iterable[type[View]]) -> None:
         """See `Views`: those of the project are opened when they are asked for."""
         whole_kinds: list[type[View]] = []
@@ -97,22 +124,12 @@ class ProjectViews(Views):
                 whole_kinds.append(kind)
         self.whole.open_together(whole_kinds)
 
-    def snapshot(self, view: View) -> bool:
-        """See `Views`."""
-        if self.is_scoped(type(view)):
-            return super().snapshot(view)
-        return self.whole.snapshot(view)
-
-    def remove_reached(self, kinds: Sequence[type[View]] = ()) -> None:
-        """See `Views`: snapshots of all projects are looked at."""
-        self.whole.remove_reached(kinds)
-
     def _folder_of(self, kind: type[View]) -> Path:
         folder_name = f"{kind.name}@{self._scope}"
         return self.folder / folder_name
 
 
-class AgentViews(Views):
+class AgentViews(ScopedViews):
     """The views of an agent, over those of the whole home.
 
     Args:
@@ -124,18 +141,13 @@ class AgentViews(Views):
     def __init__(
         self, home_views: Views, agent: str, shared_kinds: Iterable[str] = ()
     ) -> None:
-        self._home_views = home_views
         self.agent_journal = AgentJournal(
             home_views.journal,
             agent,
             shared_kinds,
             directory=home_views.directory,
         )
-        super().__init__(
-            self.agent_journal,
-            home_views.folder,
-            snapshot_after_events=home_views.snapshot_after_events,
-        )
+        super().__init__(self.agent_journal, home_views)
 
     def scope_of(self, projects: Sequence[str] | None) -> str:
         """See `Views`: another one for each agent, and for what all agents may read."""
@@ -143,7 +155,7 @@ class AgentViews(Views):
         readable = [
             journal.agent,
             *sorted(journal.open_kinds),
-            self._home_views.scope_of(projects),
+            self._outer.scope_of(projects),
         ]
         digest = scope_digest(readable)
         return _AGENT_SCOPE.format(digest)
@@ -151,18 +163,6 @@ class AgentViews(Views):
     def is_scoped(self, kind: type[View]) -> bool:
         """Return whether a view reads what some agents may not read."""
         return not self.agent_journal.open_kinds.issuperset(kind.kinds)
-
-    def get(self, kind: type[V], *, upto: int | None = None) -> V:
-        """See `Views`."""
-        if self.is_scoped(kind):
-            return super().get(kind, upto=upto)
-        return self._home_views.get(kind, upto=upto)
-
-    def n_behind(self, kind: type[View]) -> int:
-        """See `Views`."""
-        if self.is_scoped(kind):
-            return super().n_behind(kind)
-        return self._home_views.n_behind(kind)
 
     def open_together(self, kinds: Iterable[type[View]]) -> None:
         """See `Views`.
@@ -175,7 +175,7 @@ class AgentViews(Views):
         for kind in kinds:
             views = agents_views if self.is_scoped(kind) else open_views
             views.append(kind)
-        self._home_views.open_together(open_views)
+        self._outer.open_together(open_views)
         n_directed = self._directed.n_directed(
             0,
             kinds=directory_view().kinds,
@@ -183,16 +183,6 @@ class AgentViews(Views):
         )
         if n_directed is None:
             super().open_together(agents_views)
-
-    def snapshot(self, view: View) -> bool:
-        """See `Views`."""
-        if self.is_scoped(type(view)):
-            return super().snapshot(view)
-        return self._home_views.snapshot(view)
-
-    def remove_reached(self, kinds: Sequence[type[View]] = ()) -> None:
-        """See `Views`: snapshots of all agents are looked at."""
-        self._home_views.remove_reached(kinds)
 
     def _is_due(self, view: View) -> bool:
         """See `Views`: what others have written is not counted."""
