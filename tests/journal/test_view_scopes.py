@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.designs.sessions.said import FileTouches, names_now_in, needed_files
 from theorex_lab.journal import directed, view
-from theorex_lab.journal.snapshot import ErasureReader, Erasures
+from theorex_lab.journal.snapshot import ErasureReader, Erasures, scope_digest
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import (
     NO_SCOPE,
@@ -23,7 +23,7 @@ from theorex_lab.journal.view import (
     differing_columns,
     verify,
 )
-from theorex_lab.journal.view_scopes import ProjectViews, scope_digest, views_of_project
+from theorex_lab.journal.view_scopes import ProjectViews, views_of_project
 from theorex_lab.memory.annotations import Marks
 from theorex_lab.memory.session_list import SessionList
 

@@ -12,6 +12,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
@@ -34,6 +35,25 @@ from theorex_lab.journal.columns import Columns
 from theorex_lab.journal.erasing import ERASURE
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.places import MERGED
+
+_SCOPE_BYTES = 8
+_ALL = "\n\n"  # what no project is called
+
+
+def scope_digest(projects: Sequence[str] | None) -> str:
+    """Return what stands for projects in the name of a folder.
+
+    Their names cannot be read from it.
+
+    Args:
+        projects: The projects, '' for none; None for all.
+    """
+    names = _ALL if projects is None else "\n".join(projects)
+    digest = blake2b(
+        names.encode(),
+        digest_size=_SCOPE_BYTES,
+    )
+    return digest.hexdigest()
 
 
 class Erasures:

@@ -36,6 +36,7 @@ from theorex_lab.journal.snapshot import (
     Snapshot,
     drop_snapshots,
     remove_reached,
+    scope_digest,
     write_snapshot,
 )
 
@@ -98,8 +99,6 @@ class Views:
         Args:
             projects: The projects, '' for none; None for all.
         """
-        from theorex_lab.journal.view_scopes import scope_digest  # of views, too
-
         return scope_digest(projects)
 
     def _folder_of(self, kind: type[View]) -> Path:

@@ -12,36 +12,18 @@ view of an agent may be of a project as well.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from hashlib import blake2b
 from pathlib import Path
 
 from theorex_lab.journal.agent_journal import AgentJournal
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.directed import DirectedJournal
 from theorex_lab.journal.directory import EventDirectory, directory_view
+from theorex_lab.journal.snapshot import scope_digest
 from theorex_lab.journal.view import PROJECT_SCOPE, V, View, Views
 
-_SCOPE_BYTES = 8
-_ALL = "\n\n"  # what no project is called
 # No snapshot of a project is called so, which machines push to each other.
 _AGENT_SCOPE = "agent-{}"
 _MOST_SCOPES = 8  # projects of a process whose views stay open
-
-
-def scope_digest(projects: Sequence[str] | None) -> str:
-    """Return what stands for projects in the name of a folder.
-
-    Their names cannot be read from it.
-
-    Args:
-        projects: The projects, '' for none; None for all.
-    """
-    names = _ALL if projects is None else "\n".join(projects)
-    digest = blake2b(
-        names.encode(),
-        digest_size=_SCOPE_BYTES,
-    )
-    return digest.hexdigest()
 
 
 class ScopedViews(Views):
