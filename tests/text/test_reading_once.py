@@ -55,42 +55,38 @@ def test_what_is_remembered_of_words_is_bounded_and_finds_the_same() -> None:
     assert len(hints._hints_by_word) <= 11
 
 
-def test_a_text_that_is_searched_for_concepts_is_read_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    n_read = 0
+@pytest.fixture
+def texts_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give the texts that are split into tokens from now on."""
+    texts: list[str] = []
     tokens = extracting._tokens
 
-    def counted(text: str) -> list[extracting._Token]:
-        nonlocal n_read
-        n_read += 1
+    def noted(text: str) -> list[extracting._Token]:
+        texts.append(text)
         return tokens(text)
 
-    monkeypatch.setattr(extracting, "_tokens", counted)
+    monkeypatch.setattr(extracting, "_tokens", noted)
+    return texts
+
+
+def test_a_text_that_is_searched_for_concepts_is_read_once(
+    texts_read: list[str],
+) -> None:
     text = "The ledger of src/western_depot.py rounds totals half down"
     for surface in ("src/western_depot.py", "ledger"):
         mentions = extracting.extract_among(text, (), {surface})
         assert [mention.surface for mention in mentions] == [surface]
-    assert n_read == 1
+    assert texts_read == [text]
 
 
-def test_a_text_is_split_into_concepts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    n_read = 0
-    tokens = extracting._tokens
-
-    def counted(text: str) -> list[extracting._Token]:
-        nonlocal n_read
-        n_read += 1
-        return tokens(text)
-
-    monkeypatch.setattr(extracting, "_tokens", counted)
+def test_a_text_is_split_into_concepts_once(texts_read: list[str]) -> None:
     text = "The ledger of the northern depot rounds totals half up"
     first = extracting.extract(text)
     first_labels = [mention.label for mention in first]
     first.clear()
     again = extracting.extract(text)
     assert [mention.label for mention in again] == first_labels
-    assert n_read == 1
+    assert texts_read == [text]
 
 
 def test_a_statement_alone_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
