@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +90,13 @@ def test_what_a_search_imports_compiles_few_patterns() -> None:
     )
     of_package = [name for name in modules if name.startswith("theorex_lab")]
     assert len(of_package) <= 3, of_package
+
+
+def test_what_a_status_imports_compiles_few_patterns(tmp_path: Path) -> None:
+    modules = modules_that_compile(
+        "from theorex_lab import Lab\n"
+        f"with Lab({str(tmp_path)!r}) as lab:\n"
+        "    lab.status()"
+    )
+    of_package = [name for name in modules if name.startswith("theorex_lab")]
+    assert len(of_package) <= 10, of_package

@@ -6,7 +6,6 @@ task's id and k. So whichever process appends step k first has taken it, and eve
 one gets the answer that it came too late.
 """
 
-import re
 from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 from theorex_lab.core.clock import LATEST, to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent, check_name, derived_event_id, new_event_id
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event, encode, new_event
@@ -30,9 +30,9 @@ _ERASED = -1
 MAX_LEASE_SECONDS = 864_000.0
 # what was written at a shallow point of a program must be readable at a deep one
 _MAX_NESTING = 64
-_TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_WORKER = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-_TASK_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TYPE = lazy_pattern(r"[a-z][a-z0-9_]{0,31}")
+_WORKER = lazy_pattern(r"[A-Za-z0-9._:-]{1,128}")
+_TASK_ID = lazy_pattern(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _A2A_NAMES = {
     "from_agent": "from",
     "to_agent": "to",

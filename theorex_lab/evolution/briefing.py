@@ -3,7 +3,6 @@
 What failed before is part of it.
 """
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.lazy import LazyModule
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import UNSEEN_DIGITS
@@ -44,7 +44,7 @@ FAILURE = "failure"  # the kind of a line about a failure
 AGE_DAYS = 7
 MOST_FAILURES = 10
 _DECISION_CHARACTERS = LINE_CHARACTERS // 2
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+")
 
 
 def save_briefing(home: Home, file: Path) -> Briefing:

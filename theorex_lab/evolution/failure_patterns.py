@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
+
 
 class MistakeSign(NamedTuple):
     """A sign of a mistake, and what it is; `decisive_weights.json` says its weight."""
@@ -41,7 +43,7 @@ SIGNS = (
 )
 
 # What a tool's answer begins with.
-RESULT = re.compile(
+RESULT = lazy_pattern(
     r"""
     \s*(?:
           exit[ ]?code\b
@@ -58,7 +60,7 @@ RESULT = re.compile(
 )
 
 # An answer that says that the call failed.
-FAILED = re.compile(
+FAILED = lazy_pattern(
     r"""
       execution[ ]failed
     | ^Traceback[ ]\(most
@@ -69,10 +71,10 @@ FAILED = re.compile(
 )
 
 # Fenced code; the last block may be left open.
-CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.S)
+CODE_BLOCK = lazy_pattern(r"```.*?(?:```|\Z)", re.S)
 
 # Made-up data, or a check by hand that no tool backs.
-MADE_UP = re.compile(
+MADE_UP = lazy_pattern(
     r"""
       \bsimulation\b(?![ ]of[ ]the[ ](?:game|process|rules))
     | \b(?:simulated?|mock|dummy|fabricat\w+|hypothetical|made[- ]up)\b
@@ -91,7 +93,7 @@ MADE_UP = re.compile(
 )
 
 # A placeholder or an example in place of data.
-PLACEHOLDER = re.compile(
+PLACEHOLDER = lazy_pattern(
     r"""
       placeholder
     | \byour[_ -](?:\w{1,20}[_ -])?(?:api|key|token)\w{0,20}
@@ -106,7 +108,7 @@ PLACEHOLDER = re.compile(
 )
 
 # Asks another for something.
-REQUEST = re.compile(
+REQUEST = lazy_pattern(
     r"""
       please[ ](?:provide|share|confirm|verify|proceed|let[ ]me[ ]know)
     | could[ ]you
@@ -121,7 +123,7 @@ REQUEST = re.compile(
 )
 
 # Announces what is done next.
-ANNOUNCEMENT = re.compile(
+ANNOUNCEMENT = lazy_pattern(
     r"""
     \b(?:
           I[ ]will
@@ -139,7 +141,7 @@ ANNOUNCEMENT = re.compile(
 )
 
 # Agrees with what others did.
-APPROVAL = re.compile(
+APPROVAL = lazy_pattern(
     r"""
       \bI[ ]agree\b
     | \bagree[ ]with\b
@@ -150,7 +152,7 @@ APPROVAL = re.compile(
 )
 
 # Names what went wrong before.
-REPAIR = re.compile(
+REPAIR = lazy_pattern(
     r"""
       \bit[ ](?:seems|appears|looks)\b
     | \bthere[ ](?:was|is)[ ]an?[ ](?:issue|error)\b
@@ -160,7 +162,7 @@ REPAIR = re.compile(
 )
 
 # Declares the run done.
-DONE = re.compile(
+DONE = lazy_pattern(
     r"""
       \bterminate\b
     | conclude[ ]the
@@ -171,7 +173,7 @@ DONE = re.compile(
 )
 
 # Numbers, names and quoted words: what a step states.
-CLAIM = re.compile(
+CLAIM = lazy_pattern(
     r"""
       (?<![\w.])\$?\d[\d,./:-]{0,18}\d%?(?!\w)
     | (?<=[a-z,:*\"'(][ ])[A-Z][\w'-]{1,40}
@@ -183,11 +185,11 @@ CLAIM = re.compile(
 )
 
 # Words that look like names and state nothing.
-FURNITURE = re.compile(r"step\b|expert\b|\w+_expert\b", re.I)
+FURNITURE = lazy_pattern(r"step\b|expert\b|\w+_expert\b", re.I)
 
 # How tools say that they failed, in plain text and in the JSON that a hook keeps of
 # their answers.
-TOOL_FAILED = re.compile(
+TOOL_FAILED = lazy_pattern(
     r"""
       "is_?error"\s*:\s*true
     | "success"\s*:\s*false
@@ -205,7 +207,7 @@ TOOL_FAILED = re.compile(
 )
 
 # How a run says that the model was not there.
-MODEL_DOWN = re.compile(
+MODEL_DOWN = lazy_pattern(
     r"""
       ModelUnavailable
     | \brate[- ]limit
@@ -224,7 +226,7 @@ MODEL_DOWN = re.compile(
 
 # Words by which a text takes over who reads it. Others pass, and are fenced as data
 # wherever they come back.
-ORDERS = re.compile(
+ORDERS = lazy_pattern(
     r"""
     (?<!not[ ])(?<!n't[ ])(?<!never[ ])\b(?:ignore|disregard|forget|override)\s+(?:
         (?:
@@ -249,7 +251,7 @@ ORDERS = re.compile(
 )
 
 # Where a browsing agent's words end and the page that it shows begins.
-PAGE = re.compile(
+PAGE = lazy_pattern(
     r"""
     ^[ \t]*(?:
           here[ ]is[ ]a[ ]screenshot[ ]of\b
@@ -262,7 +264,7 @@ PAGE = re.compile(
 )
 
 # A conductor's record of how a run goes, which takes no part in the work.
-LEDGER = re.compile(
+LEDGER = lazy_pattern(
     r"""
       \A\s*updated[ ]ledger\b
     | "is_(?:request_satisfied|progress_being_made|in_loop)"\s*:
@@ -271,7 +273,7 @@ LEDGER = re.compile(
 )
 
 # The same, where it says that the run does not get on.
-STALLED = re.compile(
+STALLED = lazy_pattern(
     r"""
       "is_in_loop"\s*:\s*\{[^{}]{0,2000}"answer"\s*:\s*true
     | "is_progress_being_made"\s*:\s*\{[^{}]{0,2000}"answer"\s*:\s*false
@@ -281,7 +283,7 @@ STALLED = re.compile(
 )
 
 # A conductor's note on the course of the run, which decides nothing by itself.
-NOTE = re.compile(
+NOTE = lazy_pattern(
     r"""
     \A\s*(?:
           request[ ]satisfied\b
@@ -294,10 +296,10 @@ NOTE = re.compile(
 )
 
 # A conductor's plan: what it states was gathered before, or is a guess that it marks.
-PLAN = re.compile(r"\A\s*(?:initial|new|updated)[ ]plan\b", re.I)
+PLAN = lazy_pattern(r"\A\s*(?:initial|new|updated)[ ]plan\b", re.I)
 
 # A plan that takes the place of an earlier one.
-NEW_PLAN = re.compile(
+NEW_PLAN = lazy_pattern(
     r"""
       \A\s*new[ ]plan\b
     | \b(?:new|different|another|alternative)[ ](?:plan|approach)\b
@@ -307,7 +309,7 @@ NEW_PLAN = re.compile(
 )
 
 # A question whose answer is a number.
-ASKS_NUMBER = re.compile(
+ASKS_NUMBER = lazy_pattern(
     r"""
     \bhow[ ](?:many|much|long|old|far|high|tall|deep)\b
     | \bwhat(?:['’]s|[ ]is|[ ]was)?[ ](?:the[ ])?
@@ -317,6 +319,6 @@ ASKS_NUMBER = re.compile(
 )
 
 # A number, in digits or as a word.
-NUMBER = re.compile(
+NUMBER = lazy_pattern(
     r"\d|\b(?:zero|none|no|one|two|three|four|five|six|seven|eight|nine|ten)\b", re.I
 )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.evolution import failure_patterns as patterns
 
 HEAD_CHARACTERS = 16_000
@@ -40,11 +41,11 @@ SHARPNESS: float = _LEARNED["sharpness"]
 _USERS = {"human", "user"}
 # Modes of a conductor in which it notes the end of a run.
 _RECORD_MODES = {"termination condition"}
-_WORD = re.compile(r"\w+")
-_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
-_IDLE_CODE = re.compile(r"#|//|import\b|from\b|def\b|class\b|\"\"\"")
-_ERROR_NAME = re.compile(r"[\w.]{0,80}(?:Error|Exception|Timeout)\b")
-_FAILURE_WORD = re.compile(
+_WORD = lazy_pattern(r"\w+")
+_LONG_WORD = lazy_pattern(r"[^\W\d_]{4,}")
+_IDLE_CODE = lazy_pattern(r"#|//|import\b|from\b|def\b|class\b|\"\"\"")
+_ERROR_NAME = lazy_pattern(r"[\w.]{0,80}(?:Error|Exception|Timeout)\b")
+_FAILURE_WORD = lazy_pattern(
     r"error|fail|not found|time(?:d )?out|denied|refused", re.IGNORECASE
 )
 

@@ -8,14 +8,14 @@ step was known to be the labelled one in about one of eight of Who&When's hand-c
 runs; its size was not fitted.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.evolution import failure_patterns as patterns
 from theorex_lab.evolution.failure_signs import RunStep, StepReading, says
 
-_WORD = re.compile(r"[^\W_]{4,}")
+_WORD = lazy_pattern(r"[^\W_]{4,}")
 _COMPARED_CHARACTERS = 3_000
 _REPEATED_LIKENESS = 0.7
 _TAKEN_UP_SHARE = 0.15

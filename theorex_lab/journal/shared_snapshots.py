@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from theorex_lab.core.files import exclusive, writing
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.columns import Array, Columns
 from theorex_lab.journal.folding import PROJECT_SCOPE, View
@@ -27,7 +28,7 @@ from theorex_lab.journal.view import Views
 MOST_BYTES = 1 << 30  # of one snapshot: more is neither pushed nor pulled
 MOST_MANIFEST_BYTES = 1 << 22
 _GROWTH = 3  # as of snapshots on disk: pushed again after a third as many events more
-_SCOPED_NAME = re.compile(r"(?P<view>\w+)@[0-9a-f]{16}", re.ASCII)
+_SCOPED_NAME = lazy_pattern(r"(?P<view>\w+)@[0-9a-f]{16}", re.ASCII)
 
 
 class SnapshotHead(NamedTuple):

@@ -7,7 +7,6 @@ default, so that a small one stays small.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from theorex_lab.core.clock import Clock, SystemClock
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.project import check_project
 from theorex_lab.core.settings import Settings, load_settings, part_of
 from theorex_lab.journal.event import register_kinds
@@ -669,7 +669,7 @@ class Item(NamedTuple):
 
 
 CONFIG_FILE = "config.json"
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,31}")
 _ABSENT = object()
 # What an embedder must have. Nothing of it is called, since it may ask a model.
 _MEMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {

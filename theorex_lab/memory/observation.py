@@ -5,7 +5,6 @@ A text is checked, its concepts are extracted, and the event is ready to be appe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.core.clock import to_microseconds
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.project import check_project
 from theorex_lab.core.settings import Settings
 from theorex_lab.journal.event import Body, Event, new_event
@@ -38,7 +38,7 @@ TYPES = (
     AVOID_TYPE,
     *"change feature moment summary graduated".split(),
 )
-_TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_TYPE = lazy_pattern(r"[a-z][a-z0-9_]{0,31}")
 _MAX_TAGS = 32
 _MAX_TAG_CHARACTERS = 64
 

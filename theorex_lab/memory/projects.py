@@ -5,7 +5,6 @@ One of them is found by the name that a person gives.
 
 import difflib
 import os
-import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cache
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.project import (
     Repository,
     check_project,
@@ -38,7 +38,7 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.search.items import MARKS
 
-_HASH = re.compile(r"-[0-9a-f]{8}\Z")  # at the end of most ids
+_HASH = lazy_pattern(r"-[0-9a-f]{8}\Z")  # at the end of most ids
 _SHORT_PATHS = (".", "..", "~")  # of a folder, without a separator
 _MOST_NEAREST = 3  # names that an error lists
 _MOST_NAMED = 5  # other projects that a note names

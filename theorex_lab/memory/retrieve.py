@@ -1,7 +1,6 @@
 """Search everything that is remembered, by words and by vectors."""
 
 import difflib
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -10,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.columns import Table
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.token_budget import count_tokens
@@ -84,7 +84,7 @@ _PARTS = (SECTION.name, SYMBOL.name)  # of files, which are read again as they c
 _READ_FOR_FORMS = 2_000
 _SHOWN_FORMS = 5
 _SHOWN_CHARACTERS = 80  # of a text in a repr
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 
 
 class Hit(NamedTuple):

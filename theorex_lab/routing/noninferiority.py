@@ -27,7 +27,6 @@ doi:10.1080/01621459.1983.10477920).
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -484,6 +483,9 @@ def _bounds_to(differences: Differences, best: int, confidence: float) -> _Bound
         differences.variance[others, best],
     )
     drawn = _drawn_to_models(alone)
+    # Slow to import, and views import this module for the scope of an outcome.
+    from statistics import NormalDist
+
     errors_wide = NormalDist().inv_cdf(confidence)
     half_width = errors_wide * np.sqrt(drawn.variance)
     mean[others] = drawn.mean

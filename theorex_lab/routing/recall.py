@@ -8,7 +8,6 @@ each weighed by how few calls hold it: 1 for the same words, 0 for none in commo
 """
 
 import math
-import re
 import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
@@ -34,7 +34,7 @@ NEWEST_CALLS = 20_000
 # training queries of llmrouter, routellm and simulated_calls.
 NEARNESS = 0.3
 SAME = 1.0 - 1e-9  # the likeness from which a call has the words of the query
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 
 
 class RecalledRuns(NamedTuple):

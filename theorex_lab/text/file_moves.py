@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
+
 # Stands for a path outside of the project, and for one that is not known.
 ELSEWHERE = "\0"
 PATTERN = "\1"  # begins a path that is a pattern, with * and ?
@@ -20,7 +22,7 @@ MOVE = "move"
 REMOVE = "remove"
 RESTORE = "restore"
 FOLDER = "folder"
-_STEP_WORDS = re.compile(
+_STEP_WORDS = lazy_pattern(
     r"(?i)\b(?:mv|rm|unlink|rimraf|trash|trash-put|mkdir|restore|checkout|move|ren|del|erase|rd"
     r"|move-item|rename-item|remove-item|mi|rni|ri)\b"
 )
@@ -38,7 +40,7 @@ _WINDOWS_VERBS = {
     "ri": "remove",
 }
 _ANY_WINDOWS_VERB = "|".join(_WINDOWS_VERBS)
-_WINDOWS = re.compile(rf"(?i)(?:^|[;&|\n])\s*(?:{_ANY_WINDOWS_VERB})\s")
+_WINDOWS = lazy_pattern(rf"(?i)(?:^|[;&|\n])\s*(?:{_ANY_WINDOWS_VERB})\s")
 _REMOVERS = frozenset(("rm", "unlink", "rimraf", "trash", "trash-put"))
 _WORDS_BEFORE_VERB = frozenset(
     (
@@ -84,8 +86,8 @@ _MOST_STEPS = 200
 _MOST_WORDS = 200
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh"))
 _MOST_NESTED = 3  # shells that start shells
-_ASSIGNMENT = re.compile(r"\w+=")
-_COMMAND_OPTION = re.compile(r"-[a-z]*c")
+_ASSIGNMENT = lazy_pattern(r"\w+=")
+_COMMAND_OPTION = lazy_pattern(r"-[a-z]*c")
 _LONG_SIGNS = (
     "&&",
     "||",
@@ -107,10 +109,10 @@ _ESCAPED_IN_QUOTES = (
     "\\",
     "\n",
 )
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = lazy_pattern(r"\{([^{}]*,[^{}]*)\}")
 _MOST_BRACES = 3
 _MOST_WORDS_OF_BRACES = 100
-_HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
+_HERE_DOCUMENT = lazy_pattern(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 
 
 class FileStep(NamedTuple):

@@ -6,19 +6,19 @@ conditions and functions are left out, since what stands there does not run as w
 what is wanted. Takes time linear in the line's length.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.text.file_moves import joined_path
 
 _LONGEST_CHARACTERS = 4_000
 _MOST_COMMANDS = 60
 
 _WORD_ENDS = " \t\n;&|()"
-_SIGN = re.compile(r"&&|\|\||\|&|;;&?|;&|[|&;()\n]")
-_REDIRECTION = re.compile(
+_SIGN = lazy_pattern(r"&&|\|\||\|&|;;&?|;&|[|&;()\n]")
+_REDIRECTION = lazy_pattern(
     r"(?:\d+|&)?"  # the stream
     r"(?P<sign><<<|<<-?|<>|>>|>\||>&|<&|>|<)"
     r"(?!\()"  # which would be a substitution
@@ -26,19 +26,19 @@ _REDIRECTION = re.compile(
 # Redirections after which the input stands in the line itself.
 _DOCUMENTS_OF_LINES = frozenset(("<<", "<<-"))
 _DOCUMENTS = frozenset(("<<", "<<-", "<<<"))
-_PROCESS_SUBSTITUTION = re.compile(r"[<>]\(")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_PROCESS_SUBSTITUTION = lazy_pattern(r"[<>]\(")
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*\+?=")
 _FUNCTION_SIGN = "()"
 _PIPES = frozenset(("|", "|&"))
 # Blanks, and the end of a line that a backslash hides with the next one's indentation.
-_BLANKS_OF_LINE = re.compile(r"(?:[ \t]|\\\n)+")
+_BLANKS_OF_LINE = lazy_pattern(r"(?:[ \t]|\\\n)+")
 # A path that was left out leaves two blanks, or one before the end. Blanks before a
 # comment and before the end of a line are no gap.
-_GAP = re.compile(r" (?: (?! *(?:\\\n|#))| ?\Z)")
+_GAP = lazy_pattern(r" (?: (?! *(?:\\\n|#))| ?\Z)")
 _CUT = "…"  # ends a command of which the journal keeps the start only
 # Runs of characters that mean themselves, outside of quotes and in double quotes.
-_PLAIN = re.compile(r"[^\s;&|()<>'\"`$\\]+")
-_PLAIN_IN_QUOTES = re.compile(r"[^\"`$\\]+")
+_PLAIN = lazy_pattern(r"[^\s;&|()<>'\"`$\\]+")
+_PLAIN_IN_QUOTES = lazy_pattern(r"[^\"`$\\]+")
 _ESCAPED_IN_QUOTES = '$`"\\\n'
 
 # Words that open and close a body, and those that may stand before another of them.

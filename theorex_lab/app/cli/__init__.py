@@ -14,6 +14,7 @@ import click
 from theorex_lab.app.cli.context import open_lab
 from theorex_lab.app.cli.groups import Root
 from theorex_lab.app.cli.usage_errors import shows_help, usage_message
+from theorex_lab.core.collector import collect_more_rarely
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.files import command_line
 
@@ -43,6 +44,7 @@ def theorex(ctx: click.Context, /, **_: Any) -> None:
 
 def main() -> NoReturn:
     """Run the command line; exit code 0 ok, 1 failed, 2 wrong usage."""
+    collect_more_rarely()
     run_command(theorex, "theorex")
 
 

@@ -4,9 +4,9 @@ A line may build, lint and test one after the other. The program that an error n
 the one that failed, else the one that makes errors of this class.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.command_roles import (
     BUILD,
     LINT,
@@ -22,8 +22,10 @@ from theorex_lab.text.shell_lines import SimpleCommand
 
 _PROGRAM_CHARACTERS = 40
 # The program that an error names: "awk: syntax error", "command not found: awk".
-_SPEAKER = re.compile(r"(?:\(eval\):\d+: )?([\w.+-]+): ")
-_NOT_FOUND = re.compile(r"command not found: ([\w.+-]+)|([\w.+-]+): command not found")
+_SPEAKER = lazy_pattern(r"(?:\(eval\):\d+: )?([\w.+-]+): ")
+_NOT_FOUND = lazy_pattern(
+    r"command not found: ([\w.+-]+)|([\w.+-]+): command not found"
+)
 # Which commands make errors of a class, the likeliest first.
 _ROLES_BY_CLASS = {
     "a failed test": (TEST,),

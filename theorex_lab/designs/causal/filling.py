@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.causal.capture import (
     USED,
     asset_event,
@@ -47,7 +48,7 @@ from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import FIX_TYPE
 
 # Commands and tools that only look, and tools that do not tell what they changed.
-_LOOKS = re.compile(
+_LOOKS = lazy_pattern(
     r"""
     (?:\s*cd(?:[ ][^\s;&]+)?[ ]*(?:&&|;)\s*)*(?:
           ls

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.causal.volatile_parts import without_volatile_parts
 
 ERROR_SIGNAL = "errsig:"
@@ -19,7 +20,7 @@ MOST_SIGNALS = 256
 MOST_CHARACTERS = 4_000
 # white space as ECMAScript has it
 _SPACES = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-_TRIMMED = re.compile(f"^[{_SPACES}]+|[{_SPACES}]+$")
+_TRIMMED = lazy_pattern(f"^[{_SPACES}]+|[{_SPACES}]+$")
 _REPLACED = [
     (re.compile(r"[a-z]:\\[^ \n\r\t]+"), "<path>"),
     (re.compile(r"/[^ \n\r\t]+"), "<path>"),

@@ -5,13 +5,13 @@ that each is scored by what came of it. Outcomes that only an import tells do no
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from theorex_lab.core.ids import check_agent, derived_event_id, new_event_id
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.causal import FAILED, SUCCESS
 from theorex_lab.designs.causal.capture import (
     PARAMETERS,
@@ -28,7 +28,7 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 
-_KEY = re.compile(r"\|".join(rf"{name}=([01]\.\d)" for name in PARAMETERS))
+_KEY = lazy_pattern(r"\|".join(rf"{name}=([01]\.\d)" for name in PARAMETERS))
 _MOST_HISTORY = 120
 _FEWEST_OUTCOMES = 3
 _FULL_OUTCOMES = 8

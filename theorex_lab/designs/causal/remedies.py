@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.causal.failing import program_in
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.command_roles import (
@@ -35,8 +36,8 @@ _EDITS = (EDIT_NAMED, EDIT_TEST, EDIT_CODE, EDIT_CONFIG)
 AGAIN = "make the same call again"
 WITHOUT = "go on without it"
 _ON_OTHERS = "on something else"
-_ASKS_FOR_FORMAT = re.compile(r"format|gofmt|goimports|prettier|whitespace", re.I)
-_ASKS_FOR_INSTALL = re.compile(
+_ASKS_FOR_FORMAT = lazy_pattern(r"format|gofmt|goimports|prettier|whitespace", re.I)
+_ASKS_FOR_INSTALL = lazy_pattern(
     r"not found|cannot find|no module|modulenotfound|missing|not installed|no required",
     re.I,
 )

@@ -4,7 +4,6 @@ Captured by hand, as a session of hook events, as a call of a dispatch, by an im
 in a recorded run, it is the same.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -15,6 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.dreams import (
     DEFAULT_DOMAIN,
@@ -48,7 +48,7 @@ _SEEN_BEFORE_STANDING = 2
 Projects = Sequence[str] | None
 TEXTS = read_sections(__file__, "prompts.txt")
 # The input of a tool that was not recorded.
-_BLANK = re.compile(r'\{(?:"\w+": *""(?:, *)?)+\}')
+_BLANK = lazy_pattern(r'\{(?:"\w+": *""(?:, *)?)+\}')
 
 
 class CapturedAction(NamedTuple):

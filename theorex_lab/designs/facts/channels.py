@@ -3,20 +3,20 @@
 Each is a project of its own whose notes reach no other, only facts do.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import SCANNER, derived_event_id
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 
-_PLATFORM = re.compile(r"[a-z][a-z0-9]{0,31}")
-_ID = re.compile(r"[A-Za-z0-9._-]{1,31}")
+_PLATFORM = lazy_pattern(r"[a-z][a-z0-9]{0,31}")
+_ID = lazy_pattern(r"[A-Za-z0-9._-]{1,31}")
 
 
 class Channels(View):

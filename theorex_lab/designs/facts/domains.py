@@ -10,7 +10,6 @@ A domain is four files and a folder of older lines, which are computed from even
 - `archives/`: the lines of the changelog before the last thousand
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts.channels import open_projects
 from theorex_lab.designs.facts.writing import (
     DESCRIPTION_CHARACTERS,
@@ -39,8 +39,8 @@ WRITERS = ("main", "subagent")
 ABOUT = "domain"  # of an event: it says what the domain is
 MANY_DOMAINS = 20  # above which a domain that is added gets a warning
 NEEDED_FILES = ("decisions", "status", "changelog")
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
-_PROPOSAL = re.compile(r"\bPROPOSAL:\s*(\S.*\S|\S)")
+_NAME = lazy_pattern(r"[a-z][a-z0-9-]{0,63}")
+_PROPOSAL = lazy_pattern(r"\bPROPOSAL:\s*(\S.*\S|\S)")
 _STALE_DAYS = 7
 _STALE_INTERVALS = 2
 _MINUTE = 60_000_000  # µs

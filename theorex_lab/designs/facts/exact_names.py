@@ -3,15 +3,16 @@
 import re
 from collections.abc import Sequence
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts import statement_cues as cues
 
-_FILE_ENDING = re.compile(r"\.[a-z]{1,5}$")
+_FILE_ENDING = lazy_pattern(r"\.[a-z]{1,5}$")
 # Files that stand in many folders: the folder tells which one is meant.
-_COMMON_FILES = re.compile(
+_COMMON_FILES = lazy_pattern(
     r"(?:index|main|mod|lib|__init__|readme|types|utils|config|test|package)\b",
     re.I,
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"""
     \s*
     (?: <[^<>]*>
@@ -21,15 +22,15 @@ _PLACEHOLDER = re.compile(
     """,
     re.VERBOSE,
 )
-_SPACED_PLACEHOLDER = re.compile(r"\s+[<\[].*")
-_METHOD = re.compile(r"^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+")
-_PATH_PARAMETER = re.compile(r"/?\{[^{}]*\}|/?:\w+|/?<[^<>]*>")
-_EXPRESSION = re.compile(r"[=|{}]|\(.")
-_IDENTIFIER = re.compile(r"[^\W\d][\w.-]*\w")
-_POSSESSIVE_END = re.compile(r"['’]s$")
+_SPACED_PLACEHOLDER = lazy_pattern(r"\s+[<\[].*")
+_METHOD = lazy_pattern(r"^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+")
+_PATH_PARAMETER = lazy_pattern(r"/?\{[^{}]*\}|/?:\w+|/?<[^<>]*>")
+_EXPRESSION = lazy_pattern(r"[=|{}]|\(.")
+_IDENTIFIER = lazy_pattern(r"[^\W\d][\w.-]*\w")
+_POSSESSIVE_END = lazy_pattern(r"['’]s$")
 _AROUND_A_NAME = "`'’*_()"
-_TEST = re.compile(r"[Tt]est_?[A-Z_]|.*[._]test\.")
-_LETTER = re.compile(r"[^\W\d_]")
+_TEST = lazy_pattern(r"[Tt]est_?[A-Z_]|.*[._]test\.")
+_LETTER = lazy_pattern(r"[^\W\d_]")
 
 
 def exact_name_in(words: Sequence[str]) -> str:

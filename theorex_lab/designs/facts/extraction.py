@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts import signals, writing
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.designs.facts.channels import Channels
@@ -52,11 +53,11 @@ _ORDER = (
     "milestone",
 )
 _OF_THE_PERSON = frozenset(("preference", "instruction", "identity"))
-_CHECKSUM = re.compile(r"-[0-9a-f]{8}$")  # of a project's name
+_CHECKSUM = lazy_pattern(r"-[0-9a-f]{8}$")  # of a project's name
 # Names a file, a command or a place: of its project.
-_LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
+_LOCAL = lazy_pattern(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 _DERIVED = frozenset((FIX_TYPE, AVOID_TYPE, MOMENT_TYPE, "summary", "graduated"))
-_NOTED_SOUND = re.compile(r"\{[a-z]+\}")  # in a transcript: "{vocalsound}"
+_NOTED_SOUND = lazy_pattern(r"\{[a-z]+\}")  # in a transcript: "{vocalsound}"
 _FEWEST_WORDS = 3
 _STATED = 0.8  # the confidence of a statement of a user
 _ANSWERED = 0.7  # and of an agent
@@ -64,7 +65,7 @@ _ANSWERED = 0.7  # and of an agent
 _STATING = frozenset(("fact", "decision", "rule"))
 _PROJECT = Subject("", "project")
 # How a decision or a milestone of the project is told.
-_TOLD_BY_US = re.compile(
+_TOLD_BY_US = lazy_pattern(
     r"""
     (?:we|i|our[ ]team|the[ ]team) (?:['’]ve|[ ]have)?[ ]
     (?:just[ ]|finally[ ]|now[ ]|both[ ]|all[ ])?
@@ -74,7 +75,7 @@ _TOLD_BY_US = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-_LATIN_ONLY = re.compile(r"[^А-Яа-яЁё]*")
+_LATIN_ONLY = lazy_pattern(r"[^А-Яа-яЁё]*")
 
 
 class Capture(NamedTuple):

@@ -6,23 +6,24 @@
 
 import re
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.memory.claims import denies
 from theorex_lab.text.wording import content_words, specifics
 
 # What a statement has that takes back facts of other things than its own.
-TAKING_BACK = re.compile(
+TAKING_BACK = lazy_pattern(
     r"\bno longer\b|\binstead of\b",
     re.I,
 )
-_NO_LONGER = re.compile(
+_NO_LONGER = lazy_pattern(
     r"(?P<subject>.*?)\bno longer\b(?P<ended>.*)",
     re.I,
 )
-_INSTEAD = re.compile(
+_INSTEAD = lazy_pattern(
     r"\bis (?:now )?`[^`]+` instead of (?P<old>`[^`]+`)",
 )
-_HAS = re.compile(
+_HAS = lazy_pattern(
     r"\s+(?:has|have)\b",
     re.I,
 )

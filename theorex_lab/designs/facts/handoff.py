@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.sections import read_sections
 from theorex_lab.files.formats.flat_files import parse_object
 from theorex_lab.text.line import one_line
@@ -33,14 +34,14 @@ _LISTS = (
     "tensions",
     "alerts",
 )
-_BEGIN = re.compile(r"^=== HB-([A-Z]{1,32}) HANDOFF ===[ \t]*$", re.M)
-_END = re.compile(r"^=== (?:END|HB-[A-Z]{1,32} HANDOFF) ===[ \t]*$", re.M)
-_FIELD = re.compile(
+_BEGIN = lazy_pattern(r"^=== HB-([A-Z]{1,32}) HANDOFF ===[ \t]*$", re.M)
+_END = lazy_pattern(r"^=== (?:END|HB-[A-Z]{1,32} HANDOFF) ===[ \t]*$", re.M)
+_FIELD = lazy_pattern(
     r"^[ \t]*(status|summary|stats|observations|flags|tensions|alerts):", re.M | re.I
 )
-_SLOT = re.compile(r"\{([A-Z]+)\}")
+_SLOT = lazy_pattern(r"\{([A-Z]+)\}")
 _NOTHING = ("", "none", "-", "[]")
-_WATERMARK = re.compile(r"L?([0-9]{1,18})")
+_WATERMARK = lazy_pattern(r"L?([0-9]{1,18})")
 
 
 class Handoff(NamedTuple):

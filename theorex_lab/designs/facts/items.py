@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import ItemKind, ItemText
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 
 
 def told_of(entity: str, text: str) -> str:

@@ -4,9 +4,9 @@
 that they name does.
 """
 
-import re
 from collections.abc import Sequence
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.memory.claims import clause_of
 from theorex_lab.text import lexicon
@@ -23,7 +23,7 @@ _THIRD_PERSONS = (
     lexicon.WEAK_S,
 )
 _VERB_FORMS = (lexicon.VERB, *_THIRD_PERSONS)
-_ADDRESS = re.compile(r"`(?:GET|POST|PUT|PATCH|DELETE)\s")
+_ADDRESS = lazy_pattern(r"`(?:GET|POST|PUT|PATCH|DELETE)\s")
 # Words that an object begins with.
 _OBJECT_STARTS = frozenset(
     """

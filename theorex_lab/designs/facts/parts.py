@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from typing import NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.designs.facts.subjects import property_and_owner
 from theorex_lab.memory.assertions import as_statement
@@ -16,7 +17,7 @@ from theorex_lab.text import lexicon
 
 WANTS = "wants"  # the attribute of a wish, which has no verb of its own
 PART_CHARACTERS = 300
-_PREPOSITION = re.compile(
+_PREPOSITION = lazy_pattern(
     r"""
     (?P<word> on|to|in|at|with|by|from|for|as|via|through|over|into|against|of|under
       |inside|within|between )
@@ -24,16 +25,16 @@ _PREPOSITION = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-_IS = re.compile(
+_IS = lazy_pattern(
     r"(?:is|are|was|were|be)",
 )
-_FILLER = re.compile(
+_FILLER = lazy_pattern(
     r"\b(?:now|also|always|only|then|still|already)\s+",
 )
-_DETERMINER = re.compile(
+_DETERMINER = lazy_pattern(
     r"^(?:the|a|an|our|all|this)\s+",
 )
-_DENIAL = re.compile(
+_DENIAL = lazy_pattern(
     r"\s+(no longer|never|not)$",
     re.I,
 )
@@ -51,12 +52,12 @@ _CHANGES_OF_VALUE = frozenset(
     )
 )
 # Behind "do not" and the like.
-_ADVERB = re.compile(r"(?:(?<=n't)|(?<=n’t)|(?<= not))\s+\w+ly$")
+_ADVERB = lazy_pattern(r"(?:(?<=n't)|(?<=n’t)|(?<= not))\s+\w+ly$")
 _BASE_FORMS = (lexicon.VERB, lexicon.WEAK, lexicon.MIDDLE, lexicon.STRONG)
-_CODE = re.compile(r"`[^`]*`")
-_PLACEHOLDER = re.compile(r"`code(\d+)`")
-_WORD = re.compile(r"\w+")
-_SIGNS = re.compile(r"[`\"“”*]")
+_CODE = lazy_pattern(r"`[^`]*`")
+_PLACEHOLDER = lazy_pattern(r"`code(\d+)`")
+_WORD = lazy_pattern(r"\w+")
+_SIGNS = lazy_pattern(r"[`\"“”*]")
 
 
 class FactParts(NamedTuple):

@@ -7,30 +7,31 @@
 import re
 from typing import NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.designs.facts.subjects import Subject, subject_named
 
-_IMPORTED = re.compile(r"\b(?:imports?|comments?|todos?)\b", re.I)
+_IMPORTED = lazy_pattern(r"\b(?:imports?|comments?|todos?)\b", re.I)
 _SHORTEST_NAME = 4  # letters; shorter names are variables of a few lines
 # Several places of the code, or a piece of it: "all calls of", "the string literal".
-_IN_THE_CODE = re.compile(
+_IN_THE_CODE = lazy_pattern(
     r"^(?:both|every|each|\d+)\b|\ball\b|\b(?:literals?|calls|call sites?|usages?|references?"
     r"|before|after)\b",
     re.I,
 )
 # "Moved `a` to prevent b" names no place.
-_PURPOSE = re.compile(
+_PURPOSE = lazy_pattern(
     r"(?:be|prevent|avoid|allow|make|keep|match|support|ensure|fix|get|use|help|reduce"
     r"|improve|handle|include|the (?:top|end|beginning|bottom|front))\b",
     re.I,
 )
 # What says only that a thing is gone, and of what there is more to say: "the dependency".
-GONE = re.compile(r"\S[^.;]* was removed")
-GONE_FROM_USE = re.compile(
+GONE = lazy_pattern(r"\S[^.;]* was removed")
+GONE_FROM_USE = lazy_pattern(
     r".*\b(?:dependency|package|endpoint|command|flag|option|table|column|setting)"
     r" was removed"
 )
-_ASIDE = re.compile(r"[:(✅✓⚠❌]|\s[–—-](?:\s|$)")
+_ASIDE = lazy_pattern(r"[:(✅✓⚠❌]|\s[–—-](?:\s|$)")
 MOST_WORDS = 34  # of a statement
 
 

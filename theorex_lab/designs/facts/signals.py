@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts.signal_patterns import PATTERNS
 from theorex_lab.text.directives import directive_of, is_asked, stop_words
 from theorex_lab.text.spoken import Span, Speaker, sentences_of
@@ -26,7 +27,7 @@ _KEYWORD_CHARACTERS = 4
 _CLAUSE_CHARACTERS = 60  # before a match, that may take it back
 _LEAST_WORDS = 3  # of a fact; "Done." tells nothing without what was said before
 _PLAIN_SIGNS = str.maketrans("’ё—", "'е-")
-_WORD = re.compile(r"[^\W_][\w+#./-]*[\w+#]")
+_WORD = lazy_pattern(r"[^\W_][\w+#./-]*[\w+#]")
 
 
 class Signal(NamedTuple):

@@ -5,9 +5,9 @@ its subject, points at nothing outside, asks, requests and plans nothing, and ho
 beyond the moment.
 """
 
-import re
 from collections.abc import Iterator
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.designs.facts.labels import without_label
 from theorex_lab.designs.facts.phrases import is_definite, is_phrase
@@ -32,18 +32,18 @@ from theorex_lab.text.wording import content_words
 _FEWEST_WORDS = 4
 _MOST_CHARACTERS = 240
 _SCANNED = 4_000  # characters; a longer message is a paste
-_CLOSING = re.compile(r"[.!]?$")
-_CODE = re.compile(r"`[^`]*`")
+_CLOSING = lazy_pattern(r"[.!]?$")
+_CODE = lazy_pattern(r"`[^`]*`")
 # A letter or an exact name.
-_OPENING = re.compile(r"[^\W\d_]|[`@.~/_-]")
-_LABEL = re.compile(r"[^`:]{1,60}:\s")
+_OPENING = lazy_pattern(r"[^\W\d_]|[`@.~/_-]")
+_LABEL = lazy_pattern(r"[^`:]{1,60}:\s")
 # "`a`: the parser reads …", "A case — the parser reads …".
-_LABEL_IN_SUBJECT = re.compile(r":(?:\s|$)|\s[–—-](?:\s|$)")
-_QUOTED_SENTENCE = re.compile(r"`(?:[^`\s]+\s+){6}")
-_ASIDE = re.compile(r"\s[–—-]\s|\s\(")
+_LABEL_IN_SUBJECT = lazy_pattern(r":(?:\s|$)|\s[–—-](?:\s|$)")
+_QUOTED_SENTENCE = lazy_pattern(r"`(?:[^`\s]+\s+){6}")
+_ASIDE = lazy_pattern(r"\s[–—-]\s|\s\(")
 _OPEN_ENDS = ("?", ":", ",", ";", "…", "...")
 # Parts two statements, or is what is left of a name that was lost.
-_BROKEN = re.compile(r";\s|``|[✅❌✓✔⇒]|/\[\w+\]|\d\d:\d\d:\d\d")
+_BROKEN = lazy_pattern(r";\s|``|[✅❌✓✔⇒]|/\[\w+\]|\d\d:\d\d:\d\d")
 _REFUSALS = (
     cues.POINTING,
     cues.PASSING,

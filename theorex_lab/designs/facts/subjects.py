@@ -4,16 +4,17 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.designs.facts.exact_names import exact_name_in, tells_which
 from theorex_lab.text import lexicon
 
-_WORD = re.compile(r"`[^`]+`|[^\s,;:!?\"“”()]+")
-_POSSESSIVE = re.compile(r"(?P<owner>.+?)['’]s\s+(?P<property>.+)")
-_OF = re.compile(r"(?P<property>.+?)\s+(?:of|for|in)\s+(?P<owner>.+)")
-_ABBREVIATION = re.compile(r"[A-Z]{2,}s?")
+_WORD = lazy_pattern(r"`[^`]+`|[^\s,;:!?\"“”()]+")
+_POSSESSIVE = lazy_pattern(r"(?P<owner>.+?)['’]s\s+(?P<property>.+)")
+_OF = lazy_pattern(r"(?P<property>.+?)\s+(?:of|for|in)\s+(?P<owner>.+)")
+_ABBREVIATION = lazy_pattern(r"[A-Z]{2,}s?")
 _NAMED_BY_MODIFIER = frozenset("endpoint command flag".split())
-_LIVES_IN_CODE = re.compile(
+_LIVES_IN_CODE = lazy_pattern(
     r"lives\b.*`",
 )
 # Things that are counted are those of one text: "the four events".
@@ -51,8 +52,8 @@ _VERB_KINDS = (
 _BASE_KINDS = (lexicon.MIDDLE, lexicon.WEAK, lexicon.WEAK_S)
 _OBJECT_STARTS = frozenset("the a an some all any each no it its this that".split())
 _MOST_WORDS = 7
-_PERSON = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)?")
-_PLACED = re.compile(
+_PERSON = lazy_pattern(r"[A-Z][a-z]+(?: [A-Z][a-z]+)?")
+_PLACED = lazy_pattern(
     r"""
     (?:are|live|go|stay|run)\b
     (?:\ \w+)?

@@ -4,12 +4,11 @@
 orders".
 """
 
-import re
-
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.claims import Clause
 from theorex_lab.text.lexicon import singular
 
-_PART_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_PART_OF_NAME = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 # Verbs that a name or a method of an address stands for.
 _EXPECTED_VERBS = frozenset(
     """

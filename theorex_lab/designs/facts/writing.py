@@ -16,6 +16,7 @@ from typing import NamedTuple
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import SCANNER, check_agent
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, superseding
 from theorex_lab.designs.facts.facts import (
     Fact,
@@ -67,15 +68,15 @@ _RESTATED = 0.6  # share of the shorter value that both have
 _COMPARED = 64  # newest facts of an entity whose values a new one is compared with
 _PLAIN_WORDS = 16  # of a sentence that is read well
 # What proposes or directs rather than states.
-_DIRECTIVE = re.compile(
+_DIRECTIVE = lazy_pattern(
     r"\b(?:let's|instead of|rather than|always|never|please|must)\b|^\W*(?:don't|do"
     r" not)\b",
     re.I,
 )
 # What negates half of what a directive negates.
-_LIMITED = re.compile(r"\b(?:without|unless|before|only|until)\b", re.I)
+_LIMITED = lazy_pattern(r"\b(?:without|unless|before|only|until)\b", re.I)
 _PRONOUNS = frozenset("it this that they these those there he she what".split())
-_KIND_NAMED = re.compile(
+_KIND_NAMED = lazy_pattern(
     r"\b(?:favou?rite|preferred|as (?:an?|the|his|her|my|their|our)|for"
     r" (?:the|\w+ing))\b",
     re.I,
@@ -682,7 +683,9 @@ _LATIN = "a b v g d e e zh z i y k l m n o p r s t u f kh ts ch sh shch  y  e yu
 _CYRILLIC = dict(
     zip("абвгдеёжзийклмнопрстуфхцчшщъыьэюя", _LATIN.split(" "), strict=True)
 )
-_PATH = re.compile(r"(?:life/)?(people|projects|archives)/([a-z0-9][a-z0-9-]{0,63})/?")
+_PATH = lazy_pattern(
+    r"(?:life/)?(people|projects|archives)/([a-z0-9][a-z0-9-]{0,63})/?"
+)
 
 
 def check_word(name: str, value: str, allowed: Collection[str]) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_session, derived_event_id
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.research import CATEGORIES, GENERAL
 from theorex_lab.designs.research.insights import (
@@ -56,7 +57,7 @@ from theorex_lab.text.spoken import sentences_of
 
 _TEXTS = read_sections(__file__, "prompts.txt")
 # Words of a cause, in what an agent says of what it found.
-_CAUSE = re.compile(
+_CAUSE = lazy_pattern(
     r"""
         \b(?:
               root[ ]cause
@@ -71,7 +72,7 @@ _CAUSE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # How a sentence begins that says nothing without what was said before it.
-_LEANS = re.compile(
+_LEANS = lazy_pattern(
     r"""
         (?:["'\W])*(?:(?:so|and|but|also|just|ok|okay|hmm+|no|yes|then)\b[\s,]*)*
         (?:
@@ -84,7 +85,7 @@ _LEANS = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_NAMES = re.compile(
+_NAMES = lazy_pattern(
     r"`[^`\s]{3,}`|\b[\w-]+(?:/[\w.-]+)+|\b\w+\.\w{1,5}\b|\b\w+[_A-Z]\w+\b"
 )
 _SUCCEEDED = ("proved", "success", "completed", "solved")

@@ -6,7 +6,6 @@ A skill is data: nothing in it is ever run, and where it comes back it is shown 
 was recorded.
 """
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +16,7 @@ import numpy as np
 from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent, check_session, derived_event_id
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.research import ORIGINS
 from theorex_lab.designs.research.items import skill_id_of
 from theorex_lab.designs.research.records import checked_source, chosen_domain
@@ -32,7 +32,7 @@ from theorex_lab.memory.observation import check_tags
 from theorex_lab.text.line import one_line
 from theorex_lab.text.redact.redaction_scope import kept_value
 
-SKILL_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+SKILL_NAME = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,63}")
 _DESCRIPTION_CHARACTERS = 500
 _BODY_CHARACTERS = 20_000
 _MOST_ROLES = 32

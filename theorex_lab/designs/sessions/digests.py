@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.sessions.said import SessionEnds, edited, read, shortest_ends
 from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_of_event
 from theorex_lab.journal.base import append_once
@@ -121,11 +122,11 @@ MOST_FILES = 12
 # Sentences of each part.
 _ENDED = 3
 _OPEN = 3
-_COMMIT = re.compile(
+_COMMIT = lazy_pattern(
     r"\bgit commit\b.*?-m\s+(?:\"\$\(cat <<'?EOF'?\s*)?[\"']?([^\"'\n]{8,200})", re.S
 )
 # Words of a sentence that says what is left to do.
-_LEFT_OPEN = re.compile(
+_LEFT_OPEN = lazy_pattern(
     r"""
     \b(?:
           next
@@ -150,7 +151,7 @@ _LEFT_OPEN = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-_ABOUT_FIX = re.compile(
+_ABOUT_FIX = lazy_pattern(
     r"\b(?:fix\w*|caus\w+|because|issue|problem|bug|wrong|missing|instead|needed)\b",
     re.I,
 )

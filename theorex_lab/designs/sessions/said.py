@@ -4,7 +4,6 @@ It is the words that were used, and the files that were touched and will be need
 """
 
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.settings import part_of
 from theorex_lab.designs.sessions.renamed import (
     GONE,
@@ -49,8 +49,8 @@ ABOUT_FACTOR = 3.0
 NAME_FACTOR = 0.375
 _RARE_FRACTION = 0.2  # of the sessions in which a word may be that is rare
 _MOST_TOUCHES = 6  # of one session and file that count in ABOUT_FACTOR
-_NAME_WORD = re.compile(r"[^\W\d_]{3,}")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NAME_WORD = lazy_pattern(r"[^\W\d_]{3,}")
+_CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 KEY = ("project", "path", "session", "day")  # of a row
 _USED = ("session", "project", "word")  # columns of a use of a word
 _MOST_SESSIONS_KEPT = 256  # whose words are looked up without a search

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from theorex_lab.core.errors import InvalidInput, NewerVersion
 from theorex_lab.core.files import drafted, make_folder, open_private, writing
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.files.formats.foreign import open_file, read_file
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
@@ -24,12 +25,12 @@ FlatRecord = dict[str, Any]
 Lines = Iterable[tuple[int | str, FlatRecord]]  # the number of each line and its object
 T = TypeVar("T")
 MOST_SHOWN = 100  # problems
-_PLACE = re.compile(
+_PLACE = lazy_pattern(
     r"(?P<place>[^:]*:(?: ?(?:node |edge )?\d+:)? )(?P<reason>.*)", re.DOTALL
 )
 _LOOKED_UP_AT_ONCE = 500
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_BETWEEN = re.compile(r"[\s\0]*")
+_BETWEEN = lazy_pattern(r"[\s\0]*")
 _DECODER = json.JSONDecoder()
 
 

@@ -7,10 +7,10 @@ only.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.text.shell_lines import SimpleCommand
 
@@ -271,7 +271,7 @@ _RUNNERS_OF_SCRIPTS = _PACKAGE_MANAGERS | {"turbo"}
 _RUN_WORDS = frozenset(("run", "run-script"))  # before the name of a script
 # Tasks of Gradle may stand in a module, and are named in one word: ":app:testDebug".
 _GRADLE = frozenset(("gradle", "gradlew"))
-_CAPITAL = re.compile(r"(?=[A-Z])")
+_CAPITAL = lazy_pattern(r"(?=[A-Z])")
 # Options before a subcommand that take the next word, by program.
 _OPTIONS_WITH_VALUE = {
     "git": frozenset(("-C", "-c", "--git-dir", "--work-tree")),
@@ -287,7 +287,7 @@ _OPTIONS_WITH_VALUE = {
     "xcodebuild": frozenset(("-scheme", "-project", "-workspace", "-destination")),
     "helm": frozenset(("-n", "--namespace")),
 }
-_NAME = re.compile(r"[A-Za-z][\w:.-]*")
+_NAME = lazy_pattern(r"[A-Za-z][\w:.-]*")
 # What scripts and targets are named, up to a `:`, `-` or `.`.
 _ROLE_BY_SCRIPT = {
     "test": TEST,
@@ -362,12 +362,12 @@ _LAUNCHERS = (
 _LAUNCHER_OPTIONS_WITH_VALUE = frozenset(
     ("--with", "--extra", "--group", "--python", "-p", "-n", "-u", "-k", "-s")
 )
-_DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
+_DURATION = lazy_pattern(r"\d+(?:\.\d+)?[smhd]?")
 _MOST_LAUNCHERS = 4
-_PYTHON = re.compile(r"python(?:\d(?:\.\d+)?)?|pypy3?|py")
-_SCRIPT_FILE = re.compile(r"[\w./-]+\.(?:py|m?js|cjs|ts|rb|php|pl|sh)")
+_PYTHON = lazy_pattern(r"python(?:\d(?:\.\d+)?)?|pypy3?|py")
+_SCRIPT_FILE = lazy_pattern(r"[\w./-]+\.(?:py|m?js|cjs|ts|rb|php|pl|sh)")
 _INTERPRETERS = frozenset(("node", "bun", "deno", "ruby", "php", "tsx", "ts-node"))
-_NAME_END = re.compile(r"[:.\-]")
+_NAME_END = lazy_pattern(r"[:.\-]")
 # Options by which a formatter only says what it would do.
 _ONLY_CHECKS = frozenset(
     (
@@ -711,13 +711,13 @@ def asks_for_help(words: Sequence[str]) -> bool:
 
 
 # A word that names one file, one package, or one test.
-_FILE_NAME = re.compile(
+_FILE_NAME = lazy_pattern(
     r"(?:.*[/\\])?[\w.@+-]*\w\.(?:go|py|pyi|[mc]?[jt]sx?|vue|svelte|rs|rb|java|kt|cs|php"
     r"|c|cc|cpp|h|hpp|swift|exs?|sh|md|json|css|scss|html|sql)(?::.*)?"
 )
-_ONE_TEST = re.compile(r".*::.*")
-_DEEP_PATH = re.compile(r"(?:\./)?[\w.@+-]+/[\w.@+/-]+(?:\.\.\.)?")
-_NUMBER = re.compile(r"#?\d+")
+_ONE_TEST = lazy_pattern(r".*::.*")
+_DEEP_PATH = lazy_pattern(r"(?:\./)?[\w.@+-]+/[\w.@+/-]+(?:\.\.\.)?")
+_NUMBER = lazy_pattern(r"#?\d+")
 _NAMES_TESTS = frozenset(
     ("-run", "--run", "-k", "-t", "--testNamePattern", "--grep", "--filter", "--test")
 )
@@ -731,7 +731,7 @@ NUMBER_MARK = "<number>"
 TEXT_MARK = "<text>"
 _DIGITS_OF_ID = 3  # after an option; fewer are an amount
 _MOST_BLANKS = 2  # of a word that is no text, such as the message of a commit
-_TO_QUOTE = re.compile(r"[\s'\"|&;()*?#`\\]")
+_TO_QUOTE = lazy_pattern(r"[\s'\"|&;()*?#`\\]")
 
 
 @remembered(1 << 13)

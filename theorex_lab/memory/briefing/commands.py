@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.candidates import (
     COMMANDS,
     Candidate,
@@ -51,7 +52,7 @@ _DAY = 86_400_000_000  # µs
 _HALF_LIFE = 30 * _DAY  # of how much the last use counts
 _LONGEST_COMMAND = 110  # characters of a command that is worth a line
 _LONGEST_OF_CHECK = 70  # characters of a command in the line of checks
-_PROGRAM = re.compile(r"[A-Za-z_.~][\w./+@-]*")
+_PROGRAM = lazy_pattern(r"[A-Za-z_.~][\w./+@-]*")
 _MOST_EVENTS = 5  # that a line names
 
 # What a command that only a message tells counts, against one that was run.
@@ -96,9 +97,9 @@ _TITLES = {
     REVIEW: "Review with",
     "": "Often run:",
 }
-_SPAN = re.compile(r"`([^`\n]{4,90})`")
-_BLOCK = re.compile(r"```(?:bash|sh|shell|zsh|console)\n(.*?)```", re.DOTALL)
-_PROMPT_SIGN = re.compile(r"^[$❯%]\s+")
+_SPAN = lazy_pattern(r"`([^`\n]{4,90})`")
+_BLOCK = lazy_pattern(r"```(?:bash|sh|shell|zsh|console)\n(.*?)```", re.DOTALL)
+_PROMPT_SIGN = lazy_pattern(r"^[$❯%]\s+")
 _LONGEST_TOLD = 100
 
 

@@ -7,13 +7,13 @@ nothing of one project is shown in another.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.kept_results import ResultQuery, keep_result, kept_result
@@ -46,7 +46,7 @@ _FEWEST_PROJECTS = 2  # that a rule about the person was said in
 _FEWEST_WORDS = 2  # that tell what it is about
 _USERS: frozenset[Source] = frozenset({"own", "repeated"})
 # Marks of code, paths, options and numbers.
-_LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
+_LOCAL = lazy_pattern(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 
 
 def personal_rule_candidates(

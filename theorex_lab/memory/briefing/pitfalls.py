@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.candidates import (
     PITFALLS,
     Candidate,
@@ -49,7 +50,7 @@ _CALLS_UNTIL_CURE = 8  # after a failure, among which a cure is sought
 _LONGEST_SHOWN = 90  # characters of a command in a line
 _MOST_EVENTS = 5
 # How a complaint begins that only tells which tests failed: that is what tests are for.
-_TEST_REPORT = re.compile(
+_TEST_REPORT = lazy_pattern(
     r"\W*(?:FAILED\b|FAIL[: ]|--- FAIL|\d+ (?:tests? )?failed|Tests?: +\d+ failed"
     r"|not ok \d|test result: FAILED|AssertionError)"
 )
@@ -85,29 +86,31 @@ class _Hint:
 
 _HINTS = (
     _Hint(
-        re.compile(r"no matches found: (?:-[\w-]*=|\*\.)"),
+        lazy_pattern(r"no matches found: (?:-[\w-]*=|\*\.)"),
         "quote the pattern, which the shell expands",
     ),
     _Hint(
-        re.compile(r"^=+ not found"),
+        lazy_pattern(r"^=+ not found"),
         "quote a word that begins with =, which zsh expands",
     ),
     _Hint(
-        re.compile(r"exceeds (?:the )?maximum (?:allowed )?(?:tokens|size)|too large"),
+        lazy_pattern(
+            r"exceeds (?:the )?maximum (?:allowed )?(?:tokens|size)|too large"
+        ),
         "read the file in parts, or search in it",
     ),
     _Hint(
-        re.compile(r"^no such file or directory: \S+$"),
+        lazy_pattern(r"^no such file or directory: \S+$"),
         "the shell may be in that folder already",
     ),
     _Hint(
-        re.compile(r"^illegal option|^invalid option|^unrecognized option"),
+        lazy_pattern(r"^illegal option|^invalid option|^unrecognized option"),
         "the system's own variant of the tool has no such option",
     ),
 )
 # Complaints of the agent's own tools: a user said no, an edit did not fit, an input was
 # not one of the tool's. They tell nothing of the project.
-_AGENTS_OWN = re.compile(
+_AGENTS_OWN = lazy_pattern(
     r"""
       doesn't[ ]want[ ]to | user[ ](?:rejected|denied|declined) | has[ ]not[ ]been[ ]read
     | [Ss]tring[ ]to[ ]replace | [Ff]ile[ ]has[ ]been[ ](?:modified|unexpectedly)
@@ -118,18 +121,18 @@ _AGENTS_OWN = re.compile(
     re.VERBOSE,
 )
 # What a test says that fails as it should.
-_EXPECTATION = re.compile(r"\b(?:expect\w*|received|should|want)\b", re.I)
+_EXPECTATION = lazy_pattern(r"\b(?:expect\w*|received|should|want)\b", re.I)
 # What a program does not know, as the complaint quotes it.
-_UNKNOWN = re.compile(
+_UNKNOWN = lazy_pattern(
     r"(?:[Uu]nknown|[Uu]nrecognized|not found|[Nn]o such|[Ii]nvalid)\b[^\"'`]{0,20}"
     r"[\"'`]([^\"'`]+)[\"'`]"
 )
 # A file that is not where one looked for it.
-_MISSING_FILE = re.compile(
+_MISSING_FILE = lazy_pattern(
     r"[Nn]o such file or directory|cannot access|ENOENT|[Nn]ot a directory"
     r"|[Ii]s a directory"
 )
-_MISSING_MODULE = re.compile(
+_MISSING_MODULE = lazy_pattern(
     r"[Cc]annot find (?:module|package)|[Nn]o module named|[Mm]odule not found"
     r"|ModuleNotFoundError|[Uu]nresolved import|missing go\.sum entry"
     r"|is not in (?:std|GOROOT)|no required module|[Pp]ackage .* not found"

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.candidates import (
     PLACES,
     Candidate,
@@ -74,7 +75,7 @@ _MANY_SESSIONS = 4.0  # recent sessions from which on a file weighs most of it
 # A path that is written out: with a folder, or with an ending.
 _PATH = r"`?(?:~|\.{1,2})?/?[\w.@-]*(?:/[\w.@*{}#-]+)+/?`?|`?[\w-]+\.[a-z]{1,5}\b`?"
 # Words that say where something is, before the path, or that it is a neighbour.
-_WHERE = re.compile(
+_WHERE = lazy_pattern(
     rf"""
     (?:
         \b(?:is|are|lives?|sits?|stays?|located|stored|defined|implemented|documented
@@ -89,20 +90,20 @@ _WHERE = re.compile(
     re.VERBOSE,
 )
 # A path first, then what it is.
-_WHAT = re.compile(
+_WHAT = lazy_pattern(
     rf"(?P<path>{_PATH})\s+(?:is|contains|holds)\s+(?:the|a|an|our|my|all)\b"
 )
 _MOST_WORDS_BEFORE = 8  # of the thing whose place is told
 # First words of an answer, not of a statement.
 _ANSWERING = frozenset("ok okay yes no so well hmm oh and but also then".split())
-_OUTSIDE = re.compile(r"`?(?:~/|\.\./)")
+_OUTSIDE = lazy_pattern(r"`?(?:~/|\.\./)")
 # Names in code: with a capital inside, with an underscore, or called.
-_SYMBOL = re.compile(
+_SYMBOL = lazy_pattern(
     r"(?<![\w/.-])(?:\w*[a-z]\w*[A-Z]\w*|[a-z]+_\w+|\w+(?=\(\)))(?![\w/]|\.\w)"
 )
-_TEST_PART = re.compile(r"(?i)^test_|[._-](?:tests?|spec)(?=\.|$)")
-_NAME_OF_FILE = re.compile(r"[\w@.+-]+\.\w+")
-_FIRST_WORD = re.compile(r"[\w'’]+")
+_TEST_PART = lazy_pattern(r"(?i)^test_|[._-](?:tests?|spec)(?=\.|$)")
+_NAME_OF_FILE = lazy_pattern(r"[\w@.+-]+\.\w+")
+_FIRST_WORD = lazy_pattern(r"[\w'’]+")
 _SHORTEST_SYMBOL = 5
 # Files that a program writes: that they change says nothing.
 _WRITTEN_BY_PROGRAMS = frozenset(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.places import (
     are_file_and_test,
     is_test_file,
@@ -54,7 +55,7 @@ _LEAST_WITH_AREA = 0.4
 _MOST_AREAS_TOGETHER = 2
 
 # Files that change with whatever changes, and whose company says nothing.
-_CHANGES_WITH_ALL = re.compile(
+_CHANGES_WITH_ALL = lazy_pattern(
     r"""
     package\.json | pyproject\.toml | setup\.(?:py|cfg) | Cargo\.toml | go\.mod
     | composer\.json | Gemfile | pom\.xml | build\.gradle(?:\.kts)?
@@ -63,7 +64,7 @@ _CHANGES_WITH_ALL = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # Folders that change because others do.
-_FOLLOWS_OTHERS = re.compile(r"(?i)_*(?:tests?|specs?|e2e|docs?|notebooks?)_*")
+_FOLLOWS_OTHERS = lazy_pattern(r"(?i)_*(?:tests?|specs?|e2e|docs?|notebooks?)_*")
 _Partner = tuple[str, int]  # a path, and the commits in which it changed too
 
 

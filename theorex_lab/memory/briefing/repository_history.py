@@ -23,6 +23,7 @@ from theorex_lab.core.git_repository import (
     StoredCommit,
     read_changes,
 )
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.processes import ProgramTimeout
 
 MOST_COMMITS = 2_000
@@ -41,7 +42,7 @@ _SHARE_TO_SPLIT = 0.4
 _SHARE_OF_OWN_FILES = 0.5
 _MOST_AREAS = 12
 # How a subject says that a commit mends what was wrong; a slip of spelling is no fault.
-_MENDS = re.compile(
+_MENDS = lazy_pattern(
     r"^(?!.*\b(?:typos?|lint|docs?|spelling|formatting)\b)"
     r".*\b(?:fix(?:e[sd]|ing)?|hotfix|bug(?:fix)?|regression|reverts?|crash(?:es|ed)?)\b",
     re.IGNORECASE,

@@ -11,16 +11,17 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.rule_sayings import Saying, Source
 from theorex_lab.text.directives import Directive, directive_of, reverses
 from theorex_lab.text.spoken import Span
 
 # What a saying says of when it holds. English.
-_CONDITION = re.compile(
+_CONDITION = lazy_pattern(
     r"\b(?:when|whenever|if|while|during|unless|in case|as long as)\b", re.I
 )
 # What says that something is done otherwise than before. English.
-_CHANGE = re.compile(
+_CHANGE = lazy_pattern(
     r"\b(?:from now on|instead of|in place of|no longer|not? .{0,40}any ?more|rather than"
     r"|switch(?:ed)? (?:back )?to|stop \w+ing|(?:forget|drop|ignore) (?:that|the|my) rule"
     r"|changed? my mind|after all|going forward)\b",

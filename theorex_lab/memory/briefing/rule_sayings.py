@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing import rule_cues as cues
 from theorex_lab.memory.briefing.rule_signs import (
     score_of,
@@ -53,16 +54,16 @@ _MOST_ANNOUNCING_WORDS = 12
 _SHORTEST_STANDING = 100  # characters of a prompt that nobody types again
 _SENT_OFTEN = 3
 # "I decide. […] Not you!"
-_NOT_YOU = re.compile(r"\bnot you\b", re.I)
+_NOT_YOU = lazy_pattern(r"\bnot you\b", re.I)
 # Where a sentence ends before another one in small letters.
-_CLAUSE_END = re.compile(
+_CLAUSE_END = lazy_pattern(
     r"(?<!\.[a-z])(?<!\bvs)(?<!\betc)\s*(?:[.!;]|(?<=\?))\s+(?=[a-z])|,\s+(?=just [a-z])"
 )
-_CONDITION = re.compile(r"\b(?:if|when|once|after)\b (?P<condition>[^:]+)", re.I)
-_CONDITIONAL = re.compile(r"^(?:if|when(?:ever)?|after|once)\b.{8,}, ", re.I)
-_ASIDE = re.compile(r"\s*\([^)]*\)")
+_CONDITION = lazy_pattern(r"\b(?:if|when|once|after)\b (?P<condition>[^:]+)", re.I)
+_CONDITIONAL = lazy_pattern(r"^(?:if|when(?:ever)?|after|once)\b.{8,}, ", re.I)
+_ASIDE = lazy_pattern(r"\s*\([^)]*\)")
 # "committed" and "uncommitted" are of "commit".
-_DOUBLED_END = re.compile(r"([bdgmnprt])\1$")
+_DOUBLED_END = lazy_pattern(r"([bdgmnprt])\1$")
 # Words of how a rule is put, not of what it is about.
 _FORM = content_words(
     "never always don doesn isn won can per rule rules convention conventions agents"

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Mapping
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing import rule_cues as cues
 from theorex_lab.memory.briefing.rule_wording import is_objection
 from theorex_lab.text.wording import specifics
@@ -51,9 +52,9 @@ _MOST_SPECIFICS = 3
 # Names in a rule that has no word of practice; with more it is of the work at hand.
 _MOST_OF_PRACTICE = 2
 # What is quoted within a sentence is another's.
-_QUOTATION = re.compile(r"[\"“][^\"”]{5,}[\"”]")
+_QUOTATION = lazy_pattern(r"[\"“][^\"”]{5,}[\"”]")
 # A capitalised word within a sentence: mostly the name of a product or a part of it.
-_NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z]+)\b")
+_NAME = lazy_pattern(r"(?<=[a-z,] )(?:[A-Z][a-z]+)\b")
 
 
 def score_of(signs: Mapping[str, float]) -> float:

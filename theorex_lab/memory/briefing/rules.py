@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.candidates import (
     RULES,
     Candidate,
@@ -31,7 +32,7 @@ MOST_RULES = 60
 _MOST_TRIED = 200  # wordings of a rule, until one fits a line
 MICROSECONDS_PER_DAY = 86_400_000_000
 _SESSIONS_OF_TEMPLATE = 3
-_IF_ONLY = re.compile(r"\b(?:would|could|might)\b", re.I)
+_IF_ONLY = lazy_pattern(r"\b(?:would|could|might)\b", re.I)
 _MOST_SPECIFICS = 2  # names in a rule that its user may state once
 _SHORT_RULE = 25  # words of a rule that its user may state once, in general
 _PER_DOUBLING = 1.1  # of the sessions in which it was said
@@ -67,8 +68,8 @@ _SAME_WISH = 0.6  # share of the smaller set of words
 _SAME_SUBJECT = 0.5
 _FEWEST_SHARED = 2
 # Principles that are named by an acronym; two sayings that name one mean the same.
-_PRINCIPLE = re.compile(r"\b(?:DRY|KISS|YAGNI|SOLID|TDD)\b")
-_ASIDE = re.compile(r"\s*\([^)]*\)")
+_PRINCIPLE = lazy_pattern(r"\b(?:DRY|KISS|YAGNI|SOLID|TDD)\b")
+_ASIDE = lazy_pattern(r"\s*\([^)]*\)")
 _PRACTICE_STEMS = content_words("rule rules instructions file agent create update")
 
 

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from theorex_lab.core.clock import to_iso
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.erasing import ERASURE
@@ -43,9 +44,9 @@ StepBefore = Literal["start", "agent", "tool", "prompt", "slash", "interrupt"]
 KINDS = ("prompt", "tool_used", "turn_ended", "turn_message", "session_ended")
 
 # The prompt by which an agent's program says that its user stopped it.
-_INTERRUPT = re.compile(r"\[Request interrupted|Cancelled$", re.I)
+_INTERRUPT = lazy_pattern(r"\[Request interrupted|Cancelled$", re.I)
 # What an agent's program sends as a prompt of its own.
-_NOISE = re.compile(
+_NOISE = lazy_pattern(
     r"""
       <local-command
     | <command-(?:name|message)>
@@ -61,10 +62,10 @@ _NOISE = re.compile(
     re.I | re.VERBOSE,
 )
 # How a context begins that was summarized.
-_SUMMARY = re.compile(r"This session is being continued", re.I)
+_SUMMARY = lazy_pattern(r"This session is being continued", re.I)
 # How a plan is handed on that the agent itself wrote.
-_PLAN = re.compile(r"Implement the following plan", re.I)
-_SLASH = re.compile(r"/[A-Za-z][\w:-]*(?:\s|$)")
+_PLAN = lazy_pattern(r"Implement the following plan", re.I)
+_SLASH = lazy_pattern(r"/[A-Za-z][\w:-]*(?:\s|$)")
 # Kinds of prompts by how they begin, in the order in which they are tried.
 _BEGINNINGS: tuple[tuple[re.Pattern[str], PromptKind], ...] = (
     (_INTERRUPT, "interrupt"),
@@ -96,7 +97,7 @@ _SHORTEST_REPEATED_LINE = 30
 
 # How the response begins of a call that the agent's own program failed to make. It
 # holds whatever a hook said of the call.
-_FAILURE_MARK = re.compile(
+_FAILURE_MARK = lazy_pattern(
     r"""
     \s*(?:
           Exit[ ]code:?[ ][1-9]\d*
@@ -110,10 +111,10 @@ _FAILURE_MARK = re.compile(
 )
 # How the output of a command begins that failed, unless a hook said that it did not: a
 # log that is shown begins in the same way.
-_FAILURE_START = re.compile(r"\s*(?:Error\b|fatal:|Traceback|Command failed)", re.I)
+_FAILURE_START = lazy_pattern(r"\s*(?:Error\b|fatal:|Traceback|Command failed)", re.I)
 # How a file may begin that a tool read, which is about errors and none itself.
-_ABOUT_ERRORS = re.compile(r"\s*error\b(?!\s*(?::|$))", re.I)
-_FAILURE_CODE = re.compile(r"exit code:? [1-9]|exited with code [1-9]", re.I)
+_ABOUT_ERRORS = lazy_pattern(r"\s*error\b(?!\s*(?::|$))", re.I)
+_FAILURE_CODE = lazy_pattern(r"exit code:? [1-9]|exited with code [1-9]", re.I)
 _CODE_CHARACTERS = 400  # of a response, among which its exit code is sought
 
 
