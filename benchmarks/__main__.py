@@ -14,10 +14,10 @@ from theorex_lab.files.command_line import command, emit, given_options
 # Before numpy is imported: idle threads that wait for work would count as processor
 # time.
 THREADS = (
-    "OPENBLAS_NUMTHREADS",
-    "OMP_NUMTHREADS",
-    "MKL_NUMTHREADS",
-    "NUMBA_NUMTHREADS",
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
 )
 
 
