@@ -9,10 +9,11 @@ from conftest import Run
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from theorex_lab import Lab
 from theorex_lab.search import word_forms
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import STOP_WORDS, tokenize
-from theorex_lab.search.word_forms import other_forms
+from theorex_lab.search.word_forms import WordsOfTexts
 
 # What is searched for, and a text that has it in another form.
 INDEXED = [
@@ -57,6 +58,13 @@ LAST_RESORT = [
 LAST_RESORT = [pair for pair in LAST_RESORT if len(pair[0]) > 3]
 
 
+def other_forms(query: str, text: str) -> list[str]:
+    """Return the words of a text that are forms of a query's."""
+    words = WordsOfTexts()
+    words.add(0, text)
+    return words.forms_of(query, [0])
+
+
 @pytest.mark.parametrize(("query", "text"), INDEXED)
 def test_the_index_has_a_word_in_its_other_forms(query: str, text: str) -> None:
     assert set(tokenize(query)) & set(tokenize(text))
@@ -64,11 +72,11 @@ def test_the_index_has_a_word_in_its_other_forms(query: str, text: str) -> None:
 
 @pytest.mark.parametrize(("query", "text"), LAST_RESORT)
 def test_a_word_of_any_language_is_found_at_last(query: str, text: str) -> None:
-    assert other_forms(query, [text])
+    assert other_forms(query, text)
 
 
 def test_words_that_only_begin_alike_are_no_forms() -> None:
-    assert other_forms("constant", ["A constraint", "Of conduct"]) == []
+    assert other_forms("constant", "A constraint of conduct") == []
 
 
 endings = st.lists(
@@ -82,7 +90,7 @@ stems = st.text("abdeghiklmnoprstu", min_size=4, max_size=9)
 @given(stems, endings)
 def test_a_noun_with_any_chain_of_endings_is_found(noun: str, ending: str) -> None:
     assume(not {noun, noun + ending} & STOP_WORDS)
-    assert other_forms(noun, [f"x {noun}{ending} y"]) == [noun + ending]
+    assert other_forms(noun, f"x {noun}{ending} y") == [noun + ending]
 
 
 hangul = st.text(st.characters(min_codepoint=0xAC00, max_codepoint=0xD7A3), min_size=2)
@@ -113,18 +121,37 @@ def test_an_index_of_an_older_release_is_built_again(run: Run) -> None:
     assert "배포는" in str(run("search", "배포", "--json").json)
 
 
-def test_a_word_that_many_texts_share_is_compared_once() -> None:
-    texts = [f"Kitaplarımızdan biri kayıp {number}" for number in range(50)]
-
-    with patch.object(word_forms, "_are_forms", return_value=False) as compared:
-        assert other_forms("kitap", texts) == []
-
-    words = [call.args[0] for call in compared.call_args_list]
-    assert sorted(words) == ["biri", "kayıp", "kitaplarımızdan"]
-
-
 def test_letters_are_counted_only_where_words_begin_or_end_alike() -> None:
     with patch.object(word_forms, "_n_common") as counted:
-        assert other_forms("kitap", ["Mutfak dolabında ekmek bulunur"]) == []
+        assert other_forms("kitap", "Mutfak dolabında ekmek bulunur") == []
 
     counted.assert_not_called()
+
+
+def test_a_text_is_read_once_for_the_forms_of_its_words(lab: Lab) -> None:
+    main = lab.agent("main")
+    main.write("Kitaplarımızdan biri kayıp")
+    lab.search("anahtar", vectors="never")
+    add = WordsOfTexts.add
+    with patch.object(WordsOfTexts, "add", autospec=True, side_effect=add) as read:
+        assert not len(lab.search("defter", vectors="never"))
+        read.assert_not_called()
+        main.write("Defterlerimizden biri de kayıp")
+        assert len(lab.search("defter", vectors="never")) == 1
+        read.assert_called_once()
+
+
+def test_no_text_is_read_for_the_forms_of_english_words(lab: Lab) -> None:
+    lab.agent("main").write("Kitaplarımızdan biri kayıp")
+    with patch.object(WordsOfTexts, "add") as read:
+        assert not len(lab.search("where are the broken windows"))
+    read.assert_not_called()
+
+
+def test_an_erased_text_has_no_forms(lab: Lab) -> None:
+    lab.agent("main").write("Defterlerimizden biri de kayıp")
+    assert len(lab.search("defter", vectors="never")) == 1
+    lab.erase(match="Defterlerimizden")
+    hits = lab.search("defter")
+    assert not len(hits)
+    assert "defterlerimizden" not in str(hits.notes)

@@ -348,6 +348,8 @@ class EmbeddedTexts:
         with self.home.views.reading(self.home.item_view) as index:
             self.follow(index)
             documents = choose(index)
+            if not len(documents):
+                return 0
             # Much is said twice: the vector of a sentence serves all that say it.
             is_on_demand = self._on_demand[documents]
             on_demand = documents[is_on_demand]

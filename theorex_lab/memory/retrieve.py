@@ -44,7 +44,7 @@ from theorex_lab.search.fuse import (
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import MARKS, OWN_ITEMS, SECTION, SYMBOL, ItemText
 from theorex_lab.search.lexical import tokenize
-from theorex_lab.search.word_forms import other_forms
+from theorex_lab.search.word_forms import WordsOfTexts, is_english
 from theorex_lab.text.line import one_line
 
 MAX_RESULTS = 1_000
@@ -82,6 +82,7 @@ _COMPARED_SHARE = 0.5
 _PARTS = (SECTION.name, SYMBOL.name)  # of files, which are read again as they change
 # Of the newest texts, that are read where none has a word of the query.
 _READ_FOR_FORMS = 2_000
+_KEPT_FOR_FORMS = 5 * _READ_FOR_FORMS  # texts whose words stay in memory
 _SHOWN_FORMS = 5
 _SHOWN_CHARACTERS = 80  # of a text in a repr
 _WORD = lazy_pattern(r"\w+")
@@ -533,7 +534,8 @@ class Searcher:
         if not len(ranked.documents) and not request.labels:
             ranked = self._by_other_forms(index, request, vector, allowed, notes)
         read = _Read({}, {})
-        if not request.labels and self.home.settings.search_superseding:
+        by_date = self.home.settings.search_superseding
+        if by_date and not request.labels:
             best = ranked.documents[: request.limit].tolist()
             ranked = self._newest_first(index, request, ranked, read)
             if ranked.replaced_at and not request.history:
@@ -569,35 +571,37 @@ class Searcher:
         self, index: ItemIndex, request: _Request, allowed: Mask
     ) -> list[str]:
         """Return words of the newest texts that may be forms of a query's words."""
-        documents = np.flatnonzero(allowed)[-_READ_FOR_FORMS:].tolist()
-        event_seqs = index.documents["seq"][documents].tolist()
-        events = {event.seq: event for event in self.home.journal.read(seqs=event_seqs)}
-        texts: list[str] = []
-        pairs = zip(
-            documents,
-            event_seqs,
-            strict=True,
-        )
-        for document, event_seq in pairs:
-            event = events.get(event_seq)
-            if event is None:
-                continue
-            item = index.item_of(
-                document,
-                event,
-            )
-            if item is not None:
-                texts.append(item.text)
-        return other_forms(
-            request.query,
-            texts,
-        )
+        if is_english(request.query):
+            return []
+        documents = np.flatnonzero(allowed)
+        newest = documents[-_READ_FOR_FORMS:].tolist()
+        words = self._words_of_texts(index, newest)
+        return words.forms_of(request.query, newest)
+
+    def _words_of_texts(self, index: ItemIndex, documents: list[int]) -> WordsOfTexts:
+        """Return the words of texts, these among them.
+
+        A document never changes, and an erasure makes another index.
+        """
+        words = self._cached(index, "words of texts", 0, WordsOfTexts)
+        unread = [document for document in documents if document not in words]
+        if len(words) + len(unread) > _KEPT_FOR_FORMS:
+            words.forget()
+            unread = documents
+        read = _Read({}, {})
+        rows = np.array(unread, np.int64)
+        self._read_events(index, rows, read)
+        for document in unread:
+            stored = self._stored_text(index, document, read)
+            words.add(document, stored.text)
+        return words
 
     def _ranked(
         self, index: ItemIndex, request: _Request, vector: Vector, allowed: Mask
     ) -> _Ranked:
         """Return the documents that fit the query, best first."""
-        documents, columns, held = self._candidates(index, request, vector, allowed)
+        candidates = self._candidates(index, request, vector, allowed)
+        documents, columns, held = candidates
         if not len(documents):
             return _Ranked(documents, np.zeros(0), {})
         settings = self.home.settings
@@ -742,20 +746,24 @@ class Searcher:
         first = ranked.documents[:limit]
         ranked_documents = ranked.documents.tolist()
         ranked_scores = ranked.scores.tolist()
-        scores = dict(zip(ranked_documents, ranked_scores, strict=True))
-        full_activation = _REACHED_SHARE * float(ranked.scores[0])
+        pairs = zip(ranked_documents, ranked_scores, strict=True)
+        scores = dict(pairs)
+        best_score = ranked_scores[0]
+        full_activation = _REACHED_SHARE * best_score
         for related in self._answers("related"):
             documents, activations = related(self.home, index, first, allowed, now)
             for document, activation in zip(documents, activations, strict=True):
                 number = int(document)
                 score = float(activation) * full_activation
-                scores[number] = max(score, scores.get(number, 0.0))
+                score_before = scores.get(number, 0.0)
+                scores[number] = max(score, score_before)
         ids = np.array(list(scores), np.int64)
         all_scores = np.array(list(scores.values()))
         best, ordered = best_first(ids, all_scores, len(ids))
         row_of = {document: row for row, document in enumerate(ranked_documents)}
         # A document that was reached has row -1, where the signals' zero is appended.
-        rows = np.array([row_of.get(document, -1) for document in best.tolist()])
+        best_rows = [row_of.get(document, -1) for document in best.tolist()]
+        rows = np.array(best_rows)
         parts: dict[str, Scores] = {}
         for name, part in ranked.parts.items():
             with_zero = np.append(part, 0.0)
@@ -837,7 +845,8 @@ class Searcher:
 
     def _stored_text(self, index: ItemIndex, document: int, read: _Read) -> StoredText:
         """Return a document as it is compared with newer ones; '' for an erased one."""
-        event = read.events.get(int(index.documents["seq"][document]))
+        event_seq = int(index.documents["seq"][document])
+        event = read.events.get(event_seq)
         item = None
         if event is not None:
             item = read.item_of(index, document, event)
@@ -952,12 +961,17 @@ class Searcher:
                 event.at,
                 ranked.replaced_at.get(document),
             )
-            parts = {
-                name: round(float(part[row]), 4)
-                for name, part in ranked.parts.items()
-                if part[row]
-            }
-            yield hit, event.id, parts
+            yield hit, event.id, _parts_of(ranked, row)
+
+
+def _parts_of(ranked: _Ranked, row: int) -> dict[str, float]:
+    """Return by signal what it adds to the score of a row, where it adds anything."""
+    parts: dict[str, float] = {}
+    for name, part in ranked.parts.items():
+        share = float(part[row])
+        if share:
+            parts[name] = round(share, 4)
+    return parts
 
 
 def _compared_rows(index: ItemIndex, ranked: _Ranked) -> list[int]:
@@ -1033,9 +1047,12 @@ def _duplicate_pairs(index: ItemIndex) -> Ids:
     originals = duplicate_of[rows]
     # The position of each original among the sorted items, where it is remembered.
     positions = np.searchsorted(items, originals)
-    positions = np.minimum(positions, max(len(items) - 1, 0))
+    last_position = max(len(items) - 1, 0)
+    positions = np.minimum(positions, last_position)
     is_remembered = items[positions] == originals
-    return np.stack([rows[is_remembered], order[positions[is_remembered]]])
+    duplicates = rows[is_remembered]
+    remembered = order[positions[is_remembered]]
+    return np.stack([duplicates, remembered])
 
 
 def _speakers_by_word(index: ItemIndex) -> dict[str, list[int]]:

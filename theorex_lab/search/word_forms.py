@@ -6,6 +6,7 @@ or where most of their letters are the same from the beginning or from the end. 
 has a stemmer: what it did not find is another word, so a query in English gets none.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from theorex_lab.core.patterns import lazy_pattern
@@ -18,57 +19,94 @@ _FEWEST_ENGLISH = 2
 _SHARE = 0.8  # of the shorter form
 
 
-def other_forms(query: str, texts: Iterable[str]) -> list[str]:
-    """Return the words of texts that may be other forms of a query's words.
+class WordsOfTexts:
+    """The words of texts, to find other forms of a query's words among them.
 
-    Args:
-        query: The query.
-        texts: The texts in which its words are not found as they are.
+    A text is read once, and its words stay in memory.
 
-    >>> other_forms("kitap", ["Kitaplarımızdan biri kayıp"])
+    >>> words = WordsOfTexts()
+    >>> words.add(1, "Kitaplarımızdan biri kayıp")
+    >>> words.add(2, "Mutfak dolabında ekmek bulunur")
+    >>> words.forms_of("kitap", [1, 2])
     ['kitaplarımızdan']
-    >>> other_forms("vitabu", ["Kitabu kipo mezani"])
-    ['kitabu']
+    >>> words.forms_of("dolap", [1, 2])
+    ['dolabında']
+    >>> words.forms_of("dolap", [1])
+    []
     """
-    if _is_english(query):
-        return []
-    wanted = _words_of(query)
-    # Texts share most of their words: each is compared once.
-    words: set[str] = set()
-    for text in texts:
-        words |= _words_of(text)
-    forms = _forms_among(
-        words,
-        wanted,
-    )
-    return sorted(forms)
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all texts."""
+        self._words: dict[int, set[str]] = {}  # by document
+        # Words of all texts, by the letters that they begin or end with.
+        self._beginning: dict[str, set[str]] = defaultdict(set)
+        self._ending: dict[str, set[str]] = defaultdict(set)
+
+    def __len__(self) -> int:
+        """Return how many texts were read."""
+        return len(self._words)
+
+    def __contains__(self, document: int) -> bool:
+        """Say whether a text was read."""
+        return document in self._words
+
+    def add(self, document: int, text: str) -> None:
+        """Read a text.
+
+        Args:
+            document: The number under which `forms_of` asks for it.
+            text: The text.
+        """
+        words = _words_of(text)
+        self._words[document] = words
+        for word in words:
+            beginning = word[:_FEWEST_LETTERS]
+            ending = word[-_FEWEST_LETTERS:]
+            self._beginning[beginning].add(word)
+            self._ending[ending].add(word)
+
+    def forms_of(self, query: str, documents: Iterable[int]) -> list[str]:
+        """Return the words that may be other forms of a query's words, in order.
+
+        Args:
+            query: The query.
+            documents: The texts whose words count, which were read; the query's words
+                are not found in them as they are. Ask `is_english` before.
+        """
+        forms: set[str] = set()
+        for wanted in _words_of(query):
+            forms |= self._forms_of_word(wanted)
+        if not forms:
+            return []
+        in_documents: set[str] = set()
+        for document in documents:
+            in_documents |= forms & self._words[document]
+        return sorted(in_documents)
+
+    def _forms_of_word(self, wanted: str) -> set[str]:
+        """Return the words of all texts that are forms of a word."""
+        beginning = wanted[:_FEWEST_LETTERS]
+        ending = wanted[-_FEWEST_LETTERS:]
+        alike = self._beginning.get(beginning, set())
+        alike = alike | self._ending.get(ending, set())
+        return {word for word in alike if _are_forms(word, wanted)}
 
 
-def _is_english(query: str) -> bool:
+def is_english(query: str) -> bool:
     """Return whether a query has two words that are known to be English.
 
     One alone may be a word of another language too.
     """
     known_words = word_kinds()
     words = {word.casefold() for word in _WORD.findall(query)}
-    english = [word for word in words if word in known_words or word in STOP_WORDS]
-    return len(english) >= _FEWEST_ENGLISH
-
-
-def _forms_among(
-    words: set[str],
-    wanted: set[str],
-) -> set[str]:
-    """Return the words that are forms of one of those that are wanted."""
-    forms: set[str] = set()
+    n_english = 0
     for word in words:
-        for other in wanted:
-            if _are_forms(
-                word,
-                other,
-            ):
-                forms.add(word)
-    return forms
+        if word in known_words or word in STOP_WORDS:
+            n_english += 1
+    return n_english >= _FEWEST_ENGLISH
 
 
 def _words_of(text: str) -> set[str]:
@@ -79,11 +117,6 @@ def _words_of(text: str) -> set[str]:
 
 def _are_forms(word: str, other: str) -> bool:
     """Return whether two words have most of their letters in common at one end."""
-    # Most pairs differ here already, so their letters are not compared one by one.
-    shares_first = word[:_FEWEST_LETTERS] == other[:_FEWEST_LETTERS]
-    shares_last = word[-_FEWEST_LETTERS:] == other[-_FEWEST_LETTERS:]
-    if not shares_first and not shares_last:
-        return False
     shorter = min(len(word), len(other))
     fewest = max(_FEWEST_LETTERS, _SHARE * shorter)
     n_first = _n_common(
