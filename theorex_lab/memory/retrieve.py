@@ -981,7 +981,8 @@ def _compared_rows(index: ItemIndex, ranked: _Ranked) -> list[int]:
     is_compared &= ~index.of_kinds(_PARTS)[documents]
     if len(ranked.held):
         held = ranked.held[:_COMPARED]
-        is_compared &= held >= _COMPARED_SHARE * held.max(initial=0.0)
+        most_held = held.max(initial=0.0)
+        is_compared &= held >= _COMPARED_SHARE * most_held
     rows: list[int] = np.flatnonzero(is_compared).tolist()
     return rows
 
@@ -1023,7 +1024,8 @@ def _by_reciprocal_rank(
     best_first_ids = best.tolist()
     for name, ranking in rankings.items():
         ids, shares = fuse_reciprocal_rank([ranking], k=k)
-        pairs = zip(ids.tolist(), shares.tolist(), strict=True)
+        ranked_ids = ids.tolist()
+        pairs = zip(ranked_ids, shares.tolist(), strict=True)
         share_of = dict(pairs)
         shares_by_rank = [share_of.get(number, 0.0) for number in best_first_ids]
         parts[name] = np.array(shares_by_rank)
