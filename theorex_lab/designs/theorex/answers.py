@@ -70,7 +70,8 @@ def query_shared(
         return concepts[:limit]
     concept_by_id: dict[str, SharedConcept] = {}
     for concept in concepts:
-        concept_by_id[str(concept.concept_id)] = concept
+        item_id = str(concept.concept_id)
+        concept_by_id[item_id] = concept
     return [concept_by_id[hit.id] for hit in hits if hit.id in concept_by_id]
 
 
@@ -91,7 +92,8 @@ def asleep(home: Home, index: ItemIndex) -> Mask:
     is_concept = index.of_kinds([CONCEPT.name])
     agent = documents["agent"][is_concept]
     concept_id = documents["item"][is_concept]
-    is_awake = np.isin(_keys(agent, concept_id), awake_keys)
+    keys = _keys(agent, concept_id)
+    is_awake = np.isin(keys, awake_keys)
     mask[is_concept] = ~is_awake
     is_text = index.of_kinds([OBSERVATION.name])
     is_sleeping = np.isin(documents["seq"], sleeping_texts)
@@ -121,7 +123,8 @@ def shared_documents(home: Home, index: ItemIndex, visible: Mask) -> Mask:
     is_visible = np.isin(concept_ids[rows], visible_concepts)
     rows = rows[~is_visible]
     _, first_of_concept = np.unique(concept_ids[rows], return_index=True)
-    mask[rows[first_of_concept]] = True
+    first_rows = rows[first_of_concept]
+    mask[first_rows] = True
     return mask
 
 
@@ -144,6 +147,7 @@ def related(
     """
     with home.views.reading(Axon, upto=index.seq) as axon:
         seqs = axon.observations["seq"]
+        n_texts = len(seqs)
         observation = axon.mentions["observation"]
         concept = axon.mentions["concept"]
         hit_seqs = index.documents["seq"][hits]
@@ -153,9 +157,9 @@ def related(
         is_alive = axon.concepts["alive"][hit_concepts]
         seeds = hit_concepts[is_alive]
         activation = scores.spread_activation(axon, seeds, now, home.settings)
-        n_mentions = np.bincount(observation, minlength=len(seqs))
+        n_mentions = np.bincount(observation, minlength=n_texts)
         mentioned = activation[concept]
-        total = np.bincount(observation, mentioned, minlength=len(seqs))
+        total = np.bincount(observation, mentioned, minlength=n_texts)
         means = total / np.maximum(n_mentions, 1)
     is_text = index.of_kinds([OBSERVATION.name, MOMENT.name])
     texts = np.flatnonzero(allowed & is_text)
@@ -221,15 +225,20 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
 
 def concept_holdings(home: Home, agent: str | None) -> list[Holding]:
     """Return how many concepts there are, and which sessions wait to be read for some."""
-    counts = status(home, agent)
+    with home.views.reading(Axon) as axon:
+        names = list(axon.agents) if agent is None else [agent]
+        is_inside = axon.within(home.projects)
+        rows = axon.rows_of(names, is_inside)
+        is_counted = axon.observed_within(home.projects)
+        n_observations = int(is_counted.sum())
     flash = home.views.get(Flash)
     names = list(flash.agents) if agent is None else [agent]
     n_waiting = 0
     for name in names:
         n_waiting += flash.n_waiting(home, name)
     return [
-        Holding("concepts", counts["concepts"]),
-        Holding("texts", counts["observations"]),
+        Holding("concepts", len(rows)),
+        Holding("texts", n_observations),
         Holding("sessions not yet read for concepts", n_waiting, MAINTAIN),
     ]
 
@@ -279,7 +288,8 @@ class AxonView:
             return current.counts()
 
     def _scores(self, axon: Axon, now: int) -> scores.Scores:
-        return scores.scores_of(axon, now, self._home.settings, agents=self._agents)
+        settings = self._home.settings
+        return scores.scores_of(axon, now, settings, agents=self._agents)
 
     def _repr_html_(self) -> str:
         return table_html(self.frame())
