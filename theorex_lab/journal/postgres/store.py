@@ -343,10 +343,12 @@ class PostgresJournal(StoredJournal):
             The id of the journal.
         """
         connection = self.connection()
-        if not _tables(connection):
+        columns = _columns(connection)
+        if not columns:
             _make_tables(connection)
-        if not _columns(connection) >= _OWN_COLUMNS:
-            names = ", ".join(sorted(_tables(connection)))
+            columns = _columns(connection)
+        if not columns >= _OWN_COLUMNS:
+            names = ", ".join(sorted(_tables_of(columns)))
             raise StorageError(_FOREIGN.format(self.url, names))
         standby = connection.execute("SELECT pg_is_in_recovery()").fetchone()
         self.read_only = standby == (True,)
@@ -449,7 +451,12 @@ _FOREIGN = (
 
 def _tables(connection: Connection) -> set[str]:
     """Return which tables the schema has, none where there is no schema."""
-    return {column.partition(".")[0] for column in _columns(connection)}
+    return _tables_of(_columns(connection))
+
+
+def _tables_of(columns: Iterable[str]) -> set[str]:
+    """Return the tables of columns, which are written as TABLE.COLUMN."""
+    return {column.partition(".")[0] for column in columns}
 
 
 def _columns(connection: Connection) -> set[str]:
