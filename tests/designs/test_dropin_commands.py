@@ -30,6 +30,12 @@ def test_half_a_surrogate_pair_is_answered_as_any_other_error(run: Run) -> None:
     assert "old_str `?` did not appear" in refused.json["text"]
 
 
+def test_an_error_of_the_tool_is_called_an_error_once(run: Run) -> None:
+    refused = call(run, {"command": "delete", "path": "/memories/none.md"})
+    assert refused.code == 1
+    assert refused.err.startswith("Error: The path /memories/none.md does not exist")
+
+
 @pytest.mark.parametrize(
     ("command", "why"),
     [

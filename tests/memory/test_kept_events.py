@@ -10,6 +10,7 @@ import pytest
 
 from theorex_lab import Lab
 from theorex_lab.core.clock import FixedClock
+from theorex_lab.journal import directed
 from theorex_lab.journal.base import Journal
 from theorex_lab.memory.briefing.kept_events import has_events, newest_events
 from theorex_lab.search.embed import HashedNgramEmbedder
@@ -88,6 +89,36 @@ def test_the_last_event_of_a_kind_is_missed_after_its_erasure(lab: Lab) -> None:
     assert has_events(lab.home, KINDS)
     lab.erase(ids=[event_id])
     assert not has_events(lab.home, KINDS)
+
+
+def test_in_a_large_journal_only_the_newest_are_read(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directed, "FEWEST_EVENTS", 1)
+    shop = lab.in_project("shop", new=True)
+    bank = lab.in_project("bank", new=True)
+    writers = (lab.agent("main"), shop.agent("main"), bank.agent("main"))
+    results = [writers[number % 3].write(f"Note {number}") for number in range(30)]
+    lab.erase(ids=[results[27].event_id])
+    n_read = count_read(shop.home.journal, monkeypatch)
+    wanted = ["Note 22", "Note 24", "Note 25", "Note 28"]
+    assert texts(shop, most=4) == wanted
+    assert sum(n_read) <= 6
+    assert texts(shop, most=100)[-4:] == wanted
+    assert len(texts(shop, most=100)) == 19
+
+
+def count_read(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many events are read by their seqs from now on, at a time."""
+    counts: list[int] = []
+    read = journal.read
+
+    def counted(**options: Any) -> Any:
+        counts.append(len(options.get("seqs", ())))
+        return read(**options)
+
+    monkeypatch.setattr(journal, "read", counted)
+    return counts
 
 
 def test_events_of_a_project_and_of_none_are_returned(lab: Lab) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
@@ -93,6 +94,42 @@ class DirectedJournal(Journal):
             )
         return self._read_pages(seqs, kinds, projects)
 
+    def newest(
+        self,
+        most: int,
+        *,
+        kinds: Sequence[str],
+        projects: Sequence[str] | None = None,
+        after: int = 0,
+        upto: int | None = None,
+    ) -> list[Event]:
+        """Return the last events that `tail` yields, in journal order.
+
+        In a large journal the events before them are not read.
+
+        Args:
+            most: How many are returned at most.
+            kinds: See `tail`, as the following.
+            projects: See `tail`.
+            after: See `tail`.
+            upto: See `tail`.
+        """
+        if projects is None:
+            projects = self._projects
+        last = self.last_seq() if upto is None else upto
+        seqs = self._directory_seqs(kinds, projects, after, last)
+        if seqs is None:
+            events = self.tail(after, kinds=kinds, projects=projects, upto=last)
+            return list(deque(events, maxlen=most))
+        newest: deque[Event] = deque()
+        while len(seqs) and len(newest) < most:
+            # Some of them may have been erased.
+            n_lacking = most - len(newest)
+            page = self._read_pages(seqs[-n_lacking:], kinds, projects)
+            seqs = seqs[:-n_lacking]
+            newest.extendleft(reversed(list(page)))
+        return list(newest)
+
     def outlines(
         self,
         after: int,
@@ -177,23 +214,32 @@ class DirectedJournal(Journal):
         upto: int,
     ) -> NDArray[np.int64] | None:
         """Return the seqs of the events; None where they are better looked for."""
-        n_events = upto - after
-        if n_events < FEWEST_EVENTS or self._directory is None:
+        seqs = self._directory_seqs(kinds, projects, after, upto)
+        if seqs is None or len(seqs) > _MOST_SHARE * (upto - after):
+            return None
+        return seqs
+
+    def _directory_seqs(
+        self,
+        kinds: Sequence[str],
+        projects: Sequence[str] | None,
+        after: int,
+        upto: int,
+    ) -> NDArray[np.int64] | None:
+        """Return the seqs of the events; None where the directory is not asked."""
+        if upto - after < FEWEST_EVENTS or self._directory is None:
             return None
         directory = self._directory()
         with directory.lock:
             if not set(kinds).issubset(directory.kinds) or directory.seq < upto:
                 return None
             names = None if projects is None else self._names_now(projects)
-            seqs = directory.seqs_of(
+            return directory.seqs_of(
                 kinds,
                 names,
                 after,
                 upto,
             )
-        if len(seqs) > _MOST_SHARE * n_events:
-            return None
-        return seqs
 
     def _names_now(self, projects: Sequence[str]) -> list[str]:
         """Return what projects are called now, after all merges."""

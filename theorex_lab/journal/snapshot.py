@@ -128,7 +128,7 @@ class ErasureReader:
             seq: The seq behind which they begin.
         """
         last = self._journal.last_seq()
-        if last < seq:
+        if last <= seq:
             return Erasures()
         with self._lock:
             if seq < self._after or not self._is_same_journal(last):

@@ -130,6 +130,31 @@ class Views:
         """
         return self._directed.tail(after, kinds=kinds, upto=upto, projects=projects)
 
+    def newest_events(
+        self,
+        most: int,
+        kinds: Sequence[str],
+        *,
+        projects: Sequence[str] | None = None,
+        after: int = 0,
+        upto: int | None = None,
+    ) -> list[Event]:
+        """Return the last ones of what `events` yields, in journal order.
+
+        Args:
+            most: How many are returned at most.
+            kinds: See `events`, as the following.
+            projects: See `events`.
+            after: See `events`.
+            upto: See `events`.
+
+        Raises:
+            CorruptJournal: An event is not as it was written.
+        """
+        return self._directed.newest(
+            most, kinds=kinds, projects=projects, after=after, upto=upto
+        )
+
     def get(self, kind: type[V], *, upto: int | None = None) -> V:
         """Return the view with every event that was appended before this call.
 

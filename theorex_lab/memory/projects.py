@@ -34,6 +34,7 @@ from theorex_lab.journal.identity import (
     project_in,
     unseen_project,
 )
+from theorex_lab.journal.places import Places
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.search.items import MARKS
@@ -169,9 +170,10 @@ def note_of_other_projects(home: Home) -> str:
     if not others or home.project in others:
         return ""
     named: list[str] = []
+    places = home.journal.places()
     with home.views.reading(projects_view(home)) as view:
         for project in others[:_MOST_NAMED]:
-            names = filter(None, _names_of(home, project))
+            names = filter(None, _names_of(places, project))
             name = min(names, key=len, default=project)
             named.append(f"{name} ({view.events_of(project)} events)")
     n_more = len(others) - len(named)
@@ -268,7 +270,7 @@ def _ids_called(home: Home, name_or_folder: str) -> list[str]:
         binding = places.folders.get(path)
         return [] if binding is None else [binding.project]
     return [
-        project for project in projects if name_or_folder in _names_of(home, project)
+        project for project in projects if name_or_folder in _names_of(places, project)
     ]
 
 
@@ -280,10 +282,10 @@ def _all_projects(home: Home) -> list[str]:
     return list(dict.fromkeys(projects))
 
 
-def _names_of(home: Home, project: str) -> set[str]:
+def _names_of(places: Places, project: str) -> set[str]:
     """Return the names of a project beside its id."""
-    current = home.journal.places().current(project)
-    return {_short_name(project), _folder_name(home, current)}
+    current = places.current(project)
+    return {_short_name(project), _folder_name(places, current)}
 
 
 def _is_folder(name_or_folder: str) -> bool:
@@ -341,9 +343,10 @@ def _help(home: Home, name_or_folder: str, advice: str) -> str:
     projects = _all_projects(home)
     if not projects:
         return f"no project is known yet: {advice}"
+    places = home.journal.places()
     names = dict.fromkeys(projects)
     for project in projects:
-        names.update(dict.fromkeys(sorted(_names_of(home, project))))
+        names.update(dict.fromkeys(sorted(_names_of(places, project))))
     word = Path(name_or_folder).name or name_or_folder
     nearest = difflib.get_close_matches(word, names, n=_MOST_NEAREST)
     if len(nearest) < 2:
@@ -377,7 +380,7 @@ def project_rows(home: Home) -> list[dict[str, Any]]:
         rows.append(
             {
                 "project": project,
-                "name": _folder_name(home, project),
+                "name": _folder_name(places, project),
                 "paths": places.paths_of(project),
                 "events": n_events,
                 "last_at": last_at,
@@ -409,12 +412,12 @@ def merge_projects(home: Home, old: str, new: str) -> dict[str, Any]:
     }
 
 
-def _folder_name(home: Home, project: str) -> str:
+def _folder_name(places: Places, project: str) -> str:
     """Return what the folder of a project was called when it was last bound.
 
     Without one it is what the project's id begins with.
     """
-    paths = home.journal.places().paths_of(project)
+    paths = places.paths_of(project)
     if paths:
         return name_of(paths[-1])
     return _short_name(project) or project

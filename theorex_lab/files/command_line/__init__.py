@@ -46,6 +46,7 @@ COMMON_OPTIONS: tuple[click.Option, ...] = (
         help="Use a named set of settings: paper (as published) or none.",
     ),
 )
+_ERROR_PREFIX = "Error: "
 F = TypeVar("F", bound=Callable[..., Any])
 # A command by its name, and the words behind it.
 Resolved = tuple[str | None, click.Command | None, list[str]]
@@ -410,5 +411,7 @@ def fail(
         as_json = bool(given_options().get("as_json"))
     if as_json:
         click.echo(json.dumps({**more, "error": message}, ensure_ascii=False))
-    click.echo(printable(f"Error: {message}"), err=True)
+    # What a tool answers an agent begins so already.
+    plain_message = message.removeprefix(_ERROR_PREFIX)
+    click.echo(printable(f"{_ERROR_PREFIX}{plain_message}"), err=True)
     sys.exit(code)

@@ -8,6 +8,7 @@ is asked for a second connection. While it answers that, the first one waits on.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,8 @@ Answer = TypeVar("Answer")
 # When a server that was silent is asked again, by what it is connected with (s of the
 # monotonic clock).
 _away_until: dict[str, float] = {}
+_SERVER_MESSAGE = re.compile(r"\S:  \S")
+_FULL = "too many"  # connections, for the server, its database or the role
 _SILENT = "it was asked a moment ago, and does not answer"
 
 CONNECT_TIMEOUT_SECONDS = 10
@@ -39,6 +42,10 @@ LOST_LINE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
+
+
+class RefusedConnection(psycopg.OperationalError):
+    """A server runs, and does not let a role in."""
 
 
 class AnsweringConnection(psycopg.Connection[Row]):
@@ -94,10 +101,17 @@ class AnsweringConnection(psycopg.Connection[Row]):
 
 
 def _is_answer(error: psycopg.OperationalError) -> bool:
-    """Return whether a server refused a connection, so that it is there."""
+    """Return whether a server refused a connection, so that it is there.
+
+    Servers answer in the language that they are set to, and libpq in the user's. Before
+    what a server says libpq writes how bad it is, a colon and two spaces, in each
+    language. Nothing that a computer says of its network looks so.
+    """
     if isinstance(error, errors.ConnectionTimeout):
         return False
-    return "FATAL" in str(error) or "password" in str(error)
+    if _SERVER_MESSAGE.search(str(error)):
+        return True
+    return error.pgconn is not None and error.pgconn.needs_password
 
 
 def answering_connection(conninfo: str) -> AnsweringConnection:
@@ -107,6 +121,7 @@ def answering_connection(conninfo: str) -> AnsweringConnection:
     server was silent whoever asks is told that it is.
 
     Raises:
+        RefusedConnection: The server runs, and does not let this role in.
         OperationalError: The server cannot be reached, or was silent a moment ago.
     """
     now = time.monotonic()
@@ -117,8 +132,23 @@ def answering_connection(conninfo: str) -> AnsweringConnection:
     except errors.ConnectionTimeout:
         _note_away(conninfo)
         raise
+    except psycopg.OperationalError as error:
+        if _is_answer(error) and not _is_busy(conninfo, error):
+            raise RefusedConnection(str(error)) from error
+        raise
     connection.made_of = conninfo
     return connection
+
+
+def _is_busy(conninfo: str, error: psycopg.OperationalError) -> bool:
+    """Return whether a server that refused a connection may take it later.
+
+    Whether it starts, stops or is put back, libpq tells by the code of its answer to a
+    ping. The ping stops every thread meanwhile, yet this server answered just now.
+    """
+    if _FULL in str(error):
+        return True
+    return psycopg.pq.PGconn.ping(conninfo.encode()) != psycopg.pq.Ping.OK
 
 
 def _note_away(conninfo: str) -> None:

@@ -6,8 +6,7 @@ what to do.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import psycopg
@@ -25,6 +24,7 @@ from theorex_lab.core.settings import journal_url_problem
 from theorex_lab.journal.postgres.answering import (
     CONNECT_TIMEOUT_SECONDS,
     LOST_LINE,
+    RefusedConnection,
     Row,
     answering_connection,
 )
@@ -35,17 +35,13 @@ SCHEMA = "theorex"
 LOCK_TIMEOUT_SECONDS = 60
 # Longer than what is computed between two statements of a transaction.
 _IDLE_MINUTES = 10
-# What a server answers that runs, and lets this role not in.
-_REFUSAL = re.compile(
-    "FATAL: .*(?:does not exist|authentication failed|pg_hba|denied|not permitted)"
-    "|no password supplied"
-)
 _DEFAULTS: dict[str, int | str] = {
     "connect_timeout": CONNECT_TIMEOUT_SECONDS,
     "application_name": "theorex",
     **LOST_LINE,
 }
 _UNKNOWN_OUTCOME = "the commit failed"
+_ONLY_READ = "nothing was to be written"
 # What may be lost with the server is not kept, whatever the server does by default. And
 # a machine that is gone, or stopped, does not keep the writers' lock for others.
 _SESSION = f"""
@@ -124,11 +120,18 @@ def roll_back(connection: Connection) -> None:
 
 
 @contextmanager
-def server_errors_explained(url: str) -> Iterator[None]:
-    """Turn PostgreSQL's errors into ones that say what to do."""
+def server_errors_explained(url: str, *, only_read: bool = False) -> Iterator[None]:
+    """Turn PostgreSQL's errors into ones that say what to do.
+
+    Args:
+        url: The database.
+        only_read: Whether nothing is to be written.
+    """
     try:
         yield
     except psycopg.Error as error:
+        if only_read:
+            error.add_note(_ONLY_READ)
         raise _explanation(url, error) from error
 
 
@@ -142,11 +145,11 @@ def _explanation(
         # What follows the first line may quote the row.
         reason = str(error).partition("\n")[0]
         return InvalidInput(
-            f"PostgreSQL keeps no such event: {reason}; nothing was written"
+            f"PostgreSQL keeps no such event: {reason}; {_outcome(error)}"
         )
     if isinstance(error, errors.LockNotAvailable):
         wait = f"another program kept it locked for {LOCK_TIMEOUT_SECONDS} s"
-        return StorageError(f"{url}: {wait}; nothing was written: try again")
+        return StorageError(f"{url}: {wait}; {_outcome(error)}: try again")
     # Tables of a schema that a role may not use are none for it.
     if isinstance(error, errors.InsufficientPrivilege | errors.UndefinedTable):
         text = text.partition(" LINE ")[0]
@@ -162,7 +165,7 @@ def _explanation(
             f"{url}: the server's disk is full ({text}); make room, and"
             f" {_outcome(error)}"
         )
-    if isinstance(error, psycopg.OperationalError) and _REFUSAL.search(text):
+    if isinstance(error, RefusedConnection):
         advice = (
             "the server runs; see that journalUrl names a database (made with createdb)"
             " and a role that are there, and that ~/.pgpass or PGPASSWORD has the role's"
@@ -180,8 +183,11 @@ def _explanation(
 
 
 def _outcome(error: psycopg.Error) -> str:
-    """Return what became of a write that failed."""
-    if _UNKNOWN_OUTCOME in getattr(error, "__notes__", ()):
+    """Return what became of a read or a write that failed."""
+    notes: Sequence[str] = getattr(error, "__notes__", ())
+    if _ONLY_READ in notes:
+        return "nothing in it was changed"
+    if _UNKNOWN_OUTCOME in notes:
         look = "look with `theorex audit --limit 5`, and repeat it if it is missing"
         return f"whether this write is kept is not known: {look}"
     return "nothing was written"

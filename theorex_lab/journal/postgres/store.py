@@ -82,7 +82,7 @@ class PostgresJournal(StoredJournal):
         self._connections: list[tuple[threading.Thread, Connection]] = []
         self._lock = threading.Lock()
         try:
-            with connections.server_errors_explained(url):
+            with connections.server_errors_explained(url, only_read=True):
                 journal_id = self._check_layout()
             self._last_seen = LastSeen(self._folder, journal_id)
             self._refuse_lost_end()
@@ -247,7 +247,7 @@ class PostgresJournal(StoredJournal):
         Returns:
             Whether there is one.
         """
-        with connections.server_errors_explained(self.url):
+        with connections.server_errors_explained(self.url, only_read=True):
             deadline = time.monotonic() + seconds
             listener = self._listener()
             # It may be told of events that were read long ago.
@@ -343,10 +343,12 @@ class PostgresJournal(StoredJournal):
             The id of the journal.
         """
         connection = self.connection()
-        if not _tables(connection):
+        columns = _columns(connection)
+        if not columns:
             _make_tables(connection)
-        if not _columns(connection) >= _OWN_COLUMNS:
-            names = ", ".join(sorted(_tables(connection)))
+            columns = _columns(connection)
+        if not columns >= _OWN_COLUMNS:
+            names = ", ".join(sorted(_tables_of(columns)))
             raise StorageError(_FOREIGN.format(self.url, names))
         standby = connection.execute("SELECT pg_is_in_recovery()").fetchone()
         self.read_only = standby == (True,)
@@ -401,7 +403,8 @@ class PostgresJournal(StoredJournal):
     def fetch(self, query: str, parameters: Sequence[object]) -> list[Any]:
         """Return the rows that a query gives, in which `?` stands for a parameter."""
         statement = query.replace("?", "%s")
-        with connections.server_errors_explained(self.url):
+        only_read = not self._is_writing()
+        with connections.server_errors_explained(self.url, only_read=only_read):
             connection = self.connection()
             is_alone = connections.is_idle(connection)
             try:
@@ -411,6 +414,13 @@ class PostgresJournal(StoredJournal):
                     raise
             # The server was started anew since this connection was made.
             return self.connection().execute(statement, parameters).fetchall()
+
+    def _is_writing(self) -> bool:
+        """Return whether this thread is within a transaction; connect to nothing."""
+        connection: Connection | None = getattr(self._thread(), "connection", None)
+        if connection is None or connection.closed:
+            return False
+        return not connections.is_idle(connection)
 
     def _in_transaction(self) -> bool:
         return not connections.is_idle(self.connection())
@@ -449,7 +459,12 @@ _FOREIGN = (
 
 def _tables(connection: Connection) -> set[str]:
     """Return which tables the schema has, none where there is no schema."""
-    return {column.partition(".")[0] for column in _columns(connection)}
+    return _tables_of(_columns(connection))
+
+
+def _tables_of(columns: Iterable[str]) -> set[str]:
+    """Return the tables of columns, which are written as TABLE.COLUMN."""
+    return {column.partition(".")[0] for column in columns}
 
 
 def _columns(connection: Connection) -> set[str]:

@@ -7,7 +7,7 @@ the whole journal at each briefing costs more than all else that a briefing does
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -75,17 +75,25 @@ def newest_events(
     if before is None or _is_outdated(journal, before.last_seq, last_seq):
         before = _KeptEvents(0, ())
     if before.last_seq < last_seq:
-        new_events = home.views.events(
-            query.kinds,
-            projects=projects,
-            after=before.last_seq,
-            upto=last_seq,
-        )
+        new_events = _read_behind(home, query, before.last_seq, last_seq)
         events = deque(before.events, maxlen=most)
         events.extend(new_events)
         before = _KeptEvents(last_seq, tuple(events))
         kept_queries[query] = before
     return before.events
+
+
+def _read_behind(
+    home: Home, query: _EventQuery, after: int, upto: int
+) -> Iterable[Event]:
+    """Return the events of a query behind a seq, no more than it asks for."""
+    if query.most is None:
+        return home.views.events(
+            query.kinds, projects=query.projects, after=after, upto=upto
+        )
+    return home.views.newest_events(
+        query.most, query.kinds, projects=query.projects, after=after, upto=upto
+    )
 
 
 def has_events(home: Home, kinds: Sequence[str]) -> bool:

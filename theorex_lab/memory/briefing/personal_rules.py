@@ -44,6 +44,7 @@ _EVENTS_A_PROMPT = 10
 _LONGEST_PROMPT = 2_000  # characters; a longer one is mostly pasted
 _FEWEST_PROJECTS = 2  # that a rule about the person was said in
 _FEWEST_WORDS = 2  # that tell what it is about
+_SayingsByWord = dict[str, list[Saying]]
 _USERS: frozenset[Source] = frozenset({"own", "repeated"})
 # Marks of code, paths, options and numbers.
 _LOCAL = lazy_pattern(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
@@ -240,25 +241,38 @@ def _is_personal(saying: Saying) -> bool:
 
 
 def _said_in_several(
-    by_project: Mapping[str, Iterable[Saying]],
+    by_project: Mapping[str, Sequence[Saying]],
 ) -> list[Saying]:
     """Return the sayings that several projects state, in time order."""
+    indexes = [_by_word(sayings) for sayings in by_project.values()]
     personal: list[Saying] = []
     for sayings in by_project.values():
         for saying in sayings:
-            if _n_stating(saying, by_project) >= _FEWEST_PROJECTS:
+            if _n_stating(saying, indexes) >= _FEWEST_PROJECTS:
                 personal.append(saying)
     return sorted(personal, key=lambda saying: saying.at)
 
 
-def _n_stating(
-    saying: Saying,
-    by_project: Mapping[str, Iterable[Saying]],
-) -> int:
-    """Return in how many projects the user states all that a saying tells."""
+def _by_word(sayings: Iterable[Saying]) -> _SayingsByWord:
+    """Return the sayings that have each word."""
+    by_word: _SayingsByWord = {}
+    for saying in sayings:
+        for word in saying.words:
+            by_word.setdefault(word, []).append(saying)
+    return by_word
+
+
+def _n_stating(saying: Saying, indexes: Iterable[_SayingsByWord]) -> int:
+    """Return in how many projects the user states all that a saying tells.
+
+    Args:
+        saying: The saying, which has a word.
+        indexes: The sayings of each project by their words.
+    """
+    long_word = max(saying.words, key=len)  # which few others have
     n_projects = 0
-    for others in by_project.values():
-        if _is_stated(saying, others):
+    for by_word in indexes:
+        if _is_stated(saying, by_word.get(long_word, ())):
             n_projects += 1
     return n_projects
 
