@@ -221,15 +221,26 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
 
 def concept_holdings(home: Home, agent: str | None) -> list[Holding]:
     """Return how many concepts there are, and which sessions wait to be read for some."""
-    counts = status(home, agent)
+    with home.views.reading(Axon) as axon:
+        agents = None
+        if agent is not None:
+            agents = [agent]
+        within = axon.within(home.projects)
+        rows = axon.rows_of(
+            agents,
+            among=within,
+        )
+        is_counted = axon.observed_within(home.projects)
+    n_concepts = len(rows)
+    n_observations = int(is_counted.sum())
     flash = home.views.get(Flash)
     names = list(flash.agents) if agent is None else [agent]
     n_waiting = 0
     for name in names:
         n_waiting += flash.n_waiting(home, name)
     return [
-        Holding("concepts", counts["concepts"]),
-        Holding("texts", counts["observations"]),
+        Holding("concepts", n_concepts),
+        Holding("texts", n_observations),
         Holding("sessions not yet read for concepts", n_waiting, MAINTAIN),
     ]
 
