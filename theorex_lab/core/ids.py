@@ -195,6 +195,8 @@ def session_of(given: object) -> str:
     """
     if given is None:
         return ""
+    if _is_session(given):
+        return str(given)
     try:
         return check_session(given)  # type: ignore[arg-type]
     except InvalidInput:

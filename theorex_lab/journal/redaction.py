@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from theorex_lab.journal.event import Body, Event
 
+_LISTS = (list, tuple)
 _UUID_SIGNS = "0123456789abcdef-"
 _UUID_LENGTH = 36
 
@@ -96,7 +97,9 @@ def _texts_in(event: Event) -> list[str]:
     texts: list[str] = []
     open_parts: list[Any] = list(event.body.values())
     for name in event.body:
-        if _is_text(name) and name not in fields and f"{name}?" not in fields:
+        if name in fields or not _is_text(name):
+            continue
+        if f"{name}?" not in fields:
             texts.append(name)
     while open_parts:
         part = open_parts.pop()
@@ -105,7 +108,7 @@ def _texts_in(event: Event) -> list[str]:
         elif isinstance(part, dict):
             texts += filter(_is_text, part)
             open_parts += part.values()
-        elif isinstance(part, list | tuple):
+        elif isinstance(part, _LISTS):
             open_parts += part
     return texts
 

@@ -419,14 +419,12 @@ def _either_check(shapes: Sequence[Shape]) -> Check:
 
 def _list_check(shape: Shape) -> Check:
     check_one = _check_of(shape)
-    plain = None
-    if shape is str or shape is bool:
-        plain = {shape}
+    are_sound = _test_of_all(shape)
 
     def check(values: Any, place: str) -> str:
         if type(values) not in _LISTS:
             return _wrong(values, place, [shape])
-        if plain is not None and plain.issuperset(map(type, values)):
+        if are_sound is not None and are_sound(values):
             return ""
         for number, value in enumerate(values):
             if check_one(value, place):
@@ -434,6 +432,48 @@ def _list_check(shape: Shape) -> Check:
         return ""
 
     return check
+
+
+def _test_of_all(shape: Shape) -> Callable[[Sequence[Any]], bool] | None:
+    """Return what says of many values at once that all of them are sound.
+
+    Where it denies that, each is checked. None where each is checked in any case.
+    """
+    if shape is int:
+        return _are_whole
+    if shape is str or shape is bool:
+        plain = {shape}
+        return lambda values: plain.issuperset(map(type, values))
+    if not isinstance(shape, Row):
+        return None
+    for part in shape.shapes:
+        if part is not int:
+            return None
+    width = len(shape.shapes)
+    return lambda rows: _are_whole_rows(rows, width)
+
+
+def _are_whole(values: Sequence[Any]) -> bool:
+    """Return whether all values are whole numbers of 64 bits."""
+    if not values:
+        return True
+    if set(map(type, values)) != {int}:
+        return False
+    least = min(values)
+    greatest = max(values)
+    return _is_whole(least) and _is_whole(greatest)
+
+
+def _are_whole_rows(rows: Sequence[Any], width: int) -> bool:
+    """Return whether all rows are lists of so many whole numbers."""
+    numbers: list[Any] = []
+    for row in rows:
+        if type(row) not in _LISTS:
+            return False
+        if len(row) != width:
+            return False
+        numbers += row
+    return _are_whole(numbers)
 
 
 def _row_check(row: Row) -> Check:

@@ -450,11 +450,14 @@ def _trace_id() -> str:
 
     It is '' where there is none or its id is outside the rule.
     """
+    trace_id = os.environ.get("THEOREX_TRACE_ID", "")
+    if not trace_id:
+        return ""
     from theorex_lab.core.errors import InvalidInput
     from theorex_lab.core.ids import check_session
 
     try:
-        return check_session(os.environ.get("THEOREX_TRACE_ID", ""))
+        return check_session(trace_id)
     except InvalidInput:
         return ""
 

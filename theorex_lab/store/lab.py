@@ -763,7 +763,13 @@ class Lab:
         return status
 
     def _open_for_status(self) -> None:
-        """Open the views that a status reads, in one pass over the journal."""
+        """Open the views that a status reads, in one pass over the journal.
+
+        A large journal has its directory opened with them, which `known_projects` asks
+        for.
+        """
+        from theorex_lab.journal import directed
+        from theorex_lab.journal.directory import directory_view
         from theorex_lab.journal.view import set_aside_view
 
         counted = [view for view in self._views() if view.in_status]
@@ -771,6 +777,8 @@ class Lab:
             if design not in self.home.active:
                 unasked = [view for view in design.views() if view.only_if_active]
                 counted = [view for view in counted if view not in unasked]
+        if self.journal.last_seq() >= directed.FEWEST_EVENTS:
+            counted.append(directory_view())
         self.views.open_together([set_aside_view(), *counted])
 
     def _holdings(self, agent: str | None) -> dict[str, Any]:

@@ -49,7 +49,8 @@ _JOINING = (
     "\ua840-\ua87f\ua8e0-\uaa7f\ufb50-\ufdff\ufe70-\ufefc]"
 )
 _FLAGS = ("gbeng", "gbsct", "gbwls")
-_HOLD_TEXT = (str, list, dict, tuple)
+_LISTS = (list, tuple)
+_HOLD_TEXT = (str, dict, *_LISTS)
 _ASCII = bytes(range(128))
 _hidden: frozenset[str] = frozenset()
 _pattern: Pattern[str] | None = None
@@ -111,16 +112,32 @@ def visible_value(value: Any) -> Any:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
-        return {
-            visible(key) if isinstance(key, str) else key: visible_value(member)
-            for key, member in value.items()
-        }
-    if isinstance(value, list | tuple):
+        return _visible_object(value)
+    if isinstance(value, _LISTS):
         return [
             visible_value(entry) if isinstance(entry, _HOLD_TEXT) else entry
             for entry in value
         ]
     return value
+
+
+def _visible_object(value: dict[Any, Any]) -> dict[Any, Any]:
+    """Return an object with `visible` done to its names and all texts in it.
+
+    Most texts are in ASCII, and are told by one look.
+    """
+    members: dict[Any, Any] = {}
+    for key, member in value.items():
+        name = key
+        if isinstance(key, str) and not key.isascii():
+            name = visible(key)
+        if isinstance(member, str):
+            members[name] = member if member.isascii() else visible(member)
+        elif isinstance(member, _HOLD_TEXT):
+            members[name] = visible_value(member)
+        else:
+            members[name] = member
+    return members
 
 
 def _tag_letters(text: str) -> str:

@@ -625,8 +625,8 @@ class Axon(View):
         self.agents.number(event.agent)  # also an agent without links has a number
         numbers_of: dict[int, tuple[int, int]] = {}  # by key of a link
         for first_id, second_id, n_texts, last_seen in event.body["links"]:
-            key = self._link_key(event.agent, [first_id, second_id])
-            if key is not None:
+            ends = (first_id, second_id)
+            for key in self._living_link_keys(event.agent, [ends]):
                 numbers_of[key] = (n_texts, last_seen)
         rows = self._find_links(numbers_of)
         stated = list(numbers_of.values())
@@ -642,19 +642,27 @@ class Axon(View):
                 rows = self._living_rows(agent, concept_ids)
                 self.concepts["tier"][rows] = Tier[tier]
         for agent, pairs in event.body["dropped_links"].items():
-            keys = []
-            for pair in pairs:
-                key = self._link_key(agent, pair)
-                if key is not None:
-                    keys.append(key)
+            keys = self._living_link_keys(agent, pairs)
             self._drop_links(keys)
 
-    def _link_key(self, agent: str, ends: Iterable[int]) -> int | None:
-        """Return the key of the link between two concepts; None where one is gone."""
-        rows = sorted(self._living_rows(agent, ends))
-        if len(rows) != 2:
-            return None
-        return rows[0] << 32 | rows[1]
+    def _living_link_keys(
+        self, agent: str, pairs: Iterable[Sequence[int]]
+    ) -> list[int]:
+        """Return the keys of the links between concepts that both live."""
+        number = self.agents.find(agent)
+        if number is None:
+            return []
+        row_of = self._rows()
+        keys: list[int] = []
+        for first_id, second_id, *_ in pairs:
+            first = row_of.get((number, first_id))
+            second = row_of.get((number, second_id))
+            if first is None or second is None:
+                continue
+            if first > second:
+                first, second = second, first
+            keys.append(first << 32 | second)
+        return keys
 
     def _prune(self, event: Event) -> None:
         for agent, concepts in event.body["concepts"].items():

@@ -197,9 +197,17 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.TierUpdat
 
     Repeating changes nothing. In a project this is done to the concepts that were
     mentioned there and nowhere else.
+
+    One that changes much leaves a snapshot, so that others need not do that again.
     """
     scans = _decided_on_axon(home, scores.scan, agents)
-    with home.views.reading(Axon) as axon:
+    event = scans[0] if scans else None
+    n_moved, n_slept, n_dropped = scores.changes(event)
+    n_changes = n_moved + n_dropped
+    views = home.views
+    with views.reading(Axon) as axon:
+        if n_changes >= views.snapshot_after_events:
+            views.snapshot(axon)
         current = scores.scores_of(
             axon,
             home.clock.now(),
@@ -208,8 +216,12 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.TierUpdat
             among=axon.within(home.projects, alone=True),
         )
         counts = current.counts()
-    event = scans[0] if scans else None
-    return scores.TierUpdate(counts, *scores.changes(event))
+    return scores.TierUpdate(
+        counts,
+        n_moved,
+        n_slept,
+        n_dropped,
+    )
 
 
 def prune(home: Home, *, agents: Sequence[str] | None = None) -> int:

@@ -90,6 +90,8 @@ class Captures:
     named: Callable[[Repository], str] | None = None
     settings: Settings = field(default_factory=Settings)
     _places: dict[tuple[str, str], WorkingFolder] = field(default_factory=dict)
+    # By what a line names, the folder that it stands for.
+    _stated: dict[str, str] = field(default_factory=dict)
     # By session, the folder that it began in.
     _first: dict[str, str] = field(default_factory=dict)
 
@@ -170,6 +172,13 @@ class Captures:
             digest,
         )
 
+    def ids_of(self, form: str, capture: TimedCapture) -> tuple[str, str]:
+        """Return what `id_of` and `session_id_of` do."""
+        session_id = self.session_id_of(form, capture)
+        if not capture.said.is_unique:
+            return session_id, session_id
+        return self.id_of(form, capture), session_id
+
     def session_id_of(self, form: str, capture: TimedCapture) -> str:
         """Return the id of its capture within its session.
 
@@ -192,7 +201,7 @@ class Captures:
         A folder that is not on this machine is its own root, with those below the
         first.
         """
-        stated = folder_of({"cwd": cwd})
+        stated = self._stated_folder(cwd)
         if not stated:
             return WorkingFolder("", self.project)
         first = self._first.setdefault(session, stated)
@@ -203,9 +212,21 @@ class Captures:
             self._places[key] = WorkingFolder(root, name_project=self.named)
         return self._places[key]
 
+    def _stated_folder(self, cwd: object) -> str:
+        """Return the folder that a line names, '' for none; most name the same."""
+        if not isinstance(cwd, str):
+            return ""
+        stated = self._stated.get(cwd)
+        if stated is None:
+            stated = folder_of({"cwd": cwd})
+            self._stated[cwd] = stated
+        return stated
+
 
 def _encodable(text: str) -> str:
     """Return the text with ? for what cannot be encoded."""
+    if text.isascii():
+        return text
     return text.encode("utf-8", "replace").decode()
 
 
@@ -360,10 +381,11 @@ def _is_damaged(content: bytes) -> bool:
 
     It is bytes that are not UTF-8, or half of a pair of surrogates.
     """
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return True
+    if not content.isascii():
+        try:
+            content.decode("utf-8")
+        except UnicodeDecodeError:
+            return True
     if not (b"\\ud" in content or b"\\uD" in content):
         return False  # nearly always, and found quickly
     without_pairs = _PAIR.sub(b"", content)

@@ -634,7 +634,8 @@ def _json_rows(line: SourceLine) -> Iterator[Row]:
     """Yield the objects of JSON in the bytes of a line, as `rows_of`."""
     if line.content is None:
         raise InvalidInput(f"the line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
-    text = line.content.decode("utf-8-sig", "replace")
+    # The codec that drops a byte order mark is written in Python.
+    text = line.content.decode("utf-8", "replace").removeprefix("\ufeff")
     offset = _filled_from(text, 0)
     if offset == len(text) and "\0" in text:
         raise InvalidInput(

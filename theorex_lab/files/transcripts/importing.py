@@ -380,8 +380,9 @@ class _ImportRun:
         ids = list[str]()
         former_ids = list[str]()
         for captures, form, capture, _ in self._batch:
-            ids.append(captures.id_of(form, capture))
-            former_ids.append(captures.session_id_of(form, capture))
+            capture_id, former_id = captures.ids_of(form, capture)
+            ids.append(capture_id)
+            former_ids.append(former_id)
         sessions = self._known_sessions({*ids, *former_ids})
         new: dict[str, Event] = {}
         guesses: dict[str, str] = {}
@@ -568,6 +569,8 @@ class HookedCaptures:
             anywhere: Look also in other sessions of the project, at the same time: one
                 that was resumed is repeated by the next.
         """
+        if not self._left:
+            return False
         sessions = self._left.get(_key(event), {})
         if sessions.get(event.session):
             sessions[event.session].pop(0)

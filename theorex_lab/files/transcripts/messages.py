@@ -11,6 +11,7 @@ paths, from its root.
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from theorex_lab.core.clock import LATEST, to_microseconds
@@ -22,6 +23,7 @@ Row = dict[str, Any]
 _PENDING_BYTES = 128 << 20  # of the inputs of calls whose answers have not come yet
 # What a note of another memory is called here; no hook sends such an event.
 NOTE_EVENT = "ImportedNote"
+_MOST_TIMES = 1_024  # that are remembered as they were stated
 NOTE_CHARACTERS = 16_000  # a longer one comes in parts
 
 
@@ -366,8 +368,12 @@ def read_time(stated: object) -> StatedTime | None:
     return _time_in(stated.strip())
 
 
+@lru_cache(_MOST_TIMES)
 def _time_in(text: str) -> StatedTime | None:
-    """Return the time that a text states, a number or ISO 8601."""
+    """Return the time that a text states, a number or ISO 8601.
+
+    Each line's time is asked for several times.
+    """
     if _NUMBER.fullmatch(text):
         return _counted(float(text) if "." in text else int(text))
     if text.isdigit() and len(text) != _DAY_DIGITS:

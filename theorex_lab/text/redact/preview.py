@@ -3,6 +3,15 @@
 Standard library only, since the hook does it for every event.
 """
 
+from theorex_lab.core import light_json as json
+from theorex_lab.text.redact.hints import MASK
+from theorex_lab.text.redact.masking import (
+    is_secret_member,
+    mask,
+    note_masked,
+)
+from theorex_lab.text.visible import visible
+
 _DEEPEST = 32
 # How much further than a preview reaches its text is read, so that a secret at the cut
 # is seen as one: to the end of a
@@ -26,16 +35,14 @@ def preview(value: object, limit: int) -> str:
     if isinstance(value, str):
         text = masked_start(value, limit)
     else:
-        from theorex_lab.core import light_json as json
-
         trimmed = _trimmed(value, budget=[limit], depth=0)
         text = json.dumps(trimmed, ensure_ascii=False)
     if len(text) > limit:
         text = text[: limit - 1] + "…"
-    from theorex_lab.text.redact.masking import note_masked
-
     # A lone surrogate, which the journal refuses, becomes ?.
-    kept_text = text.encode("utf-8", "replace").decode()
+    kept_text = text
+    if not text.isascii():
+        kept_text = text.encode("utf-8", "replace").decode()
     note_masked(kept_text)
     return kept_text
 
@@ -79,9 +86,6 @@ def _trimmed_object(
     depth: int,
 ) -> dict[str, object]:
     """Return the first members of an object, each trimmed; see `_trimmed`."""
-    from theorex_lab.text.redact.hints import MASK
-    from theorex_lab.text.redact.masking import is_secret_member
-
     members: dict[str, object] = {}
     for key, member in value.items():
         if budget[0] <= 0:
@@ -99,11 +103,7 @@ def masked_start(text: str, limit: int) -> str:
 
     No secret at the end of the start can reach into what a preview shows.
     """
-    from theorex_lab.text.redact.masking import mask
-
     # Hidden characters go first, so that none splits a secret's name.
-    from theorex_lab.text.visible import visible
-
     size = limit + _LOOKAHEAD_CHARACTERS
     if len(text) <= size:
         return mask(visible(text))
