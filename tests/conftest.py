@@ -4,6 +4,7 @@ the extractor.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from theorex_lab import (
     installed,
     new_event,
 )
+from theorex_lab.core.collector import collector_paused
 from theorex_lab.core.ids import concept_id
 from theorex_lab.journal.event import FIELDS, UPCASTERS, VERSIONS
 from theorex_lab.journal.snapshot import drop_snapshots
@@ -211,11 +213,25 @@ SLOW_FILES = slow_files()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import nothing that `-m quick` leaves out: to collect all takes longer than it."""
+    """Import nothing that `-m quick` leaves out: to collect all takes longer than it.
+
+    It is asked of what is below this folder alone: `pytest_configure` sees to the rest.
+    """
     if config.option.markexpr != "quick" or collection_path.is_dir():
         return None
-    is_test = TESTS in collection_path.parents
+    is_test = collection_path.name.startswith("test_")
     return True if not is_test or collection_path in SLOW_FILES else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Search for no garbage while tests are collected, and none among them later.
+
+    What is imported lives until the end. Each search in a test would look at all of it.
+    """
+    with collector_paused():
+        yield
+    gc.freeze()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -225,7 +241,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marks that this file reads."""
+    """Register the marks that this file reads; look for quick tests here alone."""
+    everywhere = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if config.option.markexpr == "quick" and everywhere:
+        config.args = [str(TESTS)]
+    # Processes get files in the order of items, not first those with many tests: a
+    # notebook is one test, and a file of words has hundreds.
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
     config.addinivalue_line(
         "markers",
         "runs_notebook(name): runs every cell of a notebook in JupyterLab, on the data"
@@ -236,8 +259,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Leave out runs of notebooks that would repeat a run of another test.
+    """Put slow files first, and leave out runs of notebooks that another test repeats.
 
+    Whatever is left at the end is short, so that no process waits long for another.
     tests/docs runs each notebook on the packaged data. So nbmake runs, beside it, those
     that read $THEOREX_DATA, where it is set, and that no browser runs.
     """
@@ -262,6 +286,12 @@ def pytest_collection_modifyitems(
     ]
     config.hook.pytest_deselected(items=repeated)
     items[:] = [item for item in items if item not in repeated]
+    items.sort(key=lambda item: 0 if is_slow(item.path) else 1)
+
+
+def is_slow(path: Path) -> bool:
+    """Return whether a file is a notebook, or listed as slow."""
+    return path.suffix == ".ipynb" or path in SLOW_FILES
 
 
 def has_browser() -> bool:
