@@ -156,7 +156,8 @@ def related(
         hit_concepts = np.unique(concept[is_hit_mention])
         is_alive = axon.concepts["alive"][hit_concepts]
         seeds = hit_concepts[is_alive]
-        activation = scores.spread_activation(axon, seeds, now, home.settings)
+        settings = home.settings
+        activation = scores.spread_activation(axon, seeds, now, settings)
         n_mentions = np.bincount(observation, minlength=n_texts)
         mentioned = activation[concept]
         total = np.bincount(observation, mentioned, minlength=n_texts)
@@ -202,12 +203,14 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
     """
     with home.views.reading(Axon) as axon:
         names = list(axon.agents) if agent is None else [agent]
+        now = home.clock.now()
+        is_inside = axon.within(home.projects)
         current = scores.scores_of(
             axon,
-            home.clock.now(),
+            now,
             home.settings,
             agents=names,
-            among=axon.within(home.projects),
+            among=is_inside,
         )
         agents = [_agent_status(axon, current, name) for name in names]
         is_counted = axon.observed_within(home.projects)
@@ -247,7 +250,8 @@ def _agent_status(axon: Axon, current: scores.Scores, name: str) -> dict[str, An
     """Return how many concepts an agent has, by tier too, and the hottest five."""
     owner = axon.concepts["agent"][current.rows]
     number = axon.agents.find(name)
-    positions = np.flatnonzero(owner == number)
+    is_of_agent = owner == number
+    positions = np.flatnonzero(is_of_agent)
     of_agent = current.take(positions)
     best_first = of_agent.rows[of_agent.order]
     hottest = best_first[:_HOTTEST].tolist()
