@@ -296,7 +296,8 @@ class AxonView:
         return scores.scores_of(axon, now, settings, agents=self._agents)
 
     def _repr_html_(self) -> str:
-        return table_html(self.frame())
+        frame = self.frame()
+        return table_html(frame)
 
 
 # Of the observations those that are no moments are not even read. Texts of an
@@ -321,7 +322,8 @@ def reading() -> Callable[[Event], Iterator[AuditRecord]]:
         elif event.kind == "imported":
             # The tier that a file states is no change itself.
             concept_id = body["concepts"][0][0]
-            tiers.setdefault((agent, concept_id), body["tier"])
+            key = (agent, concept_id)
+            tiers.setdefault(key, body["tier"])
         elif event.kind == "graduated":
             detail = {
                 "concept_id": str(body["concept_id"]),
