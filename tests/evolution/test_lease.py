@@ -1,10 +1,11 @@
 """The lease: one holder at a time, also of several processes; what was killed is taken
-over after its expiry, not before.
+over at once on its machine, and on others after its expiry.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from faults import documented, forked, opened, quick_folder
 from test_maintenance import fill
 
 from theorex_lab import FixedClock, Lab, new_event
+from theorex_lab.core.errors import ServerAway
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased
 
@@ -149,36 +151,68 @@ def test_the_newest_lease_is_found_among_many(lab: Lab) -> None:
 def test_of_processes_that_ask_at_once_one_gets_it(tmp_path: Path) -> None:
     home = tmp_path / "home"
     opened(home).close()
+    answers, answering = os.pipe()
+    waiting, ending = os.pipe()
     children = []
     for _ in range(6):
         child = os.fork()
         if child == 0:
-            code = 9
             try:
+                os.close(ending)
                 with opened(home) as lab:
-                    code = 0 if Lease(lab.home, "nightly").take() else 1
+                    is_taken = Lease(lab.home, "nightly").take()
+                os.write(answering, b"+" if is_taken else b"-")
+                os.read(waiting, 1)  # all of them live until each has asked
             finally:
-                os._exit(code)
+                os._exit(0)
         children.append(child)
-    codes = sorted(
-        os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children
-    )
-    assert codes == [0, 1, 1, 1, 1, 1]
+    os.close(answering)
+    answered = b""
+    while len(answered) < len(children) and (part := os.read(answers, 1)):
+        answered += part
+    os.close(ending)
+    for child in children:
+        os.waitpid(child, 0)
+    for descriptor in (answers, waiting):
+        os.close(descriptor)
+    assert sorted(answered) == sorted(b"+-----")
 
 
-@needs_fork
-def test_the_maintenance_that_was_killed_keeps_others_out_until_its_lease_expires(
-    tmp_path: Path,
-) -> None:
-    home = tmp_path / "home"
-    with documented(home) as lab:
-        fill(lab)
+def kill_a_maintenance(home: Path) -> None:
+    """Let a process of its own be killed while it holds the lease of a home."""
 
     def killed() -> None:
         with documented(home) as lab, leased(lab.home, "nightly"):
             os.kill(os.getpid(), signal.SIGKILL)
 
     assert forked(killed) == -signal.SIGKILL
+
+
+@needs_fork
+def test_on_its_own_machine_the_maintenance_that_was_killed_keeps_nobody_out(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    with documented(home) as lab:
+        fill(lab)
+    kill_a_maintenance(home)
+    with documented(home) as lab:
+        report = lab.maintain(reviewer="heuristic")
+        assert (report.ran, report.ok) == (True, True)
+    assert [*(home / "leases").iterdir()] == []
+
+
+@needs_fork
+def test_the_maintenance_that_was_killed_elsewhere_keeps_others_out_until_its_expiry(
+    tmp_path: Path,
+) -> None:
+    """A copy of the home, with its files, is as one on another machine."""
+    original = tmp_path / "original"
+    with documented(original) as lab:
+        fill(lab)
+    kill_a_maintenance(original)
+    home = tmp_path / "home"
+    shutil.copytree(original, home)
     with documented(home) as lab:
         report = lab.maintain(reviewer="heuristic")
         assert (report.ran, report.steps) == (False, [])
@@ -190,6 +224,40 @@ def test_the_maintenance_that_was_killed_keeps_others_out_until_its_lease_expire
     with documented(home, at=NOW + LENGTH) as lab:
         report = lab.maintain(reviewer="heuristic")
         assert (report.ran, report.ok) == (True, True)
+
+
+@needs_fork
+def test_a_lease_that_a_living_process_holds_is_not_taken_over(lab: Lab) -> None:
+    holding = Lease(lab.home, "nightly")
+    assert holding.take()
+    folder = lab.home.folder
+
+    def ask() -> None:
+        with opened(folder) as other:
+            assert not Lease(other.home, "nightly").take()
+
+    assert forked(ask) == 0
+    assert len([*(folder / "leases").iterdir()]) == 1
+
+
+def test_a_lease_that_could_not_be_given_back_is_free_on_its_machine(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So it is after a maintenance that lost its server."""
+    first = Lease(lab.home, "nightly")
+    assert first.take()
+    with monkeypatch.context() as patch:
+        patch.setattr(type(lab.journal), "exclusive", _refuse)
+        with pytest.raises(ServerAway):
+            first.release()
+    second = Lease(lab.home, "nightly")
+    assert second.take()
+    with pytest.raises(LeaseLost):
+        first.renew()
+
+
+def _refuse(_journal: object) -> object:
+    raise ServerAway("the server cannot be reached")
 
 
 def test_the_maintenance_that_lost_its_lease_stops_and_appends_nothing_more(

@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROLE = "theorex"
+_PREFIX = "theorex-pg-"  # of folders of servers
+_LOCK = "lock"
 # Debian puts the server's programs where no PATH has them.
 _DEBIAN_FOLDERS = "/usr/lib/postgresql"
 
@@ -98,13 +101,42 @@ class PostgresServer:
 
 @contextmanager
 def running_server() -> Iterator[PostgresServer]:
-    """Give a server that is stopped, and whose data are removed, at the end."""
+    """Give a server that is stopped, and whose data are removed, at the end.
+
+    Servers whose tests were killed are ended first.
+    """
+    end_abandoned_servers()
     # Not in the folders of pytest, which nobody else may enter.
-    with tempfile.TemporaryDirectory(prefix="theorex-pg-") as folder:
-        server = PostgresServer(Path(folder))
-        server.make()
-        server.start()
-        try:
-            yield server
-        finally:
-            server.stop()
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+        folder = Path(name)
+        with _locked(folder):
+            server = PostgresServer(folder)
+            server.make()
+            server.start()
+            try:
+                yield server
+            finally:
+                server.stop()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock a file in a folder; the system unlocks it when this process is gone."""
+    unnamed = folder / "lock.new"
+    with unnamed.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        unnamed.rename(folder / _LOCK)
+        yield
+
+
+def end_abandoned_servers() -> None:
+    """Stop the servers whose tests were killed, and remove their data."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(FileNotFoundError), (folder / _LOCK).open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            with suppress(RuntimeError):  # it does not run
+                PostgresServer(folder).stop()
+            shutil.rmtree(folder)

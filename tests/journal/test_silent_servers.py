@@ -12,7 +12,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from postgres_server import PostgresServer, running_server, server_program
+from faults import forked
+from postgres_server import (
+    PostgresServer,
+    end_abandoned_servers,
+    running_server,
+    server_program,
+)
 
 from theorex_lab import Lab
 from theorex_lab.core.errors import ServerAway, StorageError
@@ -57,6 +63,30 @@ class Hanging:
 
 def shared_lab(home: Path, url: str) -> Lab:
     return Lab(home, settings=check_settings({"journalUrl": url}))
+
+
+def test_a_server_whose_tests_were_killed_is_ended_by_the_next(
+    server: PostgresServer,
+) -> None:
+    """Another one, whose tests go on, is left alone."""
+    reading, writing = os.pipe()
+
+    def start_and_be_killed() -> None:
+        with running_server() as abandoned:
+            os.write(writing, str(abandoned.folder).encode())
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert forked(start_and_be_killed) == -signal.SIGKILL
+    folder = Path(os.read(reading, 1_000).decode())
+    os.close(reading)
+    os.close(writing)
+    pid = int((folder / "data" / "postmaster.pid").read_text().split()[0])
+    end_abandoned_servers()
+    assert not folder.exists()
+    command_line = Path(f"/proc/{pid}/cmdline")
+    # That of a process that nobody has waited for is empty.
+    assert not command_line.exists() or not command_line.read_bytes()
+    server.new_database()
 
 
 def test_an_open_connection_to_a_server_that_hangs_is_ended(

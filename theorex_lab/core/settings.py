@@ -871,7 +871,7 @@ class Settings(SettingsRecord):
 
     lease_seconds: float = setting(
         600.0,
-        "time for which a killed maintenance keeps other processes out",
+        "time for which a maintenance killed on another machine keeps others out",
         "seconds",
         ge=10,
         le=86_400,

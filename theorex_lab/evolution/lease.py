@@ -3,7 +3,7 @@
 Taking, renewing and giving back are events, numbered 1, 2, 3, … by their ids: whichever
 process appends number n holds the lease or has given it back, and the newest is found
 without reading the others. A process that was killed gives nothing back; what it held
-ends with its expiry.
+ends with its expiry, and on its own machine at once: see `lease_files`.
 """
 
 import os
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from theorex_lab.core.clock import LATEST, to_iso
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.core.ids import SCANNER, derived_event_id, new_event_id
+from theorex_lab.evolution import lease_files
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.spool import SpooledJournal
@@ -81,8 +82,8 @@ class Lease:
     def __init__(self, home: Home, what: str) -> None:
         self.home = home
         self.holder = lease_holder(home)
-        token = new_event_id(home.clock.now())[-8:]
-        self.owner = f"{what}/{os.getpid()}/{token}"
+        self._token = new_event_id(home.clock.now())[-8:]
+        self.owner = f"{what}/{os.getpid()}/{self._token}"
 
     @property
     def held(self) -> bool:
@@ -90,14 +91,28 @@ class Lease:
         return self.holder is not None and self.holder.owner == self.owner
 
     def take(self) -> bool:
-        """Take it where nobody has it; False where another has, who is the holder then."""
+        """Take it where nobody has it; False where another has, who is the holder then.
+
+        What a process of this machine held that is gone, nobody has.
+        """
         journal = self.home.journal
-        with journal.exclusive() as append:
-            number, last = _newest(journal)
-            self.holder = _holder(last, _now(self.home))
-            if self.holder is None:
-                append(self._event(number + 1))
-        return self.held
+        lease_files.lock_for(self.home.folder, self._token)
+        is_taken = False
+        is_refused = False
+        try:
+            with journal.exclusive() as append:
+                number, last = _newest(journal)
+                self.holder = _holder(self.home, last)
+                if self.holder is None:
+                    append(self._event(number + 1))
+            is_taken = self.held
+            is_refused = not is_taken
+        finally:
+            if not is_taken:
+                lease_files.unlock(self.home.folder, self._token, is_over=is_refused)
+        if is_taken:
+            lease_files.remove_abandoned(self.home.folder)
+        return is_taken
 
     def renew(self) -> None:
         """Make sure that it is ours still, and restart it after a quarter of its time.
@@ -130,10 +145,18 @@ class Lease:
             return seqs
 
     def release(self) -> None:
-        """Give it back; where it was lost there is nothing to give."""
-        with suppress(LeaseLost), self.home.journal.exclusive() as append:
-            number, _ = self._held_event()
-            append(self._event(number + 1, released=True))
+        """Give it back; where it was lost there is nothing to give.
+
+        Where the journal cannot be written, it is free on this machine all the same.
+        """
+        is_over = False
+        try:
+            with suppress(LeaseLost), self.home.journal.exclusive() as append:
+                number, _ = self._held_event()
+                append(self._event(number + 1, released=True))
+            is_over = True
+        finally:
+            lease_files.unlock(self.home.folder, self._token, is_over=is_over)
         self.holder = None
 
     def _held_event(self) -> tuple[int, Event]:
@@ -145,7 +168,7 @@ class Lease:
         number, last = _newest(self.home.journal)
         if last is not None and self._is_held_by(last):
             return number, last
-        self.holder = _holder(last, _now(self.home))
+        self.holder = _holder(self.home, last)
         holder = self.holder or "it was given back"
         raise LeaseLost(
             f"{_shown(self.owner)} has lost the lease of {leased_memory(self.home)}"
@@ -219,7 +242,7 @@ def leased_memory(home: Home) -> str:
 def lease_holder(home: Home) -> LeaseHolder | None:
     """Return who holds the lease of a home now, None for nobody."""
     _, last = _newest(home.journal)
-    return _holder(last, _now(home))
+    return _holder(home, last)
 
 
 def _now(home: Home) -> int:
@@ -227,10 +250,11 @@ def _now(home: Home) -> int:
     return home.journal.rows_of.shared_time()
 
 
-def _holder(event: Event | None, now: int) -> LeaseHolder | None:
+def _holder(home: Home, event: Event | None) -> LeaseHolder | None:
     """Return who holds the lease that an event took, unless it is over.
 
-    It is over too where it would last from now on for more than twice its length. Then
+    It is over where its process was one of this machine, and is gone. It is over too
+    where it would last from now on for more than twice its length. Then
     it was taken by a clock that has been set back since, and would otherwise keep
     everyone out until that clock comes round again.
     """
@@ -238,11 +262,16 @@ def _holder(event: Event | None, now: int) -> LeaseHolder | None:
         return None
     if event.body["released"]:
         return None
+    owner = event.body["owner"]
     expires_at = event.body["expires_at"]
+    now = _now(home)
     latest = now + 2 * (expires_at - event.at)
     if not now < expires_at <= latest:
         return None
-    return LeaseHolder(event.body["owner"], expires_at)
+    token = owner.rpartition("/")[2]
+    if lease_files.is_abandoned(home.folder, token):
+        return None
+    return LeaseHolder(owner, expires_at)
 
 
 def _newest(journal: Journal) -> tuple[int, Event | None]:

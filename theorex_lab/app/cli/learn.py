@@ -579,8 +579,8 @@ def maintain(
     one this time; `theorex config activeDesigns '["theorex", "facts"]'` makes it active.
 
     Where another maintenance is under way, nothing is done, and the message says which
-    process holds the lease and until when. A process that was killed holds it for
-    leaseSeconds at most.
+    process holds the lease and until when. A process of this machine that was killed
+    holds it no longer, one of another machine for leaseSeconds at most.
 
     --replay is for sessions that were imported. Maintenance runs as it would have run
     at the end of each day on which something happened, and of the day after: what
@@ -636,7 +636,11 @@ def _run_maintenance(agent: str, reviewer: str, designs: Collection[str]) -> Non
             f"another {report.holder.what} is under way in {leased_memory(lab.home)},"
             f" {report.holder}"
         )
-        emit(report.to_dict(), f"{under_way}; nothing was done")
+        emit(
+            report.to_dict(),
+            f"{under_way}; nothing was done here. Run it again then: if that process was"
+            " killed on another machine, its lease is over by that time",
+        )
         return
     lines = [step_line(step) for step in report.steps]
     failed = ", ".join(step.name for step in report.steps if not step.ok)
