@@ -2,10 +2,10 @@
 
 Whoever holds a lease keeps a file of the home locked. The system unlocks it when the
 process ends, however it ends. So the next one on this machine need not wait until the
-lease expires. Of what other machines hold a home has no file.
+lease expires. A lease that another machine holds has no file here.
 
 A file may be copied with its home to another machine, and nothing there would lock it.
-So it says by which start of which machine it was made, and as which file.
+So it names the start of the machine that made it, and its own number on the disk.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def unlock(home_folder: Path, token: str, *, is_over: bool) -> None:
 
 
 def remove_abandoned(home_folder: Path) -> None:
-    """Remove the files of processes that are gone, of whose leases none is in force."""
+    """Remove the files of processes that are gone; their leases must be over."""
     folder = home_folder / _FOLDER
     with suppress(OSError):
         for path in folder.iterdir():
@@ -81,7 +81,7 @@ def is_abandoned(home_folder: Path, token: str) -> bool:
 
 
 def _origin(path: Path) -> str:
-    """Return by which start of which machine a file is made, and as which file.
+    """Return the start of this machine and the number of a file on its disk.
 
     Raises:
         OSError: This system does not tell.
