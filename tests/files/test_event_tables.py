@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -147,6 +148,44 @@ def test_a_killed_export_leaves_no_folder_that_looks_whole(tmp_path: Path) -> No
         lab.export_events(target)
         assert table_of(target).num_rows == len(list(lab.journal.tail(0)))
     assert not (tmp_path / ".events.unfinished").exists()
+
+
+# A limit on the size of files refuses what is written as a full disk does.
+FULL = """
+import resource, sys
+from theorex_lab import Lab
+from theorex_lab.core.errors import StorageError
+
+with Lab(sys.argv[1]) as lab:
+    lab.status()
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, most))
+    try:
+        lab.export_events(sys.argv[2], replace=True)
+    except StorageError as error:
+        print(error)
+        sys.exit(3)
+"""
+
+
+def test_a_disk_without_room_ends_an_export_and_leaves_the_earlier_one(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    target = tmp_path / "events"
+    with Lab(home) as lab:
+        lab.journal.append([said(n, "till", f"port {n}") for n in range(N_EVENTS)])
+        lab.export_events(target)
+        earlier = table_of(target)
+        drawn = random.Random(5)
+        texts = [drawn.randbytes(1_000).hex() for _ in range(300)]
+        lab.journal.append([said(7, "scales", text) for text in texts])
+    command = [sys.executable, "-c", FULL, str(home), str(target)]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.returncode == 3, ended
+    assert "make room" in ended.stdout
+    assert table_of(target).equals(earlier)
+    assert list((tmp_path / ".events.unfinished").iterdir()) == []
 
 
 def test_only_an_earlier_export_is_replaced(lab: Lab, tmp_path: Path) -> None:

@@ -8,10 +8,13 @@ null. So are erased ones, since nobody knows their project.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable
+from contextlib import nullcontext, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
+from urllib.parse import quote
 
 from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.errors import FilesThere, InvalidInput
@@ -22,12 +25,13 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.text.redact.masking import masked_value
 
-# So many events are decoded at once; what is held beside them is not written yet.
-_EVENTS_AT_ONCE = 5_000
-_ROWS_A_GROUP = 100_000
+_Row = dict[str, Any]
+# So many events are held at once; each partition gets its own of them.
+_EVENTS_AT_ONCE = 20_000
 _OPEN_FILES = 64
 _PARTITION = "project="
-_ADVICE = "give another folder"
+_NO_PROJECT = "__HIVE_DEFAULT_PARTITION__"
+_ADVICE = "make room, or give another folder"
 
 
 def export_events(
@@ -68,8 +72,14 @@ def export_events(
         _check_target(folder, replace=replace)
         _empty(unfinished)
         last = journal.last_seq() if upto is None else upto
-        counts = _write(journal.tail(0, upto=last, erased=True), unfinished)
-        _sync(unfinished)
+        events = journal.tail(0, upto=last, erased=True)
+        try:
+            counts = _write(events, unfinished)
+            _sync(unfinished)
+        except OSError:
+            # What cannot be ended must not keep the disk full.
+            _empty(unfinished)
+            raise
         _put_in_place(unfinished, folder)
     return Exported(folder, counts)
 
@@ -125,33 +135,87 @@ def _check_target(folder: Path, *, replace: bool) -> None:
 
 def _write(events: Iterable[Event], folder: Path) -> dict[str, int]:
     """Write events as they come, and return how many each partition holds."""
-    import pyarrow
-    from pyarrow import dataset
-
-    schema = _schema()
     counts: dict[str, int] = {}
-    batches = (
-        pyarrow.RecordBatch.from_pylist(rows, schema=schema)
-        for rows in _batches_of_rows(events, counts)
-    )
-    reader = pyarrow.RecordBatchReader.from_batches(schema, batches)
-    columns = [schema.field("project"), schema.field("month")]
-    dataset.write_dataset(
-        reader,
-        folder,
-        format="parquet",
-        partitioning=dataset.partitioning(pyarrow.schema(columns), flavor="hive"),
-        basename_template="events-{i}.parquet",
-        use_threads=False,
-        max_partitions=_EVENTS_AT_ONCE,
-        max_open_files=_OPEN_FILES,
-        max_rows_per_group=_ROWS_A_GROUP,
-        existing_data_behavior="error",
-    )
+    rows = map(_row, events)
+    with _PartitionFiles(folder) as files:
+        while batch := list(islice(rows, _EVENTS_AT_ONCE)):
+            by_partition: dict[_Partition, list[_Row]] = defaultdict(list)
+            for partition, row in batch:
+                by_partition[partition].append(row)
+            for partition, partition_rows in by_partition.items():
+                files.add(partition, partition_rows)
+                name = f"{partition.project or 'no project'}, {partition.month}"
+                counts[name] = counts.get(name, 0) + len(partition_rows)
     return counts
 
 
+class _Partition(NamedTuple):
+    """Where rows are: the project's id, '' for none, and the month as 2026-01."""
+
+    project: str
+    month: str
+
+    @property
+    def folder(self) -> str:
+        """The path within the export, as Hive names it."""
+        project = _NO_PROJECT
+        if self.project:
+            project = quote(self.project, safe="")
+        return f"project={project}/month={self.month}"
+
+
+class _PartitionFiles:
+    """The Parquet files of an export, of which a few are open at a time.
+
+    All is written by the thread that calls: the writer of whole datasets reads its rows
+    in a thread of its own, which still runs when it gives up.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._schema = _schema()
+        # By partition, the one that was written to last at the end.
+        self._open: OrderedDict[_Partition, Any] = OrderedDict()
+        self._n_files: Counter[_Partition] = Counter()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Close all files; after an error they are not to be whole."""
+        while self._open:
+            _, writer = self._open.popitem()
+            # A disk that is full refuses the end of each file too.
+            with suppress(OSError) if kind else nullcontext():
+                writer.close()
+
+    def add(self, partition: _Partition, rows: list[_Row]) -> None:
+        """Write rows of a partition."""
+        import pyarrow
+
+        table = pyarrow.Table.from_pylist(rows, schema=self._schema)
+        writer = self._writer(partition)
+        writer.write_table(table)
+
+    def _writer(self, partition: _Partition) -> Any:
+        """Return the writer of a partition's newest file, which may be a new one."""
+        from pyarrow import parquet
+
+        if partition not in self._open:
+            while len(self._open) >= _OPEN_FILES:
+                _, oldest = self._open.popitem(last=False)
+                oldest.close()
+            number = self._n_files[partition]
+            self._n_files[partition] += 1
+            path = self._folder / partition.folder / f"events-{number}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._open[partition] = parquet.ParquetWriter(path, self._schema)
+        self._open.move_to_end(partition)
+        return self._open[partition]
+
+
 def _schema() -> Any:
+    """Return the columns of a file; the partition has the others."""
     import pyarrow
 
     text = pyarrow.string()
@@ -166,29 +230,16 @@ def _schema() -> Any:
             ("lineage", pyarrow.list_(text)),
             ("erased", pyarrow.bool_()),
             ("body", text),
-            ("project", text),
-            ("month", text),
         ]
     )
 
 
-def _batches_of_rows(
-    events: Iterable[Event], counts: dict[str, int]
-) -> Iterator[list[dict[str, Any]]]:
-    """Yield rows, some at a time, and count them by partition."""
-    rows = map(_row, events)
-    while batch := list(islice(rows, _EVENTS_AT_ONCE)):
-        for row in batch:
-            name = f"{row['project'] or 'no project'}, {row['month']}"
-            counts[name] = counts.get(name, 0) + 1
-        yield batch
-
-
-def _row(event: Event) -> dict[str, Any]:
-    """Return an event as a row."""
+def _row(event: Event) -> tuple[_Partition, _Row]:
+    """Return the partition of an event, and the event as a row."""
     body = event.body if event.erased else masked_value(event.body)
     project = event.body.get("project", "")
-    return {
+    month = to_datetime(event.at).isoformat()[:7]
+    row = {
         "seq": event.seq,
         "id": event.id,
         "at": event.at,
@@ -198,9 +249,8 @@ def _row(event: Event) -> dict[str, Any]:
         "lineage": list(event.lineage),
         "erased": event.erased,
         "body": encode(body),
-        "project": str(project) or None,
-        "month": to_datetime(event.at).isoformat()[:7],
     }
+    return _Partition(str(project), month), row
 
 
 def _sync(folder: Path) -> None:
