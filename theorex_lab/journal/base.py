@@ -278,6 +278,25 @@ def append_once(journal: Journal, events: Sequence[Event]) -> bool:
     return True
 
 
+def append_each_once(journal: Journal, steps: Sequence[Sequence[Event]]) -> list[bool]:
+    """Append the events of several steps, as `append_once` does those of each.
+
+    They are appended in one transaction, which costs less than many. Where one of the
+    steps was taken meanwhile, each is appended by itself.
+
+    Returns:
+        Of each step whether it was appended.
+    """
+    events: list[Event] = []
+    for step in steps:
+        events += step
+    if not events:
+        return []
+    if append_once(journal, events):
+        return [True] * len(steps)
+    return [append_once(journal, step) for step in steps]
+
+
 def is_wanted(
     event: Event,
     kinds: Collection[str] | None,

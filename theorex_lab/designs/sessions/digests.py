@@ -7,6 +7,7 @@ builds, linters) are among it: which failed, and what turned them from red to gr
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.sessions.said import SessionEnds, edited, read, shortest_ends
 from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_of_event
-from theorex_lab.journal.base import append_once
+from theorex_lab.journal.base import append_each_once, append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.memory.contract import MAINTAIN, Holding, Home
@@ -158,6 +159,8 @@ _ABOUT_FIX = lazy_pattern(
 _MOST_SENTENCES = 20  # sentences after a fix among which the one about it is sought
 _MOST_FILES_NAMED = 4  # that the text of a fix names
 _HOUR = 3_600_000_000  # µs
+# After so many captures, the digests of idle sessions are appended together.
+_CAPTURES_AT_ONCE = 500
 
 
 def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
@@ -348,19 +351,44 @@ def _fixed_files(paths: Sequence[str]) -> str:
     return ", ".join(map(quoted_path, ends))
 
 
+class _Stretch(NamedTuple):
+    """Where a session is in the journal: its agent, its id, its first and last seq."""
+
+    agent: str
+    session: str
+    first_seq: int
+    last_seq: int
+
+
+def _stretch(view: SessionEnds, row: int) -> _Stretch:
+    """Return where the session of a row is."""
+    agent, _, session = view.sessions[row].partition("/")
+    first_seq = int(view.ends["first_seq"][row])
+    return _Stretch(agent, session, first_seq, int(view.ends["last_seq"][row]))
+
+
 def captures_of(home: Home, agent: str, session: str) -> list[Event]:
     """Return what was captured of a session in the home's project or in none, in order."""
     with home.views.reading(SessionEnds) as view:
         row = view.sessions.find(f"{agent}/{session}")
         if row is None:
             return []
-        first = int(view.ends["first_seq"][row])
-        last = int(view.ends["last_seq"][row])
+        stretch = _stretch(view, row)
+    return _captures_in(home, stretch)
+
+
+def _captures_in(home: Home, stretch: _Stretch) -> list[Event]:
+    """Return what `captures_of` returns of the session of a stretch."""
     events = home.journal.tail(
-        first - 1, kinds=READ_KINDS, projects=home.projects, upto=last
+        stretch.first_seq - 1,
+        kinds=READ_KINDS,
+        projects=home.projects,
+        upto=stretch.last_seq,
     )
     return [
-        event for event in events if event.session == session and event.agent == agent
+        event
+        for event in events
+        if event.session == stretch.session and event.agent == stretch.agent
     ]
 
 
@@ -377,21 +405,31 @@ def keep_digest(home: Home, agent: str, session: str) -> bool:
     Returns:
         False where nothing came since the last digest.
     """
-    events_of: dict[str, list[Event]] = {}  # by project
-    for event in captures_of(home, agent, session):
-        events_of.setdefault(event.body.get("project", ""), []).append(event)
     has_kept = False
-    for project, events in events_of.items():
-        if _keep(home, project, events):
+    for step in _steps(home, captures_of(home, agent, session)):
+        if append_once(home.journal, step):
             has_kept = True
     return has_kept
 
 
-def _keep(home: Home, project: str, events: Sequence[Event]) -> bool:
-    """Append the digest and the fixes of a session's events in one project."""
+def _steps(home: Home, captures: Iterable[Event]) -> list[list[Event]]:
+    """Return what a session's captures come to in each project, to be appended."""
+    events_of: dict[str, list[Event]] = {}  # by project
+    for event in captures:
+        events_of.setdefault(event.body.get("project", ""), []).append(event)
+    steps = []
+    for project, events in events_of.items():
+        step = _step(home, project, events)
+        if step:
+            steps.append(step)
+    return steps
+
+
+def _step(home: Home, project: str, events: Sequence[Event]) -> list[Event]:
+    """Return the digest and the fixes of a session's events in one project."""
     body = digest_of(events)
     if body is None:
-        return False
+        return []
     last = events[-1]
     lineage = body.pop("events")
     body |= {"text": " ".join(in_words(body)), "upto": last.seq, "project": project}
@@ -416,28 +454,51 @@ def _keep(home: Home, project: str, events: Sequence[Event]) -> bool:
         for event_id, failure in failures.items()
         if event_id not in written_ids
     ]
-    return append_once(home.journal, [digest, *fixes])
+    return [digest, *fixes]
 
 
 def digest_idle(home: Home, agent: str | None) -> str:
     """Keep the digests of sessions without an event for sessionIdleHours.
 
-    It is a step of maintenance.
+    It is a step of maintenance. Several sessions are appended in one transaction.
     """
-    view = home.views.get(SessionEnds)
+    n_digests = 0
+    steps_of_sessions: list[list[list[Event]]] = []
+    n_captures = 0
+    for stretch in _waiting_stretches(home, agent):
+        captures = _captures_in(home, stretch)
+        steps_of_sessions.append(_steps(home, captures))
+        n_captures += len(captures)
+        if n_captures >= _CAPTURES_AT_ONCE:
+            n_digests += _append_digests(home, steps_of_sessions)
+            steps_of_sessions.clear()
+            n_captures = 0
+    n_digests += _append_digests(home, steps_of_sessions)
+    return f"{n_digests} sessions in short"
+
+
+def _waiting_stretches(home: Home, agent: str | None) -> list[_Stretch]:
+    """Return where the sessions are that are to be put in short, of an agent or all."""
     idle_since = home.clock.now() - round(home.settings.session_idle_hours * _HOUR)
-    with view.lock:
+    with home.views.reading(SessionEnds) as view:
         ends = view.ends
         is_waiting = ends["last_seq"] > ends["digested"]
         is_waiting &= ends["last_at"] <= idle_since
         is_waiting &= view.of_project(ends["project"], home.projects)
-        names = [view.sessions[row] for row in is_waiting.nonzero()[0].tolist()]
-    n_digests = 0
-    for name in names:
-        owner, _, session = name.partition("/")
-        if agent in (None, owner):
-            n_digests += keep_digest(home, owner, session)
-    return f"{n_digests} sessions in short"
+        rows = is_waiting.nonzero()[0].tolist()
+        stretches = [_stretch(view, row) for row in rows]
+    return [stretch for stretch in stretches if agent in (None, stretch.agent)]
+
+
+def _append_digests(home: Home, steps_of_sessions: Sequence[list[list[Event]]]) -> int:
+    """Append the steps of sessions; return of how many sessions one was appended."""
+    steps = list(chain.from_iterable(steps_of_sessions))
+    are_appended = iter(append_each_once(home.journal, steps))
+    n_appended = 0
+    for steps_of_session in steps_of_sessions:
+        of_session = list(islice(are_appended, len(steps_of_session)))
+        n_appended += any(of_session)
+    return n_appended
 
 
 def _fix_event(

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MAX_EVENTS = 50
 MAX_TOKENS = 4_000
 _COLUMNS = ("seq", "at", "agent", "session", "project")  # of an event
+_SESSION_BITS = 32  # of a number that tells agent and session
 _CHARACTERS_PER_TOKEN = 4
 _NEW_SHARE_WEIGHT = 0.5
 # Members of a tool's input in which an agent says what it does; the others may hold
@@ -57,6 +58,11 @@ def _group_of(event: Event) -> tuple[bool, str, str, str]:
         event.session,
         project,
     )
+
+
+def _key(agent: Any, session: Any) -> Any:
+    """Return one number for an agent and a session, or an array of them for arrays."""
+    return (agent << _SESSION_BITS) + session
 
 
 class Flash(View):
@@ -92,26 +98,57 @@ class Flash(View):
 
         A flush takes out those of its session up to its seq.
         """
-        table = self.events
         new = list[tuple[int, ...]]()
+        flushed_upto: dict[tuple[int, int], int] = {}  # by agent and session
         for names, group in groupby(events, _group_of):
             is_flush, agent_name, session_name, project_name = names
             agent = self.agents.number(agent_name)
             session = self.sessions.number(session_name)
             if is_flush:
-                table.extend(_COLUMNS, new)
-                new.clear()
-                is_agents = table["agent"] == agent
-                is_sessions = table["session"] == session
-                upto = max(event.body["upto"] for event in group)
-                is_flushed = is_agents & is_sessions & (table["seq"] <= upto)
-                table.keep(~is_flushed)
+                # What came after a flush stays, whatever seq it names.
+                uptos = [min(event.body["upto"], event.seq) for event in group]
+                before = flushed_upto.get((agent, session), 0)
+                flushed_upto[agent, session] = max(before, *uptos)
             else:
                 project = self.projects.number(project_name)
-                new += [
-                    (event.seq, event.at, agent, session, project) for event in group
-                ]
-        table.extend(_COLUMNS, new)
+                for event in group:
+                    row = (
+                        event.seq,
+                        event.at,
+                        agent,
+                        session,
+                        project,
+                    )
+                    new.append(row)
+        self.events.extend(_COLUMNS, new)
+        if flushed_upto:
+            self._take_out(flushed_upto)
+
+    def _take_out(self, flushed_upto: Mapping[tuple[int, int], int]) -> None:
+        """Take out the events of sessions up to seqs, all in one pass.
+
+        Args:
+            flushed_upto: The seqs, by the numbers of the agent and the session.
+        """
+        table = self.events
+        sessions = sorted(flushed_upto)
+        flushed_keys = np.array(
+            [_key(*session) for session in sessions],
+            np.int64,
+        )
+        uptos = np.array(
+            [flushed_upto[session] for session in sessions],
+            np.int64,
+        )
+        agents = table["agent"].astype(np.int64)
+        keys = _key(agents, table["session"])
+        # Where the key of each event stands, or would stand, among the flushed.
+        positions = np.searchsorted(flushed_keys, keys)
+        positions = np.minimum(positions, len(flushed_keys) - 1)
+        is_of_flush = flushed_keys[positions] == keys
+        is_before = table["seq"] <= uptos[positions]
+        is_flushed = is_of_flush & is_before
+        table.keep(~is_flushed)
 
     def apply_heads(self, heads: Heads) -> None:
         """Take in tool events and prompts by their heads."""
@@ -135,6 +172,22 @@ class Flash(View):
         is_pending = is_agents & is_sessions
         seqs: list[int] = self.events["seq"][is_pending].tolist()
         return seqs
+
+    def pending_by_session(self, agent: str) -> dict[str, list[int]]:
+        """Return what `pending` returns of each session of an agent that has any."""
+        is_agents = self.events["agent"] == self.agents.find(agent)
+        sessions = self.events["session"][is_agents]
+        seqs = self.events["seq"][is_agents]
+        names = list(self.sessions)
+        seqs_of: dict[str, list[int]] = {}
+        for session, seq in zip(
+            sessions.tolist(),
+            seqs.tolist(),
+            strict=True,
+        ):
+            name = names[session]
+            seqs_of.setdefault(name, []).append(seq)
+        return seqs_of
 
     def waiting(self, home: Home, agent: str) -> list[tuple[str, int]]:
         """Return the sessions that wait for a flush.

@@ -14,13 +14,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
-from theorex_lab.core.ids import check_agent, derived_event_id
+from theorex_lab.core.ids import check_agent
 from theorex_lab.designs.theorex import flash as flashes
-from theorex_lab.designs.theorex import scores, stages
+from theorex_lab.designs.theorex import flushing, scores, stages
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.journal.base import append_once
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View, Views
 from theorex_lab.memory.contract import FlushResult, Home
 from theorex_lab.memory.observation import common_project
@@ -51,68 +51,16 @@ def flush(
         before: A time (µs UTC): only the events until the first that is not older are
             flushed; None: all.
     """
-    waiting = _waiting_events(home, session, agent=agent, before=before)
-    if not waiting:
-        return FlushResult(0, 0)
-    now = home.clock.now()
-    settings = home.settings
-    with home.views.reading(Axon) as axon:
-        importance = scores.importance_by_concept(axon, now, settings, agent=agent)
-    weight = settings.source_weight(agent)
-    vocabulary = flashes.asked_in(waiting)
-    with home.views.reading(ShortTerm) as short_term:
-        vocabulary |= short_term.asked(agent)
-    scored = [
-        flashes.score(event, importance, weight, vocabulary=vocabulary)
-        for event in waiting
-    ]
-    scored = flashes.echoed(scored, settings.flash_echo_weight)
-    chosen: list[flashes.ScoredEvent] = []
-    for scored_event in flashes.held_by_day(scored):
-        is_good = scored_event.score >= settings.flush_threshold
-        if is_good and scored_event.concepts:
-            chosen.append(scored_event)
-    new_events: list[Event] = []
-    for scored_event in chosen:
-        new_events += stages.short_term_events(scored_event, weight)
-    result = FlushResult(len(chosen), len(waiting) - len(chosen))
-    upto = waiting[-1].seq
-    body = {"upto": upto, "kept": result.kept, "let_go": result.discarded}
-    flushed = new_event(
-        "flushed",
-        body,
-        agent=agent,
-        session=session,
-        at=home.clock.now(),
-        # Two processes that flush at once give this event one id, so that only one of
-        # them is heard. The id is made of the last event's alone, which says whose
-        # session it is: a session's id may be a secret that is erased.
-        event_id=derived_event_id("flushed", waiting[-1].id),
-    )
-    if not append_once(home.journal, [*new_events, flushed]):
-        return FlushResult(0, 0)
-    return result
-
-
-def _waiting_events(
-    home: Home, session: str, *, agent: str, before: int | None
-) -> list[Event]:
-    """Return the session's events in its flash, until the first not older than a time.
-
-    Args:
-        home: The home whose memory it is.
-        session: The session.
-        agent: Whose session it is.
-        before: A time (µs UTC); None: all of the events.
-    """
     with home.views.reading(flashes.Flash) as view:
         pending = view.pending(check_agent(agent), session)
-    events: list[Event] = []
-    for event in home.journal.read(seqs=pending):
-        if before is not None and event.at >= before:
-            break
-        events.append(event)
-    return events
+    waiting = flushing.waiting_events(home, pending, before)
+    if not waiting:
+        return FlushResult(0, 0)
+    background = flushing.background_of(home, agent)
+    flushed = flushing.flushed_session(home, waiting, background)
+    if not append_once(home.journal, flushed.events):
+        return FlushResult(0, 0)
+    return flushed.result
 
 
 def flush_idle(home: Home, agent: str) -> list[FlushResult]:
@@ -124,14 +72,17 @@ def flush_idle(home: Home, agent: str) -> list[FlushResult]:
     today = now - now % MICROSECONDS_PER_DAY
     idle_time = round(home.settings.session_idle_hours * MICROSECONDS_PER_HOUR)
     idle_since = now - idle_time
-    flash = home.views.get(flashes.Flash)
-    results = []
-    for session, last_at in flash.waiting(home, agent):
+    with home.views.reading(flashes.Flash) as flash:
+        sessions = flash.waiting(home, agent)
+        pending_by_session = flash.pending_by_session(agent)
+    flushes = flushing.FlushBatches(home, agent)
+    for session, last_at in sessions:
         before = None
         if last_at > idle_since:
             before = min(today, idle_since)
-        results.append(flush(home, session, agent=agent, before=before))
-    return results
+        flushes.add(pending_by_session[session], before)
+    flushes.append()
+    return flushes.results
 
 
 def graduate(home: Home, *, agent: str = "main") -> list[str]:

@@ -6,7 +6,7 @@ labels stay in the axon.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -153,6 +153,17 @@ class ShortTerm(View):
         rows = np.flatnonzero(is_inside)
         in_time = np.argsort(table["at"][rows], kind="stable")
         return rows[in_time]
+
+
+def asked_ids(events: Iterable[Event]) -> set[int]:
+    """Return the ids of the concepts that people said, in events of short-term memory.
+
+    They are those that `ShortTerm.asked` has when the events are folded.
+    """
+    concept_ids: set[int] = set()
+    for event in events:
+        concept_ids.update(event.body.get("asked", ()))
+    return concept_ids
 
 
 def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
