@@ -325,10 +325,7 @@ def test_a_heartbeat_killed_in_a_phase_is_made_good_by_the_next(
 
     assert forked(killed) == -signal.SIGKILL
     with opened(folder, at=MONDAY) as lab:
-        refused = lab.facts.beat()
-        assert refused.holder is not None
-        assert refused.holder.expires_at == MONDAY + LENGTH
-        _clock(lab).advance(seconds=600)
+        # The process that held the lease is gone, so it is not waited for.
         assert lab.facts.beat().ok
         assert _known(lab) == expected
         assert lab.verify().ok

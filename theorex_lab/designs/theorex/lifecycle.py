@@ -148,17 +148,9 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.TierUpdat
 
     Repeating changes nothing. In a project this is done to the concepts that were
     mentioned there and nowhere else.
-
-    One that changes much leaves a snapshot, so that others need not do that again.
     """
     scans = _decided_on_axon(home, scores.scan, agents)
-    event = scans[0] if scans else None
-    n_moved, n_slept, n_dropped = scores.changes(event)
-    n_changes = n_moved + n_dropped
-    views = home.views
-    with views.reading(Axon) as axon:
-        if n_changes >= views.snapshot_after_events:
-            views.snapshot(axon)
+    with home.views.reading(Axon) as axon:
         current = scores.scores_of(
             axon,
             home.clock.now(),
@@ -167,6 +159,8 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.TierUpdat
             among=axon.within(home.projects, alone=True),
         )
         counts = current.counts()
+    event = scans[0] if scans else None
+    n_moved, n_slept, n_dropped = scores.changes(event)
     return scores.TierUpdate(
         counts,
         n_moved,
