@@ -21,11 +21,14 @@ from theorex_lab import (
     new_event,
 )
 from theorex_lab.core.ids import concept_id
+from theorex_lab.designs.sessions import digests
+from theorex_lab.designs.theorex import flushing, lifecycle
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash, ScoredEvent, keep_best, score
 from theorex_lab.designs.theorex.sections import concept_lines
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.eval.datasets.sources import Activity
+from theorex_lab.journal.base import Journal
 from theorex_lab.memory.contract import ContextRequest
 from theorex_lab.text.extract import extract
 
@@ -204,6 +207,101 @@ def test_a_graduate_enters_the_axon_once(lab: Lab, clock: FixedClock) -> None:
     event = next(lab.journal.tail(0, kinds=["graduated"]))
     assert len(event.lineage) == 7
     assert lab.verify().ok
+
+
+def _idle_sessions(n_sessions: int) -> list[Event]:
+    """Sessions of two days ago, in each a prompt and a tool call that repeats it."""
+    events = []
+    for number in range(n_sessions):
+        at = NOW - 2 * DAY + number * 1_000_000
+        text = f"the upload worker {number} met a database deadlock"
+        prompt = new_event(
+            "prompt",
+            {"text": text, "source": "user"},
+            agent="main",
+            session=f"s{number}",
+            at=at,
+        )
+        events += [prompt, tool_event(text, at=at + 1, session=f"s{number}")]
+    return events
+
+
+def _flushed_bodies(lab: Lab) -> list[tuple[str, str, dict[str, object]]]:
+    events = lab.journal.tail(0, kinds=["short_term", "flushed"])
+    return [(event.kind, event.session, event.body) for event in events]
+
+
+def test_sessions_flushed_together_are_flushed_as_by_themselves(
+    lab: Lab, clock: FixedClock
+) -> None:
+    events = _idle_sessions(5)
+    lab.journal.append(events)
+    with Lab.temporary(
+        clock=clock, embedder=HashedNgramEmbedder(), **AS_DOCUMENTED
+    ) as other:
+        other.journal.append(events)
+        singly = [lifecycle.flush(other.home, f"s{number}") for number in range(5)]
+        assert lifecycle.flush_idle(lab.home, "main") == singly
+        assert _flushed_bodies(lab) == _flushed_bodies(other)
+    assert lab.views.get(Flash).pending_by_session("main") == {}
+    assert lifecycle.flush_idle(lab.home, "main") == []
+    assert lab.verify().ok
+
+
+def test_a_session_flushed_elsewhere_meanwhile_keeps_no_other_from_its_flush(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.journal.append(_idle_sessions(3))
+    append = flushing.append_each_once
+
+    def late(journal: Journal, steps: Sequence[Sequence[Event]]) -> list[bool]:
+        assert lifecycle.flush(lab.home, "s1").kept
+        return append(journal, steps)
+
+    monkeypatch.setattr(flushing, "append_each_once", late)
+    assert len(lifecycle.flush_idle(lab.home, "main")) == 2
+    flushed = lab.journal.tail(0, kinds=["flushed"])
+    assert [event.session for event in flushed] == ["s1", "s0", "s2"]
+    assert lab.verify().ok
+
+
+def test_idle_sessions_share_transactions(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.journal.append(_idle_sessions(40))
+    n_transactions = 0
+    exclusive = lab.journal.exclusive
+
+    def counted() -> object:
+        nonlocal n_transactions
+        n_transactions += 1
+        return exclusive()
+
+    monkeypatch.setattr(lab.journal, "exclusive", counted)
+    lifecycle.flush_idle(lab.home, "main")
+    digests.digest_idle(lab.home, None)
+    assert n_transactions == 2
+
+
+def test_a_flush_takes_out_what_came_before_it(lab: Lab) -> None:
+    """Whatever seq it names, as one that came from another journal may."""
+    flush_of_s1 = new_event(
+        "flushed",
+        {"upto": 99, "kept": 0, "let_go": 1},
+        agent="main",
+        session="s1",
+        at=NOW,
+    )
+    lab.journal.append(
+        [
+            tool_event("first"),
+            tool_event("elsewhere", session="other"),
+            flush_of_s1,
+            tool_event("second"),
+        ]
+    )
+    view = lab.views.get(Flash)
+    assert view.pending_by_session("main") == {"other": [2], "s1": [4]}
 
 
 def test_events_without_a_concept_never_graduate(lab: Lab) -> None:

@@ -47,6 +47,8 @@ def standing_sayings(
         stems = reversing.subject | reversing.replaces
         for stem in stems:
             by_stem[stem].append(reversal)
+    if not by_stem:
+        return list(sayings)
     standing: list[Saying] = []
     for saying in sayings:
         directive = _directive(saying)
@@ -56,10 +58,14 @@ def standing_sayings(
 
 
 def _reversing(sayings: Sequence[Saying]) -> list[_Reversal]:
-    """Return the user's own sayings that hold beyond the moment, each as a directive."""
+    """Return the sayings that may take a rule back, each as a directive.
+
+    They are the user's own, hold beyond the moment and say a change. Few say one, and
+    every other saying is compared with each of them.
+    """
     reversing: list[_Reversal] = []
     for saying in sayings:
-        if saying.source not in _USERS:
+        if saying.source not in _USERS or not _says_a_change(saying):
             continue
         directive = _directive(saying)
         if directive is not None and directive.stands:
@@ -84,7 +90,7 @@ def _is_taken_back(
         for later, later_directive in by_stem.get(stem, ()):
             if later.at <= saying.at or not reverses(later_directive, directive):
                 continue
-            if _says_a_change(later) and _is_as_general(later, saying):
+            if _is_as_general(later, saying):
                 return True
     return False
 
