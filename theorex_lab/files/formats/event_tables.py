@@ -165,7 +165,7 @@ class _Partition(NamedTuple):
 
 
 class _PartitionFiles:
-    """The Parquet files of an export, of which a few are open at a time.
+    """The Parquet files of an export; a few are open at a time.
 
     All is written by the thread that calls: the writer of whole datasets reads its rows
     in a thread of its own, which still runs when it gives up.
