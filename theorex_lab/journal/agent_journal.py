@@ -185,12 +185,19 @@ class AgentJournal(Journal):
         return filter(self.shows, events)
 
     def head_pages(
-        self, after: int, *, kinds: Collection[str], upto: int
+        self,
+        after: int,
+        *,
+        kinds: Collection[str],
+        upto: int,
+        whole_kinds: Collection[str] = (),
     ) -> Iterator[HeadPage]:
         """See `Journal`: of a large journal they are those that the directory has."""
-        directory = self._directory_at(after, upto)
+        directory = None if whole_kinds else self._directory_at(after, upto)
         if directory is None or not set(kinds).issubset(directory.kinds):
-            yield from super().head_pages(after, kinds=kinds, upto=upto)
+            yield from super().head_pages(
+                after, kinds=kinds, upto=upto, whole_kinds=whole_kinds
+            )
             return
         for start in range(after, upto, _STRETCH_EVENTS):
             end = min(upto, start + _STRETCH_EVENTS)

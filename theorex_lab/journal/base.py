@@ -163,7 +163,12 @@ class Journal(ABC):
             yield outline_of(event)
 
     def head_pages(
-        self, after: int, *, kinds: Collection[str], upto: int
+        self,
+        after: int,
+        *,
+        kinds: Collection[str],
+        upto: int,
+        whole_kinds: Collection[str] = (),
     ) -> Iterator[HeadPage]:
         """Yield the heads of the events with `after` < seq ≤ `upto`, in pages.
 
@@ -173,6 +178,8 @@ class Journal(ABC):
             after: The seq behind which they begin.
             kinds: The kinds of the events.
             upto: The last seq.
+            whole_kinds: The kinds whose events stand as a whole beside their heads;
+                none that is in `head_page.LONG_TEXTS`.
 
         Raises:
             CorruptJournal: As `tail`.
@@ -188,7 +195,9 @@ class Journal(ABC):
             erased=True,
         )
         while page := list(islice(events, _PAGE_EVENTS)):
-            yield HeadPage.of(page)
+            heads = HeadPage.of(page)
+            heads.keep_whole(page, whole_kinds)
+            yield heads
 
     @abstractmethod
     def last_seq(self) -> int:

@@ -149,12 +149,18 @@ class DirectedJournal(Journal):
         return map(outline_of, self.tail(after, kinds=kinds, upto=last))
 
     def head_pages(
-        self, after: int, *, kinds: Collection[str], upto: int
+        self,
+        after: int,
+        *,
+        kinds: Collection[str],
+        upto: int,
+        whole_kinds: Collection[str] = (),
     ) -> Iterator[HeadPage]:
         """See `Journal`."""
+        pages_of = super().head_pages
         if self._projects is None:
-            return self._whole.head_pages(after, kinds=kinds, upto=upto)
-        return super().head_pages(after, kinds=kinds, upto=upto)
+            pages_of = self._whole.head_pages
+        return pages_of(after, kinds=kinds, upto=upto, whole_kinds=whole_kinds)
 
     def unreadable(self, after: int, *, upto: int) -> Iterator[Event] | None:
         """Return the events that were erased or set aside; None as `heads`."""

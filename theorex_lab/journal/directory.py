@@ -7,12 +7,13 @@ an event behind a flipped bit; this is a view, whose snapshots have checksums.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import VERSIONS, Event
 from theorex_lab.journal.folding import View
@@ -65,6 +66,31 @@ class EventDirectory(View):
     def apply(self, events: Sequence[Event]) -> None:
         """Note the heads of events."""
         self.take_page(HeadPage.of(events))
+
+    def take_all(
+        self, journal: Journal, upto: int, whole_kinds: Collection[str] = ()
+    ) -> Iterator[Event]:
+        """Note the heads of what came since, and yield the events of some kinds.
+
+        Args:
+            journal: The journal.
+            upto: The seq up to which heads are noted.
+            whole_kinds: The kinds of events that are yielded, see `Journal.head_pages`.
+
+        Raises:
+            CorruptJournal: An event is not as it was written.
+        """
+        pages = journal.head_pages(
+            self.seq,
+            kinds=frozenset(self.kinds),
+            upto=upto,
+            whole_kinds=whole_kinds,
+        )
+        for page in pages:
+            self.take_page(page)
+            self.seq = page.seqs[-1]
+            yield from page.events
+        self.seq = upto
 
     def take_page(self, page: HeadPage) -> None:
         """Note a page of heads."""

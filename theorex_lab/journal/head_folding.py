@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -13,6 +14,7 @@ from theorex_lab.journal.directed import DirectedJournal
 from theorex_lab.journal.directory import EventDirectory
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.folding import View
+from theorex_lab.journal.head_page import LONG_TEXTS
 from theorex_lab.journal.heads import Heads, heads_tell
 
 # A view that takes in a greater share of a stretch is folded in a pass over all events.
@@ -55,6 +57,19 @@ def views_by_directory(
     return chosen
 
 
+def reads_beside(view: View, directory: EventDirectory) -> bool:
+    """Return whether a view reads events of which the directory needs the bodies too.
+
+    Then both can be folded from them at once.
+    """
+    if view is directory or view.seq != directory.seq:
+        return False
+    if view.takes_unreadable or view.reads_heads:
+        return False
+    is_long = not LONG_TEXTS.keys().isdisjoint(view.kinds)
+    return not is_long and set(view.kinds).issubset(directory.kinds)
+
+
 def fold_by_heads(view: View, journal: Journal, upto: int) -> bool:
     """Fold the events after the view's seq up to `upto` by their heads.
 
@@ -70,7 +85,8 @@ def fold_by_heads(view: View, journal: Journal, upto: int) -> bool:
         Whether it is folded. Where it reads no heads, or the journal has none, it is not.
     """
     if isinstance(view, EventDirectory):
-        return _fold_directory(view, journal, upto)
+        deque(view.take_all(journal, upto), maxlen=0)  # no event comes out of it
+        return True
     if not isinstance(journal, DirectedJournal):
         return False
     if view.reads_unreadable_alone:
@@ -78,19 +94,6 @@ def fold_by_heads(view: View, journal: Journal, upto: int) -> bool:
     if view.reads_heads:
         return _fold_heads(view, journal, upto)
     return False
-
-
-def _fold_directory(view: EventDirectory, journal: Journal, upto: int) -> bool:
-    """Fold the directory itself from what the journal has of heads."""
-    pages = journal.head_pages(
-        view.seq,
-        kinds=frozenset(view.kinds),
-        upto=upto,
-    )
-    for page in pages:
-        view.take_page(page)
-        view.seq = page.seqs[-1]
-    return True
 
 
 def _fold_unreadable(view: View, journal: DirectedJournal, upto: int) -> bool:

@@ -7,10 +7,19 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import Self
 
     from theorex_lab.journal.event import Body, Event
+
+
+# Kinds whose heads are made without their long texts, by the kind the members that have
+# those. Each may be any text.
+LONG_TEXTS = {
+    "tool_used": ("input", "response", "command"),
+    "prompt": ("text",),
+    "turn_ended": ("message",),
+}
 
 
 class HeadPage:
@@ -24,6 +33,8 @@ class HeadPage:
         kinds: Their kinds.
         projects: Their projects; '' is none, and where nobody can tell.
         is_unreadable: Of each whether it was erased or set aside.
+        events: Those of the events that were asked for as a whole, but for unreadable
+            ones.
     """
 
     def __init__(self) -> None:
@@ -34,6 +45,7 @@ class HeadPage:
         self.kinds: Sequence[str] = []
         self.projects: list[str] = []
         self.is_unreadable: list[bool] = []
+        self.events: list[Event] = []
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> Self:
@@ -53,6 +65,16 @@ class HeadPage:
         page.projects = [project_of_body(body) for body in bodies]
         page.is_unreadable = ["erased" in body for body in bodies]
         return page
+
+    def keep_whole(self, events: Sequence[Event], kinds: Collection[str]) -> None:
+        """Keep the events of some kinds as a whole, but for unreadable ones.
+
+        Args:
+            events: Events of the page, in any order.
+            kinds: The kinds.
+        """
+        chosen = [event for event in events if event.kind in kinds]
+        self.events = sorted(event for event in chosen if not event.erased)
 
     def put(self, positions: Sequence[int], events: Sequence[Event]) -> None:
         """Put in what events say of their projects, and whether they can be read.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import compress, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,16 +19,22 @@ from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive
 from theorex_lab.core.progress import bar
 from theorex_lab.core.readable import Report
+from theorex_lab.journal import directed
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Array, Strings, Table
 from theorex_lab.journal.directed import DirectedJournal
+from theorex_lab.journal.directory import EventDirectory, directory_view
 from theorex_lab.journal.erasing import ERASURE as ERASURE
 from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
 from theorex_lab.journal.folding import NO_SCOPE as NO_SCOPE
 from theorex_lab.journal.folding import PROJECT_SCOPE as PROJECT_SCOPE
 from theorex_lab.journal.folding import View as View
-from theorex_lab.journal.head_folding import fold_by_heads, views_by_directory
+from theorex_lab.journal.head_folding import (
+    fold_by_heads,
+    reads_beside,
+    views_by_directory,
+)
 from theorex_lab.journal.outlines import OUTLINED_KIND
 from theorex_lab.journal.snapshot import (
     ErasureReader,
@@ -39,9 +45,6 @@ from theorex_lab.journal.snapshot import (
     scope_digest,
     write_snapshot,
 )
-
-if TYPE_CHECKING:
-    from theorex_lab.journal.directory import EventDirectory
 
 _BATCH_EVENTS = 2_000
 # a snapshot is written after a third as many events as the last one holds, so that the
@@ -87,10 +90,8 @@ class Views:
         self.erasures = ErasureReader(journal)
         self._directed = DirectedJournal(journal, self.directory)
 
-    def directory(self) -> "EventDirectory":
+    def directory(self) -> EventDirectory:
         """Return the directory of the journal, current."""
-        from theorex_lab.journal.directory import directory_view  # a view itself
-
         return self.get(directory_view())
 
     def scope_of(self, projects: Sequence[str] | None) -> str:
@@ -224,8 +225,17 @@ class Views:
         views = [self._from_snapshot(kind) for kind in unopened]
         last = self.journal.last_seq()
         current = self._free_of_erased(views, last)
-        passing = self._without_far_behind(current, last)
-        for view in fold_together(passing, self.journal, last):
+        beside = _views_beside_directory(current, last)
+        folded = fold_with_directory(beside, self.journal, last)
+        self._keep_opened(folded)
+        left = [view for view in current if view not in beside]
+        passing = self._without_far_behind(left, last)
+        passed = fold_together(passing, self.journal, last)
+        self._keep_opened(passed)
+
+    def _keep_opened(self, views: Sequence[View]) -> None:
+        """Keep views that were folded as those that are open, and their snapshots."""
+        for view in views:
             kind = type(view)
             with self._lock:
                 opened = self._open.setdefault(kind, view)
@@ -605,6 +615,55 @@ def fold_together(views: Sequence[V], journal: Journal, upto: int) -> list[V]:
             )
             sound = [view for view in sound if view not in could_not]
     return sound
+
+
+def _views_beside_directory(views: Sequence[View], upto: int) -> list[View]:
+    """Return the directory, where it is far behind, and what is folded beside it."""
+    for directory in views:
+        if not isinstance(directory, EventDirectory):
+            continue
+        if upto - directory.seq < directed.FEWEST_EVENTS:
+            continue
+        beside = [view for view in views if reads_beside(view, directory)]
+        return [directory, *beside]
+    return []
+
+
+def fold_with_directory(
+    views: Sequence[View], journal: Journal, upto: int
+) -> list[View]:
+    """Fold the directory from heads, and views beside it from whole events.
+
+    An event of which both need the body is read and decoded once.
+
+    Args:
+        views: The directory, and views at the same seq.
+        journal: The journal.
+        upto: The seq up to which they are folded.
+
+    Returns:
+        Those that took in all of it, as `fold_together` does.
+    """
+    if not views:
+        return []
+    directory, *beside = views
+    assert isinstance(directory, EventDirectory)
+    whole_kinds = set[str]()
+    for view in beside:
+        whole_kinds.update(view.kinds)
+    sound = list(beside)
+    with collector_paused():
+        events = directory.take_all(
+            journal,
+            upto,
+            whole_kinds,
+        )
+        while batch := list(islice(events, _BATCH_EVENTS)):
+            parts = _Parts(batch)
+            sound = [view for view in sound if _takes_in(view, parts)]
+    for view in sound:
+        view.seq = upto
+    return [directory, *sound]
 
 
 def _fold_stretch(

@@ -1,145 +1,188 @@
-"""Heads of events, which SQLite makes of the stored rows.
+"""Heads of events, which are made of the stored rows without decoding them.
 
-Each row's checksum is computed over all of it, and each body is parsed, in C. The long
-texts of the kinds that agents write most are left out there: what is left of a body is
-mostly the same from event to event, and is checked once. A row that is not that plain,
-a damaged or an erased one for instance, is odd, and is read as an event.
+Each row's checksum is computed over all of it. The long texts of the kinds that agents
+write most are looked through for what JSON does not allow, and left out: what is left of
+a body is mostly the same from event to event, and is parsed and checked once. A row that
+is not that plain, a damaged or an erased one for instance, is odd, and is read as an
+event.
 """
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from theorex_lab.core import light_json as json
-from theorex_lab.core.light_sqlite import sqlite3
+from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.event import VERSIONS, body_problem
-from theorex_lab.journal.head_page import HeadPage, project_of_body
+from theorex_lab.journal.head_page import LONG_TEXTS, HeadPage, project_of_body
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import re
+    from collections.abc import Collection, Sequence
     from typing import Any
 
     Row = tuple[Any, ...]
 
-PAGE_ROWS = 5_000
-# Later ones read more than JSON, as unquoted names, unless they are asked not to.
-_SQLITE_VERSION = tuple(map(int, sqlite3.sqlite_version.split(".")))
-_IS_STRICT = _SQLITE_VERSION < (3, 42)
+PAGE_ROWS = 2_000
 _COVERS_SEQ = 1 << 32  # see `stored.row_checksum`
 _ESCAPED_HALF = "\\ud"  # how the escape of half of a sign may begin
 _MOST_KEPT = 20_000  # bodies without their texts
-# By kind the members that are left out, each a text where it is there, and whether it
-# has to be there.
-_LONG_TEXTS = {
-    "tool_used": {"input": False, "response": False, "command": False},
-    "prompt": {"text": True},
-    "turn_ended": {"message": True},
-}
+_LEFT_OUT = "…"  # what stands for a long text where a body is checked
+# Signs of a text of JSON up to an escape or to its end, and an escape of a whole sign.
+_SIGNS = r'[^"\\\x00-\x1f]*+'
+_ESCAPE = r'\\(?:["\\/bfnrt]|u(?![dD])[0-9a-fA-F]{4})'
+# What is summed up of a row, `seq` to `body`.
+_CONTENT = "\x1f".join(["%s"] * 8)
 
 
-def _is_text(member: str, *, is_needed: bool) -> str:
-    """Return the condition that a member of a body is a text, in SQL."""
-    member_type = f"json_type(body, '$.{member}')"
-    if is_needed:
-        return f"{member_type} = 'text'"
-    return f"coalesce({member_type}, 'text') = 'text'"
+def _long_text(members: Sequence[str]) -> re.Pattern[str]:
+    """Return the pattern of a member whose text is left out; its group is the name."""
+    names = "|".join(members)
+    text = f'"{_SIGNS}(?:{_ESCAPE}{_SIGNS})*+"'
+    return lazy_pattern(f'"({names})":{text}')
 
 
-def _outline_column() -> str:
-    """Return what has a body without its long texts, NULL where it is odd, in SQL."""
-    # Half of a sign may be in a text that is left out: then the event is set aside.
-    cases = [f"WHEN instr(body, '{_ESCAPED_HALF}') THEN NULL"]
-    if not _IS_STRICT:
-        cases.append("WHEN NOT json_valid(body) THEN NULL")
-    for kind, members in _LONG_TEXTS.items():
-        conditions = [f"kind = '{kind}'"]
-        paths: list[str] = []
-        for member, is_needed in members.items():
-            conditions.append(_is_text(member, is_needed=is_needed))
-            paths.append(f"'$.{member}'")
-        condition = " AND ".join(conditions)
-        removed = ", ".join(paths)
-        cases.append(f"WHEN {condition} THEN json_remove(body, {removed})")
-    kinds = ", ".join(f"'{kind}'" for kind in _LONG_TEXTS)
-    cases.append(f"WHEN kind NOT IN ({kinds}) THEN body")
-    return f"CASE {' '.join(cases)} END"
-
-
-# The content of a row as `stored.checksum` sums it up. A text with a NUL ends there; such
-# a row is odd, since its sum differs.
-_CONTENT = (
-    "printf('%d\x1f%s\x1f%d\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s',"
-    " seq, id, at, agent, session, kind, lineage, body)"
-)
-HEAD_COLUMNS = (
-    f"seq, at, agent, session, kind, lineage, crc,"
-    f" theorex_crc32(CAST({_CONTENT} AS BLOB)), {_outline_column()}"
-)
+_PATTERNS = {kind: _long_text(members) for kind, members in LONG_TEXTS.items()}
 
 
 class HeadReader:
-    """Makes pages of heads of rows of `HEAD_COLUMNS`."""
+    """Makes pages of heads of stored rows, `seq` to `crc`.
 
-    def __init__(self) -> None:
-        # By the kind and the rest of a sound body its project; None for an odd one.
-        self._projects: dict[tuple[str, str | None], str | None] = {}
+    Attributes:
+        whole_kinds: The kinds whose rows are read as events anyway.
+    """
 
-    def page(self, rows: Sequence[Row]) -> tuple[HeadPage, list[int]]:
-        """Return the heads of rows, and the places of the odd ones among them.
+    def __init__(self, whole_kinds: Collection[str] = ()) -> None:
+        self.whole_kinds = whole_kinds
+        # By the kind and what is left of a sound body its project; None for an odd one.
+        self._projects: dict[tuple[str, ...], str | None] = {}
 
-        Of these nothing is known but the seq.
+    def page(self, rows: Sequence[Row]) -> tuple[HeadPage, list[int], list[int]]:
+        """Return the heads of rows, and the positions of those that are to be read.
+
+        First come the positions of the odd ones, of which nothing is known but the seq,
+        then those of sound rows of the whole kinds.
         """
         page = HeadPage()
         (
             page.seqs,
+            _,
             page.times,
             page.agents,
             page.sessions,
             page.kinds,
             lineages,
+            bodies,
+            checksums,
+        ) = zip(*rows, strict=True)
+        page.projects = [""] * len(rows)
+        page.is_unreadable = [False] * len(rows)
+        odd_positions: list[int] = []
+        whole_positions: list[int] = []
+        sums = _checksums(rows)
+        contents = zip(
+            page.kinds,
+            lineages,
+            bodies,
             checksums,
             sums,
-            outlines,
-        ) = zip(*rows, strict=True)
-        keys = zip(page.kinds, outlines, strict=True)
-        projects = [self._project(key) for key in keys]
-        odd_positions: list[int] = []
-        for position, project in enumerate(projects):
-            is_sound = checksums[position] == sums[position] | _COVERS_SEQ
-            if not is_sound or project is None or lineages[position] != "[]":
+            strict=True,
+        )
+        for position, (
+            kind,
+            lineage,
+            body,
+            checksum,
+            row_sum,
+        ) in enumerate(contents):
+            if checksum != row_sum:
                 odd_positions.append(position)
-        page.projects = [project or "" for project in projects]
-        page.is_unreadable = [False] * len(rows)
-        return page, odd_positions
+            elif kind in self.whole_kinds:
+                whole_positions.append(position)
+            elif lineage != "[]":
+                odd_positions.append(position)
+            else:
+                project = self._project(kind, body)
+                if project is None:
+                    odd_positions.append(position)
+                else:
+                    page.projects[position] = project
+        return page, odd_positions, whole_positions
 
-    def _project(self, key: tuple[str, str | None]) -> str | None:
-        """Return the project that the rest of a body of a kind names."""
+    def _project(self, kind: str, body: str) -> str | None:
+        """Return the project that a body of a kind names; None for an odd one."""
+        pattern = _PATTERNS.get(kind)
+        parts = [body] if pattern is None else pattern.split(body)
+        key = (kind, *parts)
         try:
             return self._projects[key]
         except KeyError:
-            kind, outline = key
-            project = None if outline is None else _project_of(kind, outline)
+            project = _project_of(kind, *parts)
             if len(self._projects) < _MOST_KEPT:
                 self._projects[key] = project
             return project
 
 
-def _project_of(kind: str, outline: str) -> str | None:
-    """Return the project of a sound and current body; None for an odd one."""
+def _checksums(rows: Sequence[Row]) -> list[int]:
+    """Return what `stored.row_checksum` returns for each row."""
+    sums: list[int] = []
+    for row in rows:
+        content = _CONTENT % row[:-1]
+        row_sum = crc32(content.encode())
+        sums.append(_COVERS_SEQ | row_sum)
+    return sums
+
+
+def _project_of(kind: str, *parts: str) -> str | None:
+    """Return the project of a sound and current body; None for an odd one.
+
+    Args:
+        kind: The kind.
+        parts: What stands between the long texts, and by turns the names of those.
+    """
+    names = parts[1::2]
+    outline = _outline(parts[0::2], names)
+    # Half of a sign may be in a text that is not left out: then the event is set aside.
+    if _ESCAPED_HALF in outline:
+        return None
     try:
         body = json.loads(outline)
     except (ValueError, RecursionError):
         return None
     if not isinstance(body, dict) or "erased" in body:
         return None
-    version = body.get("v")
-    is_current = type(version) is int and version == VERSIONS.get(kind)
-    long_texts = _LONG_TEXTS.get(kind, {})
-    # Of two members of one name SQLite has left out the first.
-    if not is_current or not body.keys().isdisjoint(long_texts):
-        return None
-    for member, is_needed in long_texts.items():
-        if is_needed:
-            body[member] = "…"
-    if body_problem(kind, body):
+    if not _is_current(kind, body) or not _are_members(names, body):
         return None
     return project_of_body(body)
+
+
+def _outline(pieces: Sequence[str], names: Sequence[str]) -> str:
+    """Return a body with a short text in the place of each that was left out.
+
+    Args:
+        pieces: What stands before, between and behind the long texts.
+        names: The names of the members that have those.
+    """
+    outline = pieces[0]
+    for name, piece in zip(names, pieces[1:], strict=True):
+        outline += f'"{name}":"{_LEFT_OUT}"{piece}'
+    return outline
+
+
+def _is_current(kind: str, body: dict[str, object]) -> bool:
+    """Return whether a body is sound, and of the version that this release writes."""
+    version = body.get("v")
+    if type(version) is not int or version != VERSIONS.get(kind):
+        return False
+    return not body_problem(kind, body)
+
+
+def _are_members(names: Sequence[str], body: dict[str, object]) -> bool:
+    """Return whether each text that was left out is a member of the body, once.
+
+    It may be one of an object within it, or there twice.
+    """
+    if len(set(names)) < len(names):
+        return False
+    return all(body.get(name) == _LEFT_OUT for name in names)

@@ -216,18 +216,24 @@ class SqliteJournal(StoredJournal):
                 yield event
 
     def head_pages(
-        self, after: int, *, kinds: Collection[str], upto: int
+        self,
+        after: int,
+        *,
+        kinds: Collection[str],
+        upto: int,
+        whole_kinds: Collection[str] = (),
     ) -> Iterator[HeadPage]:
         """See `Journal`: pages of plain rows are made without decoding an event."""
-        from theorex_lab.journal.sqlite import head_reading, outline_reading
+        from theorex_lab.journal.sqlite import head_reading
 
-        outline_reading.prepare(self.connection())
-        reader = head_reading.HeadReader()
+        reader = head_reading.HeadReader(frozenset(whole_kinds))
         while after < upto:
             last = min(upto, after + head_reading.PAGE_ROWS)
             page = self._plain_heads(reader, after, last)
             if page is None or not set(page.kinds).issubset(kinds):
-                yield from super().head_pages(after, kinds=kinds, upto=last)
+                yield from super().head_pages(
+                    after, kinds=kinds, upto=last, whole_kinds=whole_kinds
+                )
             else:
                 yield page
             after = last
@@ -236,26 +242,31 @@ class SqliteJournal(StoredJournal):
         self, reader: HeadReader, after: int, last: int
     ) -> HeadPage | None:
         """Return the heads of all events in between; None where a row is not plain."""
-        from theorex_lab.journal.sqlite.head_reading import HEAD_COLUMNS
-
         where = "WHERE seq > ? AND seq <= ? ORDER BY seq"
-        query = f"SELECT {HEAD_COLUMNS} FROM events {where}"
+        query = f"SELECT {COLUMNS}, crc FROM events {where}"
         with self.explained():
             connection = self.connection()
             try:
                 rows = connection.execute(query, (after, last)).fetchall()
-            except sqlite3.OperationalError:  # a body is no JSON
+            except sqlite3.OperationalError:  # a column is no text
                 return None
         seqs = [row[0] for row in rows]
         if seqs != list(range(after + 1, last + 1)):
             return None
-        page, odd_positions = reader.page(rows)
+        page, odd_positions, whole_positions = reader.page(rows)
         merged = self.places().merged
-        projects = [merged.get(project, project) for project in page.projects]
-        page.projects = projects
-        if odd_positions:
-            odd_seqs = [seqs[position] for position in odd_positions]
-            page.put(odd_positions, self.read(seqs=odd_seqs, erased=True))
+        if merged:
+            projects = [merged.get(project, project) for project in page.projects]
+            page.projects = projects
+        odd_seqs = [seqs[position] for position in odd_positions]
+        odd_events = self.read(seqs=odd_seqs, erased=True) if odd_seqs else []
+        page.put(odd_positions, odd_events)
+        whole_events: list[Event] = []
+        for position in whole_positions:
+            event = self._decoded(rows[position])
+            whole_events.append(of_project_now(event, merged))
+        page.put(whole_positions, whole_events)
+        page.keep_whole([*odd_events, *whole_events], reader.whole_kinds)
         return page
 
     def last_seq(self) -> int:
