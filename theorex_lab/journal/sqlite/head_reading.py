@@ -29,21 +29,29 @@ _COVERS_SEQ = 1 << 32  # see `stored.row_checksum`
 _ESCAPED_HALF = "\\ud"  # how the escape of half of a sign may begin
 _MOST_KEPT = 20_000  # bodies without their texts
 _LEFT_OUT = "…"  # what stands for a long text where a body is checked
+_LEFT_OUT_MEMBER = rf'"\1":"{_LEFT_OUT}"'
 # Signs of a text of JSON up to an escape or to its end, and an escape of a whole sign.
 _SIGNS = r'[^"\\\x00-\x1f]*+'
 _ESCAPE = r'\\(?:["\\/bfnrt]|u(?![dD])[0-9a-fA-F]{4})'
-# What is summed up of a row, `seq` to `body`.
-_CONTENT = "\x1f".join(["%s"] * 8)
 
 
-def _long_text(members: Sequence[str]) -> re.Pattern[str]:
-    """Return the pattern of a member whose text is left out; its group is the name."""
+def _long_text(members: Sequence[str], group: str) -> re.Pattern[str]:
+    """Return the pattern of a member whose text is left out.
+
+    Args:
+        members: The names of such members.
+        group: How the group of the name begins.
+    """
     names = "|".join(members)
     text = f'"{_SIGNS}(?:{_ESCAPE}{_SIGNS})*+"'
-    return lazy_pattern(f'"({names})":{text}')
+    return lazy_pattern(f'"({group}{names})":{text}')
 
 
-_PATTERNS = {kind: _long_text(members) for kind, members in LONG_TEXTS.items()}
+_PATTERNS: dict[str, re.Pattern[str]] = {}
+_NAMED: dict[str, re.Pattern[str]] = {}  # with the name as a group
+for _kind, _members in LONG_TEXTS.items():
+    _PATTERNS[_kind] = _long_text(_members, group="?:")
+    _NAMED[_kind] = _long_text(_members, group="")
 
 
 class HeadReader:
@@ -55,7 +63,8 @@ class HeadReader:
 
     def __init__(self, whole_kinds: Collection[str] = ()) -> None:
         self.whole_kinds = whole_kinds
-        # By the kind and what is left of a sound body its project; None for an odd one.
+        # By the kind and what stands around the long texts of a body its project; None
+        # for an odd one. What these members are called makes no difference.
         self._projects: dict[tuple[str, ...], str | None] = {}
 
     def page(self, rows: Sequence[Row]) -> tuple[HeadPage, list[int], list[int]]:
@@ -113,12 +122,12 @@ class HeadReader:
     def _project(self, kind: str, body: str) -> str | None:
         """Return the project that a body of a kind names; None for an odd one."""
         pattern = _PATTERNS.get(kind)
-        parts = [body] if pattern is None else pattern.split(body)
-        key = (kind, *parts)
+        pieces = [body] if pattern is None else pattern.split(body)
+        key = (kind, *pieces)
         try:
             return self._projects[key]
         except KeyError:
-            project = _project_of(kind, *parts)
+            project = _project_of(kind, body)
             if len(self._projects) < _MOST_KEPT:
                 self._projects[key] = project
             return project
@@ -127,27 +136,26 @@ class HeadReader:
 def _checksums(rows: Sequence[Row]) -> list[int]:
     """Return what `stored.row_checksum` returns for each row."""
     sums: list[int] = []
-    for row in rows:
-        content = _CONTENT % row[:-1]
+    for seq, event_id, at, agent, session, kind, lineage, body, _ in rows:
+        head = f"{seq}\x1f{event_id}\x1f{at}\x1f{agent}\x1f{session}\x1f{kind}"
+        content = f"{head}\x1f{lineage}\x1f{body}"
         row_sum = crc32(content.encode())
         sums.append(_COVERS_SEQ | row_sum)
     return sums
 
 
-def _project_of(kind: str, *parts: str) -> str | None:
-    """Return the project of a sound and current body; None for an odd one.
-
-    Args:
-        kind: The kind.
-        parts: What stands between the long texts, and by turns the names of those.
-    """
-    names = parts[1::2]
-    outline = _outline(parts[0::2], names)
+def _project_of(kind: str, text: str) -> str | None:
+    """Return the project of a sound and current body; None for an odd one."""
+    names: list[str] = []
+    pattern = _NAMED.get(kind)
+    if pattern is not None:
+        names = pattern.findall(text)
+        text = pattern.sub(_LEFT_OUT_MEMBER, text)
     # Half of a sign may be in a text that is not left out: then the event is set aside.
-    if _ESCAPED_HALF in outline:
+    if _ESCAPED_HALF in text:
         return None
     try:
-        body = json.loads(outline)
+        body = json.loads(text)
     except (ValueError, RecursionError):
         return None
     if not isinstance(body, dict) or "erased" in body:
@@ -155,19 +163,6 @@ def _project_of(kind: str, *parts: str) -> str | None:
     if not _is_current(kind, body) or not _are_members(names, body):
         return None
     return project_of_body(body)
-
-
-def _outline(pieces: Sequence[str], names: Sequence[str]) -> str:
-    """Return a body with a short text in the place of each that was left out.
-
-    Args:
-        pieces: What stands before, between and behind the long texts.
-        names: The names of the members that have those.
-    """
-    outline = pieces[0]
-    for name, piece in zip(names, pieces[1:], strict=True):
-        outline += f'"{name}":"{_LEFT_OUT}"{piece}'
-    return outline
 
 
 def _is_current(kind: str, body: dict[str, object]) -> bool:
@@ -179,7 +174,7 @@ def _is_current(kind: str, body: dict[str, object]) -> bool:
 
 
 def _are_members(names: Sequence[str], body: dict[str, object]) -> bool:
-    """Return whether each text that was left out is a member of the body, once.
+    """Return whether each text that was left out is of a member of the body itself.
 
     It may be one of an object within it, or there twice.
     """
