@@ -284,12 +284,13 @@ def _mask(names: Names, wanted: Collection[str]) -> NDArray[np.bool_]:
     return mask
 
 
-def _numbered(names: Names, texts: Sequence[str]) -> list[int]:
+def _numbered(names: Names, texts: Sequence[str]) -> Integers:
     """Return the number of each text among names, which get those that are new."""
     numbers: dict[str, int] = {}
     for text in dict.fromkeys(texts):
         numbers[text] = names.number(text)
-    return [numbers[text] for text in texts]
+    text_numbers = map(numbers.__getitem__, texts)
+    return np.fromiter(text_numbers, np.int64, len(texts))
 
 
 def directory_view() -> type[EventDirectory]:

@@ -139,6 +139,8 @@ class Axon(View):
         self.entered = Table(concept="i4", project="i4")
         self._row_of: dict[tuple[int, int], int] | None = {}
         self._link_of: dict[int, int] | None = {}
+        # Of each concept that has a number but no row yet its agent, and itself.
+        self._named: list[tuple[int, Sequence[Any]]] = []
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in observations, graduations, scans, prunes, and what files stated."""
@@ -334,7 +336,7 @@ class Axon(View):
             facts.append(fact)
             mention_events += [position] * len(concepts)
             refused = body.get("refused", ())
-            mention_refused += [concept[0] in refused for concept in concepts]
+            mention_refused += _refusals(concepts, refused)
             if not body.get("counted", True):
                 mention_rows += self._known_rows(agent, concepts, body["faded"])
                 mention_counts += [0] * len(concepts)
@@ -346,6 +348,7 @@ class Axon(View):
             keys = [a << 32 | b for a, b in pairs]
             link_keys += keys
             link_events += [position] * len(keys)
+        self._place_named()
         names = ("seq", "at", "agent", "type", "project", "trust")
         first = self.observations.extend(names, facts).start
         columns = np.array(facts, np.int64).T
@@ -383,15 +386,45 @@ class Axon(View):
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
         """Return the row of a mentioned concept.
 
-        A new one gets its identity here and its numbers afterwards.
+        A new one is only named: `_place_named` gives it its row and identity, and its
+        numbers come afterwards.
         """
         rows = self._rows()
         key = (agent, concept[0])
         row = rows.get(key)
         if row is None:
-            row = self._new_row(agent, concept)
+            row = self._name(agent, concept)
             rows[key] = row
         return row
+
+    def _name(self, agent: int, concept: Sequence[Any]) -> int:
+        """Note a new concept, and return the row that it will have."""
+        row = len(self.concepts) + len(self._named)
+        self._named.append((agent, concept))
+        return row
+
+    def _place_named(self) -> None:
+        """Give all concepts that were only named their rows."""
+        named = self._named
+        if not named:
+            return
+        self._named = []
+        agents: list[int] = []
+        concept_ids: list[int] = []
+        for agent, concept in named:
+            concept_id, label, surface = concept[:3]
+            agents.append(agent)
+            concept_ids.append(concept_id)
+            self.labels.append(label)
+            self.surfaces.append(surface)
+        new_rows = self.concepts.grow(len(named))
+        self.concepts.put(
+            new_rows,
+            concept_id=concept_ids,
+            agent=agents,
+            alive=True,
+            **_UNSEEN,
+        )
 
     def _known_rows(
         self, agent: int, concepts: Iterable[Sequence[Any]], faded: Sequence[int]
@@ -401,6 +434,7 @@ class Axon(View):
         For those that are gone they are new rows that do not live.
         """
         living_rows = self._rows()
+        gone_rows = []
         rows = []
         for concept in concepts:
             concept_id = concept[0]
@@ -408,23 +442,13 @@ class Axon(View):
             if concept_id not in faded:
                 row = living_rows.get((agent, concept_id))
             if row is None:
-                row = self._new_row(agent, concept)
-                self.concepts.put(row, alive=False, first_seen=0, last_seen=0)
+                row = self._name(agent, concept)
+                gone_rows.append(row)
             rows.append(row)
+        self._place_named()
+        for row in gone_rows:
+            self.concepts.put(row, alive=False, first_seen=0, last_seen=0)
         return rows
-
-    def _new_row(self, agent: int, concept: Sequence[Any]) -> int:
-        concept_id = concept[0]
-        label = concept[1]
-        surface = concept[2]
-        self.labels.append(label)
-        self.surfaces.append(surface)
-        return self.concepts.add(
-            concept_id=concept_id,
-            agent=agent,
-            alive=True,
-            **_UNSEEN,
-        )
 
     def _count_mentions(self, mentions: _Mentions) -> None:
         rows = mentions.rows
@@ -504,6 +528,7 @@ class Axon(View):
         agent = self.agents.number(event.agent)
         concept = [body["concept_id"], body["label"], body["surface"]]
         row = self._find_row(agent, concept)
+        self._place_named()
         self._enter([row], body.get("project", ""))
         counts = body["counts"]
         times = body["times"]
@@ -538,6 +563,7 @@ class Axon(View):
             agent = self.agents.number(event.agent)
             concept = event.body["concepts"][0]
             row_numbers.append(self._find_row(agent, concept))
+        self._place_named()
         self._enter(row_numbers, "")
         rows = np.array(row_numbers, np.int64)
         table = self.concepts
@@ -697,6 +723,13 @@ class Axon(View):
             if key in links:
                 rows.append(links.pop(key))
         self.links["count"][rows] = 0
+
+
+def _refusals(concepts: Sequence[Sequence[Any]], refused: Sequence[int]) -> list[bool]:
+    """Return of each concept whether it is among those that are refused."""
+    if not refused:
+        return [False] * len(concepts)
+    return [concept[0] in refused for concept in concepts]
 
 
 def _without_repeats(events: Iterable[Event]) -> Iterator[list[Event]]:
