@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from test_outlines import ODD_BODIES, put
 from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.core.errors import CorruptJournal
 from theorex_lab.designs.sessions.said import SessionEnds
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.evolution.maintained import CaptureTimes
 from theorex_lab.journal import directed
@@ -25,6 +26,7 @@ from theorex_lab.journal.identity import merge_into
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import (
     View,
+    Views,
     differing_columns,
     fold_into,
     set_aside_view,
@@ -197,6 +199,20 @@ def odd_journal(path: Path) -> SqliteJournal:
         put(journal, body.replace('"text"', '"message"'), kind="turn_ended")
     put(journal, '{"v":2,"source":"user","text":"a","text":7}', kind="prompt")
     put(journal, '{"v":2,"source":"user","text":7,"text":"a"}', kind="prompt")
+    texts = (
+        '"text":"a\\"b\\\\"',  # an escaped quote, and a backslash before the last
+        '"text":"a\\u00e9\\n"',
+        '"text":"a\\uD800"',
+        '"text": "a"',
+        '"text":"a","text":"b"',
+        '"n":{"text":"a"}',
+        '"n":{"text":"a"},"text":"b"',
+        '"a\\"text":"b"',
+        '"n":"a\\"text\\":\\"b\\"","text":"c"',
+        '"":"…"',
+    )
+    for text in texts:
+        put(journal, f'{{"v":2,"source":"user","project":"p1",{text}}}', kind="prompt")
     sound = '{"v":2,"source":"user","text":"a","project":"p1"}'
     put(journal, sound, kind="prompt", lineage='["odd-5"]')
     return journal
@@ -232,6 +248,54 @@ def test_plain_rows_are_told_without_decoding_an_event(
     assert n_read == 0
 
 
+def test_views_beside_the_directory_are_folded_from_the_events_that_it_decodes(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = lab.agent("main")
+    till = lab.in_project("p1", new=True)
+    for number in range(12):
+        agent.write(f"The till rounds half up in export {number}")
+        till.agent("sage").write(f"The shop counts stock {number}")
+    lab.journal.append(events_of(40, np.random.default_rng(3)))
+    erased = next(iter(lab.journal.tail(0, kinds=["observation"])))
+    lab.erase(ids=[erased.id])
+    merge_into(lab.journal, "p1", "p2")
+    decoded: Counter[int] = Counter()
+    of_row = SqliteJournal._decoded
+
+    def counted(journal: SqliteJournal, row: tuple[Any, ...]) -> Event:
+        if journal.path.is_relative_to(lab.folder) and row[5] == "observation":
+            decoded[row[0]] += 1
+        return of_row(journal, row)
+
+    monkeypatch.setattr(SqliteJournal, "_decoded", counted)
+    views = Views(lab.journal, lab.folder / "other-views")
+    views.open_together([Axon, directory_view()])
+    assert set(decoded.values()) == {1}
+    for kind in (Axon, directory_view()):
+        fresh = kind()
+        fold_into(fresh, lab.journal, lab.journal.last_seq())
+        assert differing_columns(views.get(kind), fresh) == [], kind.name
+
+
+def test_a_view_whose_fold_raises_beside_the_directory_is_left_to_its_reader(
+    lab: Lab,
+) -> None:
+    class Raising(Axon):
+        name = "raising"
+
+        def apply(self, events: Sequence[Event]) -> None:
+            raise KeyError("text")
+
+    lab.agent("main").write("The till rounds half up")
+    views = Views(lab.journal, lab.folder / "other-views")
+    views.open_together([Raising, Axon, directory_view()])
+    assert Raising not in views._open
+    assert {Axon, directory_view()} <= set(views._open)
+    with pytest.raises(KeyError):
+        views.get(Raising)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -253,6 +317,18 @@ def test_a_damaged_row_is_noticed(tmp_path: Path, damage: str) -> None:
     connection.close()
     with pytest.raises(CorruptJournal):
         fold_into(directory_view()(), journal, 60, in_outline=True)
+    journal.close()
+
+
+@pytest.mark.parametrize("text", ["a\\x", "a\tb", 'a"', "a\\u00g0"])
+def test_a_text_that_is_no_json_is_noticed_as_where_events_are_read(
+    tmp_path: Path, text: str
+) -> None:
+    journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW + 10**13))
+    put(journal, f'{{"v":2,"source":"user","text":"{text}"}}', kind="prompt")
+    for in_outline in (False, True):
+        with pytest.raises(CorruptJournal, match="event 1 is not JSON"):
+            fold_into(directory_view()(), journal, 1, in_outline=in_outline)
     journal.close()
 
 

@@ -15,6 +15,10 @@ Columns = dict[str, Array]
 # A type of numpy, with the width of each row where a row holds several numbers.
 ColumnType = DTypeLike | tuple[str, int]
 _LEAST_ROOM = 16  # rows
+# How many names are searched for after a load before all of them are numbered, and how
+# often the bytes of one may stand in other names.
+_MOST_SEARCHES = 16
+_MOST_HITS = 16
 
 
 class Table:
@@ -196,6 +200,7 @@ class Names(Strings):
         super().__init__()
         # None after a load, until a number is asked for: many readers ask for none.
         self._by_name: dict[str, int] | None = {}
+        self._n_searches = 0  # since a load
 
     @property
     def _numbers(self) -> dict[str, int]:
@@ -206,32 +211,73 @@ class Names(Strings):
 
     def number(self, name: str) -> int:
         """Return the number of `name`, given out on first sight."""
-        numbers = self._numbers
-        number = numbers.get(name)
+        number = self.find(name)
         if number is None:
             number = len(self)
-            numbers[name] = number
+            if self._by_name is not None:
+                self._by_name[name] = number
             self.append(name)
         return number
 
     def find(self, name: str) -> int | None:
         """Return the number of `name`, or None where it was never seen."""
+        if self._by_name is None and self._n_searches < _MOST_SEARCHES:
+            self._n_searches += 1
+            return self._search(name)
         return self._numbers.get(name)
 
     def numbers(self, *names: str) -> list[int]:
         """Return the numbers of those of these names that were seen."""
         numbers = []
-        by_name = self._numbers
         for name in names:
-            number = by_name.get(name)
+            number = self.find(name)
             if number is not None:
                 numbers.append(number)
         return numbers
+
+    def _search(self, name: str) -> int | None:
+        """Return what `find` does, without numbering all names."""
+        if name in self._new:
+            position = self._new.index(name)
+            return self._n_stored + position
+        if not name:
+            return self._empty_name()
+        sought = name.encode("utf-8", "surrogatepass")
+        stored = self._blob.tobytes()
+        start = -1
+        for _ in range(_MOST_HITS):
+            start = stored.find(sought, start + 1)
+            if start < 0:
+                return None
+            row = self._starting_at(start)
+            if row is None:
+                continue
+            if self[row] == name:
+                return row
+        return self._numbers.get(name)
+
+    def _empty_name(self) -> int | None:
+        """Return the number of the stored name '', None where it was never seen."""
+        lengths = np.diff(self._offsets)
+        is_empty = lengths == 0
+        if not is_empty.any():
+            return None
+        number = is_empty.argmax()
+        return int(number)
+
+    def _starting_at(self, start: int) -> int | None:
+        """Return the row of the stored name that starts at a byte, None for none."""
+        rows = np.searchsorted(self._offsets, start, side="right")
+        row = int(rows) - 1
+        if self._offsets[row] == start:
+            return row
+        return None
 
     def load(self, prefix: str, columns: Columns) -> None:
         """Take over columns written by `columns`; they may be maps of files."""
         super().load(prefix, columns)
         self._by_name = None
+        self._n_searches = 0
 
 
 class Parts:

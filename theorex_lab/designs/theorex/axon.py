@@ -11,6 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.core.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.designs.theorex.concept_rows import (
+    NO_ROW,
+    FindRows,
+    dictionary_finder,
+    sorted_finder,
+)
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
@@ -23,6 +29,12 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 GRADUATED_TYPE = "graduated"
+# A dictionary of all concepts, or of all links, takes as long as some hundreds of looks
+# through their columns.
+_MOST_LOOKS = 100
+# A scan that names a greater share of the concepts is looked up in sorted columns.
+_LARGE_SCAN = 0.1
+_LOOKS_OF_A_SORT = 10
 # Of what was found in a text; another one is of a file that stated it.
 NODE_TYPE = "concept"
 # Columns that an imported concept states under their own names.
@@ -44,6 +56,9 @@ _UNSEEN = {
 }
 _UNSEEN |= dict.fromkeys(_LEVELS, -1)
 _APART = (*_LEVELS, "own_count", "own_fix_count", "own_first_seen", "own_last_seen")
+
+
+_SECOND_END = 0xFFFFFFFF  # of the key of a link
 
 
 class _Mentions(NamedTuple):
@@ -139,6 +154,8 @@ class Axon(View):
         self.entered = Table(concept="i4", project="i4")
         self._row_of: dict[tuple[int, int], int] | None = {}
         self._link_of: dict[int, int] | None = {}
+        # How many more concepts or links are looked for in the columns after a load.
+        self._n_looks = 0
         # Of each concept that has a number but no row yet its agent, and itself.
         self._named: list[tuple[int, Sequence[Any]]] = []
 
@@ -185,6 +202,14 @@ class Axon(View):
     def _after_load(self) -> None:
         # The look-up dictionaries are made when a fold first needs them.
         self._row_of = self._link_of = None
+        self._n_looks = _MOST_LOOKS
+
+    def _looks_for(self, n_sought: int) -> bool:
+        """Return whether so few are sought that no dictionary is worth making."""
+        if n_sought > self._n_looks:
+            return False
+        self._n_looks -= n_sought
+        return True
 
     def row(self, agent: str, concept_id: int) -> int | None:
         """Return the row of an agent's concept, or None."""
@@ -296,16 +321,30 @@ class Axon(View):
     def _linked(self) -> dict[int, int]:
         if self._link_of is None:
             living = np.flatnonzero(self.links["count"] > 0)
-            keys = self._link_keys(living)
+            keys = self._link_keys(living).tolist()
             rows = living.tolist()
             self._link_of = dict(zip(keys, rows, strict=True))
         return self._link_of
 
-    def _link_keys(self, rows: Ints) -> list[int]:
+    def _links_among(self, keys: Sequence[int]) -> dict[int, int]:
+        """Return the rows of links by key, at least of those of these keys that live."""
+        if self._link_of is not None or not self._looks_for(len(keys)):
+            return self._linked()
+        row_of: dict[int, int] = {}
+        is_living = self.links["count"] > 0
+        for key in keys:
+            is_sought = self.links["a"] == key >> 32
+            is_sought &= self.links["b"] == key & _SECOND_END
+            rows = np.flatnonzero(is_sought & is_living)
+            for row in rows.tolist():
+                row_of[key] = row
+        return row_of
+
+    def _link_keys(self, rows: Ints) -> Ints:
         """Return one key a link: its first end's row above its second end's."""
         first = self.links["a"][rows].astype(np.int64)
         second = self.links["b"][rows]
-        keys: list[int] = ((first << 32) | second).tolist()
+        keys: Ints = (first << 32) | second
         return keys
 
     def _fold_observations(self, events: Sequence[Event]) -> None:
@@ -315,6 +354,7 @@ class Axon(View):
         What is not `counted` came with a file that states its concepts' numbers; its
         concepts that had `faded` are gone.
         """
+        is_partial = self._look_up_few(events)
         facts = list[tuple[int, ...]]()  # one row an event
         # Of each mention its concept's row, its count, whether it refuses, and its event's
         # position.
@@ -382,6 +422,35 @@ class Axon(View):
             # The rows of the links come first, since new ones change the table of counts.
             links = np.array(self._find_links(link_keys), np.int64)
             self.link_counts.take_in(links, at[link_events])
+        if is_partial:
+            self._row_of = None
+
+    def _look_up_few(self, events: Sequence[Event]) -> bool:
+        """Look up the rows of a few observations' concepts, without those of all others.
+
+        Returns:
+            Whether the dictionary of rows has these alone, until it is dropped.
+        """
+        if self._row_of is not None:
+            return False
+        n_sought = 0
+        for event in events:
+            n_sought += len(event.body["concepts"])
+        if not self._looks_for(n_sought):
+            return False
+        row_of: dict[tuple[int, int], int] = {}
+        for event in events:
+            agent = self.agents.number(event.agent)
+            is_agents = self.concepts["agent"] == agent
+            is_living = self.concepts["alive"] & is_agents
+            for concept in event.body["concepts"]:
+                concept_id = concept[0]
+                is_sought = self.concepts["concept_id"] == concept_id
+                rows = np.flatnonzero(is_sought & is_living)
+                for row in rows.tolist():
+                    row_of[agent, concept_id] = row
+        self._row_of = row_of
+        return True
 
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
         """Return the row of a mentioned concept.
@@ -504,8 +573,8 @@ class Axon(View):
 
         A new one gets its ends here and its numbers afterwards.
         """
-        links = self._linked()
         all_keys = list(keys)
+        links = self._links_among(all_keys)
         unknown_keys = [key for key in all_keys if key not in links]
         new_keys = list(dict.fromkeys(unknown_keys))
         new_rows = count(len(self.links))
@@ -514,7 +583,7 @@ class Axon(View):
         self.links.put(
             self.links.grow(len(new_keys)),
             a=ends >> 32,
-            b=ends & 0xFFFFFFFF,
+            b=ends & _SECOND_END,
             last_seen=-LATEST,
         )
         return [links[key] for key in all_keys]
@@ -663,13 +732,44 @@ class Axon(View):
         np.maximum.at(self.links["last_seen"], rows, times)
 
     def _scan(self, event: Event) -> None:
+        finders: dict[str, FindRows] = {}
         for agent, tiers in event.body["tiers"].items():
+            n_named = sum(map(len, tiers.values()))
+            finders[agent] = self._finder(agent, n_named)
             for tier, concept_ids in tiers.items():
-                rows = self._living_rows(agent, concept_ids)
-                self.concepts["tier"][rows] = Tier[tier]
+                rows = finders[agent](concept_ids)
+                living_rows = rows[rows != NO_ROW]
+                self.concepts["tier"][living_rows] = Tier[tier]
         for agent, pairs in event.body["dropped_links"].items():
-            keys = self._living_link_keys(agent, pairs)
-            self._drop_links(keys)
+            if not pairs:
+                continue
+            find_rows = finders.get(agent) or self._finder(agent, len(pairs))
+            first_ids = [pair[0] for pair in pairs]
+            second_ids = [pair[1] for pair in pairs]
+            first = find_rows(first_ids)
+            second = find_rows(second_ids)
+            are_living = (first != NO_ROW) & (second != NO_ROW)
+            lower = np.minimum(first, second)
+            upper = np.maximum(first, second)
+            keys = (lower << 32) | upper
+            self._drop_links(keys[are_living])
+
+    def _finder(self, agent: str, n_sought: int) -> FindRows:
+        """Return what gives the rows of an agent's living concepts by their ids.
+
+        Args:
+            agent: The agent.
+            n_sought: For about how many of them it is asked.
+        """
+        number = self.agents.find(agent)
+        if number is None:
+            return dictionary_finder({}, 0)
+        n_concepts = len(self.concepts)
+        is_large = n_sought > _LARGE_SCAN * n_concepts
+        if is_large or (self._row_of is None and self._looks_for(_LOOKS_OF_A_SORT)):
+            rows = self.rows_of([agent])
+            return sorted_finder(rows, self.concepts["concept_id"][rows])
+        return dictionary_finder(self._rows(), number)
 
     def _living_link_keys(
         self, agent: str, pairs: Iterable[Sequence[int]]
@@ -693,9 +793,9 @@ class Axon(View):
     def _prune(self, event: Event) -> None:
         for agent, concepts in event.body["concepts"].items():
             concept_ids = [concept["concept_id"] for concept in concepts]
+            row_of = self._rows()
             rows = self._living_rows(agent, concept_ids)
             self.concepts["alive"][rows] = False
-            row_of = self._rows()
             for row in rows:
                 number = int(self.concepts["agent"][row])
                 concept_id = int(self.concepts["concept_id"][row])
@@ -716,13 +816,21 @@ class Axon(View):
                 rows.append(row)
         return rows
 
-    def _drop_links(self, keys: Iterable[int]) -> None:
-        links = self._linked()
-        rows: list[int] = []
-        for key in keys:
-            if key in links:
-                rows.append(links.pop(key))
-        self.links["count"][rows] = 0
+    def _drop_links(self, keys: Ints) -> None:
+        """Drop the links of these keys that there are."""
+        first_ends = keys >> 32
+        is_first_end = np.zeros(len(self.concepts), bool)
+        is_first_end[first_ends] = True
+        may_be_dropped = is_first_end[self.links["a"]]
+        may_be_dropped &= self.links["count"] > 0
+        rows = np.flatnonzero(may_be_dropped)
+        row_keys = self._link_keys(rows)
+        is_dropped = np.isin(row_keys, keys)
+        dropped_rows = rows[is_dropped]
+        self.links["count"][dropped_rows] = 0
+        if self._link_of is not None:
+            for key in row_keys[is_dropped].tolist():
+                del self._link_of[key]
 
 
 def _refusals(concepts: Sequence[Sequence[Any]], refused: Sequence[int]) -> list[bool]:
