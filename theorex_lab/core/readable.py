@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from html import escape
 from typing import Any
 
 LONGEST_REPR = 200
@@ -53,6 +52,8 @@ class Report:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        from html import escape  # notebooks alone ask for it
+
         text = str(self)
         escaped = escape(text)
         return f"<pre>{escaped}</pre>"

@@ -3,7 +3,6 @@
 The tool events that belong to a call are part of its trace.
 """
 
-import difflib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -263,6 +262,8 @@ def _nearest(views: Views, trace_id: str) -> str:
     first = max(len(ids) - _NEAREST_AMONG, 0)
     newest = [ids[row] for row in range(first, len(ids))]
     start = trace_id[:128]
+    import difflib  # for an unknown id alone
+
     matches = difflib.get_close_matches(start, newest, n=1, cutoff=0)
     if not matches:
         return "there are no traces yet: `theorex dispatch` makes them"

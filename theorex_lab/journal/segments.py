@@ -3,7 +3,6 @@
 They are compressed, and never written to again.
 """
 
-import gzip
 import hashlib
 import json
 import zlib
@@ -74,6 +73,8 @@ def write_segment(path: Path, events: Iterable[Event]) -> None:
     Raises:
         StorageError: The segment cannot be written.
     """
+    import gzip  # few journals have archives
+
     lines = [f"{encode(event._asdict())}\n" for event in events]
     text = "".join(lines)
     data = gzip.compress(text.encode(), mtime=0)
@@ -88,6 +89,8 @@ def read_segment(path: Path) -> Iterator[Event]:
     Raises:
         CorruptJournal: The file is gone or damaged.
     """
+    import gzip  # few journals have archives
+
     try:
         text = gzip.decompress(path.read_bytes()).decode()
         for line in text.splitlines():

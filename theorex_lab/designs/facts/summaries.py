@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Any, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
@@ -47,6 +46,8 @@ def zone_of(settings: FactSettings) -> tzinfo:
     Raises:
         ConfigError: The time zone is unknown.
     """
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # a status shows no days
+
     name = (
         settings.timezone
         or os.environ.get("ENGRAM_TZ")

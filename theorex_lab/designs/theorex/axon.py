@@ -231,8 +231,10 @@ class Axon(View):
         mask = self.concepts["alive"]
         if agents is not None:
             numbers = self.agents.numbers(*agents)
-            is_agents = np.isin(self.concepts["agent"], numbers)
-            mask = mask & is_agents
+            n_agents = len(self.agents)
+            is_wanted = np.zeros(n_agents, bool)
+            is_wanted[numbers] = True
+            mask = mask & is_wanted[self.concepts["agent"]]
         if among is not None:
             mask = mask & among
         return np.flatnonzero(mask)
@@ -825,12 +827,14 @@ class Axon(View):
         may_be_dropped &= self.links["count"] > 0
         rows = np.flatnonzero(may_be_dropped)
         row_keys = self._link_keys(rows)
-        is_dropped = np.isin(row_keys, keys)
-        dropped_rows = rows[is_dropped]
+        find_rows = sorted_finder(rows, row_keys)
+        dropped_rows = find_rows(keys)
+        are_there = dropped_rows != NO_ROW
+        dropped_rows = dropped_rows[are_there]
         self.links["count"][dropped_rows] = 0
         if self._link_of is not None:
-            for key in row_keys[is_dropped].tolist():
-                del self._link_of[key]
+            for key in keys[are_there].tolist():
+                self._link_of.pop(key, None)
 
 
 def _refusals(concepts: Sequence[Sequence[Any]], refused: Sequence[int]) -> list[bool]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 # Gives the row of each of some concepts, NO_ROW for one that is not there.
-FindRows = Callable[[Sequence[int]], Ints]
+FindRows = Callable[[Sequence[int] | Ints], Ints]
 
 NO_ROW = -1
 
@@ -29,7 +29,7 @@ def sorted_finder(rows: Ints, concept_ids: Ints) -> FindRows:
     n_rows = len(rows)
     last = n_rows - 1
 
-    def find(sought: Sequence[int]) -> Ints:
+    def find(sought: Sequence[int] | Ints) -> Ints:
         ids = np.array(sought, np.int64)
         if not n_rows:
             return np.full(ids.shape, NO_ROW)
@@ -61,7 +61,7 @@ def dictionary_finder(row_of: Mapping[tuple[int, int], int], agent: int) -> Find
     [8, -1]
     """
 
-    def find(sought: Sequence[int]) -> Ints:
+    def find(sought: Sequence[int] | Ints) -> Ints:
         rows: list[int] = []
         for concept_id in sought:
             key = (agent, concept_id)
