@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -122,8 +122,10 @@ class _Problems:
         if len(self._records) < _MOST_PROBLEMS:
             self._records.append([_PROBLEM, number, why])
 
-    def taken(self) -> list[list[object]]:
+    def taken(self) -> Sequence[list[object]]:
         """Return the records since the last time."""
+        if not self._records:
+            return ()
         records = self._records
         self._records = []
         return records
