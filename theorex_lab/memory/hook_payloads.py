@@ -174,7 +174,7 @@ def tool_used(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
         response = event.get("error")
     tool = preview(event.get("tool_name"), TOOL_CHARACTERS)
     command = _command(tool, tool_input, folder)
-    body = {
+    return {
         "tool": tool,
         "input": preview(tool_input, INPUT_CHARACTERS),
         "response": preview(response, RESPONSE_CHARACTERS),
@@ -185,10 +185,6 @@ def tool_used(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
         **_moved(tool, tool_input, folder),
         "project": folder.project,
     }
-    trace_id = _trace_id()
-    if trace_id:
-        body["trace_id"] = trace_id
-    return body
 
 
 def succeeded(event: HookEvent) -> bool | None:
@@ -463,8 +459,8 @@ def _without_root(text: str, root: str) -> str:
     return without_root_path(text, root)
 
 
-def _trace_id() -> str:
-    """Return the trace that the agent was started for.
+def running_trace() -> str:
+    """Return the trace that the agent was started for whose hook runs now.
 
     It is '' where there is none or its id is outside the rule.
     """

@@ -114,7 +114,6 @@ class Captures:
             return None
         kind, body_of = BODIES[name]
         body = body_of(utterance.hook, self._folder_of(session, utterance.cwd))
-        body.pop("trace_id", None)  # of the process that runs now
         if "source" in body and not self.trusted:
             body["source"] = "import"
         if not self.keep_messages and "message" in body:
