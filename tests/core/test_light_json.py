@@ -82,6 +82,8 @@ def test_what_json_cannot_hold_is_refused() -> None:
     around.append(around)
     with pytest.raises(ValueError, match="Circular reference"):
         light_json.dumps(around)
+    around.clear()
+    assert light_json.dumps([around, around]) == "[[],[]]"
     assert light_json.dumps([float("nan"), float("-inf")]) == "[NaN,-Infinity]"
 
 

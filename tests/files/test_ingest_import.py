@@ -142,6 +142,24 @@ def test_two_imports_at_once_double_nothing(lab: Lab, tmp_path: Path) -> None:
     )
 
 
+def test_ids_are_looked_for_once_where_nobody_else_writes(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [made.claude("user", number, f"Prompt {number}") for number in range(1, 11)]
+    file = write(tmp_path / "x.jsonl", rows)
+    lab.import_transcripts(write(tmp_path / "y.jsonl", rows[:1]))  # names the project
+    read = SqliteJournal.read
+    asked = []
+
+    def noted(journal: SqliteJournal, **how: object) -> object:
+        asked.append(how)
+        return read(journal, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SqliteJournal, "read", noted)
+    assert lab.import_transcripts(file).events == 9
+    assert len(asked) == 1
+
+
 def test_what_was_appended_between_look_up_and_transaction_is_not_doubled(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
+_SECONDS_PER_DAY = 86_400
 MICROSECONDS_PER_HOUR = 3_600_000_000
 MICROSECONDS_PER_DAY = 86_400_000_000
 # What datetime can hold, so that every stored time can be shown again.
@@ -93,11 +94,12 @@ def to_microseconds(when: str | datetime) -> int:
     >>> to_microseconds("1970-01-01T01:00:00+01:00")
     0
     """
-    from datetime import datetime, timedelta
+    # A hook names no time, and would wait a millisecond for this.
+    import datetime
 
     if isinstance(when, str):
         try:
-            parsed = datetime.fromisoformat(when)
+            parsed = datetime.datetime.fromisoformat(when)
         except ValueError as error:
             allowed = "ISO 8601 with an offset, such as 2026-01-31T09:00:00Z"
             raise InvalidInput(
@@ -108,12 +110,25 @@ def to_microseconds(when: str | datetime) -> int:
     if parsed.tzinfo is None:
         advice = "add one (a Z for UTC, or +02:00), or tzinfo to the datetime"
         raise InvalidInput(f"got the time {when!s} without an offset; {advice}")
-    microseconds = (parsed - to_datetime(0)) // timedelta(microseconds=1)
+    elapsed = parsed - _start_of_time()
+    seconds = elapsed.days * _SECONDS_PER_DAY + elapsed.seconds
+    microseconds = seconds * 1_000_000 + elapsed.microseconds
     if not EARLIEST <= microseconds <= LATEST:
         raise InvalidInput(
             f"got the time {when!s}; allowed are the years 1 to 9999 of UTC: choose one in between"
         )
     return microseconds
+
+
+def _start_of_time() -> datetime:
+    """Return the beginning of 1970 in UTC, which is made once."""
+    global _start
+    if _start is None:
+        _start = to_datetime(0)
+    return _start
+
+
+_start: datetime | None = None
 
 
 def to_datetime(microseconds: int) -> datetime:

@@ -8,6 +8,7 @@ call and hashes nothing.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from theorex_lab.core.errors import InvalidInput
 
@@ -21,6 +22,8 @@ _AGENT_SIGNS = _AGENT_STARTS | frozenset("._-")
 _LONGEST_AGENT = 64
 _SESSION_SIGNS = _AGENT_SIGNS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ:")
 _LONGEST_SESSION = 128
+# Names come again and again; those that were checked last are remembered.
+_MOST_NAMES = 1_024
 # Of any version, in lower case.
 UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 # The integers that a JSON reader holding numbers as doubles keeps exact.
@@ -155,6 +158,12 @@ def _is_agent(name: object) -> bool:
     """Return whether a value is within the rule for the names of agents."""
     if not isinstance(name, str):
         return False
+    return _is_name_of_agent(name)
+
+
+@lru_cache(_MOST_NAMES)
+def _is_name_of_agent(name: str) -> bool:
+    """Return whether a text is within the rule for the names of agents."""
     if not 1 <= len(name) <= _LONGEST_AGENT:
         return False
     if name[0] not in _AGENT_STARTS:
@@ -180,6 +189,12 @@ def _is_session(name: object) -> bool:
     """Return whether a value is within the rule for the ids of sessions."""
     if not isinstance(name, str):
         return False
+    return _is_id_of_session(name)
+
+
+@lru_cache(_MOST_NAMES)
+def _is_id_of_session(name: str) -> bool:
+    """Return whether a text is within the rule for the ids of sessions."""
     if len(name) > _LONGEST_SESSION:
         return False
     return _SESSION_SIGNS.issuperset(name)

@@ -102,13 +102,39 @@ def dumps(value: object, *, ensure_ascii: bool = True, allow_nan: bool = True) -
     >>> dumps({"text": "déjà", "ok": None}, ensure_ascii=False)
     '{"text":"déjà","ok":null}'
     """
+    form = (ensure_ascii, allow_nan)
+    encode = _ENCODERS.get(form) or _new_encoder(form)
+    if encode is not None:
+        try:
+            return "".join(encode(value, 0))
+        except (TypeError, ValueError, RecursionError):
+            pass  # `json` says what is wrong
+    import json
+
+    return json.dumps(
+        value,
+        ensure_ascii=ensure_ascii,
+        allow_nan=allow_nan,
+        separators=(",", ":"),
+    )
+
+
+# By whether signs are escaped and numbers that are none allowed: what writes a value.
+# It notes nothing of a value, so that one serves all threads.
+_ENCODERS: dict[tuple[bool, bool], Callable[[object, int], tuple[str, ...]]] = {}
+
+
+def _new_encoder(
+    form: tuple[bool, bool],
+) -> Callable[[object, int], tuple[str, ...]] | None:
+    """Make what writes values of a form, and keep it; None where that is not in C."""
+    ensure_ascii, allow_nan = form
     try:
         from _json import encode_basestring, encode_basestring_ascii, make_encoder
 
         encode_text = encode_basestring_ascii if ensure_ascii else encode_basestring
-        containers: dict[int, Any] = {}  # in which the encoder is, by their ids
-        encode = make_encoder(
-            containers,
+        encode: Callable[[object, int], tuple[str, ...]] = make_encoder(
+            None,
             _refuse,
             encode_text,
             None,
@@ -119,16 +145,9 @@ def dumps(value: object, *, ensure_ascii: bool = True, allow_nan: bool = True) -
             allow_nan,
         )
     except (ImportError, TypeError):
-        import json
-
-        separators = (",", ":")
-        return json.dumps(
-            value,
-            ensure_ascii=ensure_ascii,
-            allow_nan=allow_nan,
-            separators=separators,
-        )
-    return "".join(encode(value, 0))
+        return None
+    _ENCODERS[form] = encode
+    return encode
 
 
 def _refuse(value: object) -> object:

@@ -6,6 +6,7 @@ This says also how a body is written down, and how an old body becomes a current
 from __future__ import annotations
 
 from collections import namedtuple
+from functools import lru_cache
 
 from theorex_lab.core import light_json as json
 from theorex_lab.core.errors import InvalidInput, NewerVersion
@@ -60,6 +61,7 @@ RAW_KINDS = (
 )
 # The member of a body that holds paths, which are kept character by character.
 _PATHS_IN = {kind: declared.paths for kind, declared in KINDS.items() if declared.paths}
+_MOST_TOOLS = 256  # whose names are remembered as they are folded
 # The tools whose paths were written to; the names are folded as `tool_key` does.
 _EDITING = frozenset(
     (
@@ -82,6 +84,7 @@ def _owner_out_of_sight(body: Body) -> Body:
     return {**body, "owner": owner, "lost_after_seconds": 86_400.0}
 
 
+@lru_cache(_MOST_TOOLS)
 def tool_key(tool: str) -> str:
     """Return what agents' names for a tool have in common.
 
@@ -471,7 +474,8 @@ def encode(value: object) -> str:
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        text.encode()
+        if not text.isascii():
+            text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         allowed = "JSON values without NaN, in text without lone surrogates"
         raise InvalidInput(
@@ -583,15 +587,21 @@ def check_event(event: Event) -> None:
         if body.keys() not in _ERASED_FORMS:
             problem = "the field 'erased' is there; allowed is none of this name"
     else:
-        problem = readable(event).set_aside
+        problem = _unlike_its_kind(event)
         if problem:
             # What JSON writes as a text or a number may be an object of another type
             # here.
             as_read = json.loads(encode(body))
-            problem = readable(event._replace(body=as_read)).set_aside
+            problem = _unlike_its_kind(event._replace(body=as_read))
     if problem:
         got = f"got an event of the kind {event.kind!r} in which {problem}"
         raise InvalidInput(f"{got}; nothing was written")
+
+
+def _unlike_its_kind(event: Event) -> str:
+    """Return in what a body is not what its kind says, '' where it is."""
+    as_given = readable(event)
+    return "" if as_given is event else as_given.set_aside
 
 
 def _aside(event: Event, problem: str) -> Event:

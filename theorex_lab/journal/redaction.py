@@ -16,9 +16,10 @@ from theorex_lab.text.redact.masking import (
     mask,
     masked_value,
     may_hold_secret,
+    not_looked_at_lately,
     was_masked,
 )
-from theorex_lab.text.redact.redaction_scope import count_masked, current, kept_id
+from theorex_lab.text.redact.redaction_scope import count_masked, kept_id, secrets_stay
 from theorex_lab.text.visible import visible
 
 # what type checkers take for true; `typing` would cost every hook 7 ms
@@ -48,12 +49,12 @@ def kept_event(event: Event) -> tuple[Event, str]:
     """
     check_event(event)
     text = encode(event.body)
-    if current().keeps_secrets:
+    if secrets_stay():
         return event, text
     names = [event.agent, event.session, *event.lineage]
     if not _is_drawn(event.id):
         names.append(event.id)
-    texts = [one_text for one_text in _texts_in(event) if not was_masked(one_text)]
+    texts = not_looked_at_lately(_texts_in(event))
     if not may_hold_secret(visible(" ".join([*names, *texts]))):
         return event, text
     try:
@@ -93,24 +94,34 @@ def _texts_in(event: Event) -> list[str]:
     The names of members that its kind declares are left out: those stay as they are,
     and one of them, `tokens`, looks like a secret's.
     """
-    fields = FIELDS.get(event.kind, {})
-    texts: list[str] = []
-    open_parts: list[Any] = list(event.body.values())
-    for name in event.body:
-        if name in fields or not _is_text(name):
-            continue
-        if f"{name}?" not in fields:
-            texts.append(name)
+    undeclared = event.body.keys() - _declared_names(event.kind)
+    texts = list(filter(_is_text, undeclared))
+    open_parts: list[Any] = [event.body.values()]
     while open_parts:
-        part = open_parts.pop()
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, dict):
-            texts += filter(_is_text, part)
-            open_parts += part.values()
-        elif isinstance(part, _LISTS):
-            open_parts += part
+        for part in open_parts.pop():
+            if isinstance(part, str):
+                texts.append(part)
+            elif isinstance(part, dict):
+                texts += filter(_is_text, part)
+                open_parts.append(part.values())
+            elif isinstance(part, _LISTS):
+                open_parts.append(part)
     return texts
+
+
+def _declared_names(kind: str) -> frozenset[str]:
+    """Return the names of the members that a kind declares, by its fields of now."""
+    fields = FIELDS.get(kind, {})
+    remembered = _NAMES_BY_KIND.get(kind)
+    if remembered is None or remembered[0] is not fields:
+        names = [field.removesuffix("?") for field in fields]
+        remembered = (fields, frozenset((*fields, *names)))
+        _NAMES_BY_KIND[kind] = remembered
+    return remembered[1]
+
+
+# By kind, its fields and the names of its members.
+_NAMES_BY_KIND: dict[str, tuple[object, frozenset[str]]] = {}
 
 
 def _is_text(name: object) -> bool:

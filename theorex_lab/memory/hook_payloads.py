@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import os
 
+from theorex_lab.journal.event import paths_by_use, tool_key
+from theorex_lab.text.redact.masking import mask
 from theorex_lab.text.redact.preview import masked_start, preview
 
 # what type checkers take for true; importing `typing` for it would cost every start 5
@@ -43,6 +45,7 @@ _PATH_MEMBERS = ("file_path", "path", "notebook_path", "filePath", "relative_pat
 _MOVE_MEMBERS = ("source", "destination")  # of a tool that moves a file
 _PATH_LISTS = ("paths",)
 _MOST_LISTED = 200  # paths of one call
+_MOST_PATHS = 2_000  # that a folder remembers
 _COMMAND_MEMBERS = ("command", "cmd")
 # Tools that run a command, their names folded as `tool_key` does.
 _SHELLS = frozenset(
@@ -73,6 +76,8 @@ _NAMING = (
 )
 _MOVERS = frozenset({"movefile", "renamefile"})
 _EXIT_CODES = ("exit_code", "exitCode", "returnCode", "return_code", "returncode")
+_ERROR_SIGNS = ("is_error", "isError", "interrupted")
+_STATING_FAILURE = frozenset({*_ERROR_SIGNS, *_EXIT_CODES, "success", "status"})
 _DONE = frozenset(
     {"ok", "success", "succeeded", "completed", "complete", "done", "finished"}
 )
@@ -106,9 +111,10 @@ class WorkingFolder:
         project: The project of its repository.
         real: The folder without links.
         root: The root of its checkout.
+        plain_paths: By name, the paths in the project that tools were given.
     """
 
-    __slots__ = ("folder", "project", "real", "root")
+    __slots__ = ("folder", "plain_paths", "project", "real", "root")
 
     def __init__(
         self, folder: str, project: str = "", name_project: ProjectNamer | None = None
@@ -123,6 +129,7 @@ class WorkingFolder:
                 its path alone.
         """
         self.folder = folder
+        self.plain_paths: dict[str, str] = {}
         self.real = ""
         self.root = ""
         self.project = project
@@ -167,7 +174,7 @@ def tool_used(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
         response = event.get("error")
     tool = preview(event.get("tool_name"), TOOL_CHARACTERS)
     command = _command(tool, tool_input, folder)
-    body = {
+    return {
         "tool": tool,
         "input": preview(tool_input, INPUT_CHARACTERS),
         "response": preview(response, RESPONSE_CHARACTERS),
@@ -178,10 +185,6 @@ def tool_used(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
         **_moved(tool, tool_input, folder),
         "project": folder.project,
     }
-    trace_id = _trace_id()
-    if trace_id:
-        body["trace_id"] = trace_id
-    return body
 
 
 def succeeded(event: HookEvent) -> bool | None:
@@ -231,7 +234,9 @@ def _is_running(response: HookEvent) -> bool:
 
 def _states_failure(signs: HookEvent) -> bool:
     """Return whether an event or a response states a failure."""
-    for name in ("is_error", "isError", "interrupted"):
+    if _STATING_FAILURE.isdisjoint(signs):
+        return False
+    for name in _ERROR_SIGNS:
         if signs.get(name) is True:
             return True
     for name in _EXIT_CODES:
@@ -251,15 +256,30 @@ def _paths(
 
     They lead from the root of the agent's checkout.
     """
-    from theorex_lab.journal.event import paths_by_use
-
     names = _named_paths(tool, tool_input)
     if not names:
         return paths_by_use(tool, ())
-    from theorex_lab.text.redact.masking import mask
+    paths = dict.fromkeys(_plain_path(name, folder) for name in names)
+    paths.pop("", None)
+    return paths_by_use(tool, list(paths))
 
-    paths = dict.fromkeys(_in_project(name, folder) for name in names)
-    return paths_by_use(tool, [path for path in paths if path and mask(path) == path])
+
+def _plain_path(name: object, folder: WorkingFolder) -> str:
+    """Return the path from the project's root; '' also for one that holds a secret.
+
+    A session names the same paths again and again: its folder remembers them.
+    """
+    if not isinstance(name, str):
+        return ""
+    path = folder.plain_paths.get(name)
+    if path is None:
+        path = _in_project(name, folder)
+        if mask(path) != path:
+            path = ""
+        is_short = len(name) <= _PATH_CHARACTERS
+        if is_short and len(folder.plain_paths) < _MOST_PATHS:
+            folder.plain_paths[name] = path
+    return path
 
 
 def _named_paths(tool: str, tool_input: object) -> list[object]:
@@ -268,8 +288,6 @@ def _named_paths(tool: str, tool_input: object) -> list[object]:
     They stand in members of their own or in the lines of a patch that say what it is
     for.
     """
-    from theorex_lab.journal.event import tool_key
-
     members = tool_input if isinstance(tool_input, dict) else {}
     paths = _values_of(members, _PATH_MEMBERS)
     for name in _PATH_LISTS:
@@ -317,8 +335,6 @@ def _moved(tool: str, tool_input: object, folder: WorkingFolder) -> Body:
     project's root. For a patch, and for a tool that moves a file, it is [old path, new
     path] each, with '' for a removed file.
     """
-    from theorex_lab.journal.event import tool_key
-
     key = tool_key(tool)
     if key in _SHELLS:
         return _start_folder(_given_command(tool_input), folder)
@@ -401,8 +417,6 @@ def _command(tool: str, tool_input: object, folder: WorkingFolder) -> str:
 
     The project's paths lead from its root; those that lead out of it are left out.
     """
-    from theorex_lab.journal.event import tool_key
-
     command = _given_command(tool_input) if tool_key(tool) in _SHELLS else ""
     if not command:
         return ""
@@ -445,8 +459,8 @@ def _without_root(text: str, root: str) -> str:
     return without_root_path(text, root)
 
 
-def _trace_id() -> str:
-    """Return the trace that the agent was started for.
+def running_trace() -> str:
+    """Return the trace that the agent was started for whose hook runs now.
 
     It is '' where there is none or its id is outside the rule.
     """

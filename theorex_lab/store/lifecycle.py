@@ -373,8 +373,9 @@ def take_event(home: SessionHome, event: HookEvent, *, agent: str) -> Event:
     2. Make the body, as `memory.hook_payloads.BODIES` has it for the event's name:
        `memory.hook_payloads.tool_used`, or `prompt`, `turn_ended`, `compacting` and
        `session_ended` there.
-    3. Leave the agent's own words out, where the setting keepMessages is off.
-    4. Append the event.
+    3. Name the trace that the agent was started for, of a tool use.
+    4. Leave the agent's own words out, where the setting keepMessages is off.
+    5. Append the event.
 
     Args:
         home: The home.
@@ -391,7 +392,7 @@ def take_event(home: SessionHome, event: HookEvent, *, agent: str) -> Event:
     """
     from theorex_lab.core.ids import session_of
     from theorex_lab.journal.event import new_event
-    from theorex_lab.memory.hook_payloads import BODIES
+    from theorex_lab.memory.hook_payloads import BODIES, running_trace
     from theorex_lab.text.redact.redaction_scope import kept_id
 
     journal = home.journal
@@ -399,6 +400,9 @@ def take_event(home: SessionHome, event: HookEvent, *, agent: str) -> Event:
     folder = _folder_of(home, event, name_project=_bound_project)
     kind, body_of = BODIES[event["hook_event_name"]]
     body = body_of(event, folder)
+    trace_id = running_trace() if kind == "tool_used" else ""
+    if trace_id:
+        body["trace_id"] = trace_id
     if body.get("message") and home.setting("keepMessages", True) is not True:
         body["message"] = ""
     captured = new_event(kind, body, agent=agent, session=session, at=home.now())

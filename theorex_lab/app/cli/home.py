@@ -49,7 +49,7 @@ from theorex_lab.files.command_line.options import (
     note,
     printable,
 )
-from theorex_lab.text.redact.redaction_scope import current
+from theorex_lab.text.redact.redaction_scope import secrets_stay
 
 if TYPE_CHECKING:
     from theorex_lab.core.settings import SettingsRecord
@@ -499,7 +499,7 @@ def import_(
     if designs and not replay:
         raise click.UsageError("Give --design with --replay.")
     if transcripts is not None:
-        if path is not None or current().keeps_secrets:
+        if path is not None or secrets_stay():
             raise click.UsageError(
                 "Give --transcripts PATH without another PATH and without --keep-secrets."
             )

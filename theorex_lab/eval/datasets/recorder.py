@@ -301,7 +301,6 @@ class Recorder:
                 **body_of({"hook_event_name": name, **given}),
                 "project": self.project,
             }
-        body.pop("trace_id", None)  # of the process that reads the set
         if reads or edits:
             uses = {"read": reads, "edited": edits}
             body["paths"] = {

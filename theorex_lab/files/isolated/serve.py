@@ -19,6 +19,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, BinaryIO
 
+from theorex_lab.core import light_json
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.isolated.frames import END, ERROR, START, VALUE, frame_head
 from theorex_lab.files.isolated.limits import (
@@ -162,7 +163,7 @@ class _Answer:
             self._send(VALUE, b"[" + b",".join(pieces) + b"]")
 
     def _encoded(self, value: object) -> bytes:
-        encoded = json.dumps(value).encode()
+        encoded = light_json.dumps(value).encode()
         most = self._limits.output_bytes
         if len(encoded) > most:
             raise FileNotRead(

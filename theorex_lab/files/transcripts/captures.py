@@ -114,7 +114,6 @@ class Captures:
             return None
         kind, body_of = BODIES[name]
         body = body_of(utterance.hook, self._folder_of(session, utterance.cwd))
-        body.pop("trace_id", None)  # of the process that runs now
         if "source" in body and not self.trusted:
             body["source"] = "import"
         if not self.keep_messages and "message" in body:
@@ -367,9 +366,13 @@ class _Lines:
         """
         if not is_captured(utterance):
             return False
+        is_current = False
         for row in utterance.rows:
-            self.counts.told_later(row)
-        return current in utterance.rows
+            if row == current:
+                is_current = True
+            else:
+                self.counts.told_later(row)
+        return is_current
 
     def _unread(self, number: int | str, error: InvalidInput) -> None:
         self.counts.unread += 1
@@ -386,7 +389,7 @@ def _is_damaged(content: bytes) -> bool:
             content.decode("utf-8")
         except UnicodeDecodeError:
             return True
-    if not (b"\\ud" in content or b"\\uD" in content):
+    if b"\\u" not in content:
         return False  # nearly always, and found quickly
     without_pairs = _PAIR.sub(b"", content)
     return _SURROGATE.search(without_pairs) is not None
@@ -443,8 +446,8 @@ class _Times:
         self._has_stated = False
         self._waiting: list[_Line] = []  # until something states a time
 
-    def of(self, line: _Line) -> Iterator[TimedCapture]:
-        """Yield the captures whose time is known after this line.
+    def of(self, line: _Line) -> list[TimedCapture]:
+        """Return the captures whose time is known after this line.
 
         They are the line itself, after those that waited for a time, or nothing yet.
         """
@@ -452,26 +455,29 @@ class _Times:
         if stated is not None and stated.at <= self._latest:
             self.last = stated.at
             self._has_stated = True
-            yield from self.end()
             guess = stated.guess or ("backwards" if line.is_earlier else "")
-            yield TimedCapture(line.said, stated.at, line.size, guess)
-            return
+            capture = TimedCapture(line.said, stated.at, line.size, guess)
+            return [*self.end(), capture] if self._waiting else [capture]
         self._waiting.append(line)
         if self._has_stated or len(self._waiting) > _MOST_UNTIMED:
-            yield from self.end()
+            return self.end()
+        return []
 
-    def end(self) -> Iterator[TimedCapture]:
-        """Yield what still waits for a time."""
-        for utterance, size, _ in self._waiting:
-            is_future = read_time(utterance.at) is not None
-            if self._has_stated:
-                guess = "future" if is_future else "neighbour"
-                yield TimedCapture(utterance, self.last, size, guess)
-            elif is_future:
-                yield TimedCapture(utterance, self._latest, size, "future")
-            else:
-                yield TimedCapture(utterance, self.last, size, "file")
+    def end(self) -> list[TimedCapture]:
+        """Return what still waits for a time."""
+        captures = [self._untimed(line) for line in self._waiting]
         self._waiting.clear()
+        return captures
+
+    def _untimed(self, line: _Line) -> TimedCapture:
+        """Return a capture with the time of its neighbour, or what stands for it."""
+        is_future = read_time(line.said.at) is not None
+        if self._has_stated:
+            guess = "future" if is_future else "neighbour"
+            return TimedCapture(line.said, self.last, line.size, guess)
+        if is_future:
+            return TimedCapture(line.said, self._latest, line.size, "future")
+        return TimedCapture(line.said, self.last, line.size, "file")
 
 
 def _in_project(paths: object) -> list[str]:

@@ -616,7 +616,7 @@ def _lines_of_parts(text: str, file: Path) -> Iterator[SourceLine]:
 
 
 def rows_of(line: SourceLine) -> Iterator[Row]:
-    """Yield the objects of JSON in a line.
+    """Return an iterator over the objects of JSON in a line.
 
     A program that was killed may have left several, behind bytes that are 0. An empty
     line has none.
@@ -625,9 +625,8 @@ def rows_of(line: SourceLine) -> Iterator[Row]:
         InvalidInput: For anything else, after the objects that stand before it.
     """
     if line.row is not None or line.problem:
-        yield from _stated_row(line)
-    else:
-        yield from _json_rows(line)
+        return _stated_row(line)
+    return _json_rows(line)
 
 
 def _json_rows(line: SourceLine) -> Iterator[Row]:
@@ -671,6 +670,10 @@ def _stated_row(line: SourceLine) -> Iterator[Row]:
 
 def _filled_from(text: str, offset: int) -> int:
     """Return where the next value in a line begins, or its end."""
+    if text.startswith("{", offset):
+        return offset
+    if text.endswith("\n", offset) and offset + 1 == len(text):
+        return len(text)  # as nearly every line ends
     blank = _BLANK.match(text, offset)
     return blank.end() if blank else offset
 

@@ -337,6 +337,7 @@ class _ImportRun:
         self._sessions: dict[str, set[str]] = defaultdict(set)
         self._batch = list[_Waiting]()
         self._bytes = 0
+        self._looked_upto = 0  # the newest event when ids were looked for
 
     def take(
         self,
@@ -434,6 +435,7 @@ class _ImportRun:
 
     def _known_sessions(self, ids: set[str]) -> dict[str, str]:
         """Return the sessions of those ids that are there, or were seen by a dry run."""
+        self._looked_upto = self._journal.last_seq()
         stored = self._journal.read(ids=sorted(ids), erased=True)
         sessions = {event.id: event.session for event in stored}
         for event_id in ids & self._seen.keys():
@@ -453,14 +455,19 @@ class _ImportRun:
                 self._seen[event_id] = event.session
         elif new:
             with self._journal.exclusive() as append:
-                # Another import may have brought some meanwhile.
-                for event in self._journal.read(ids=list(new), erased=True):
-                    del new[event.id]
-                    self._report.already += 1
+                self._leave_out_newer(new)
                 for event in new.values():
                     append(event)
         for event in new.values():
             self._count(event)
+
+    def _leave_out_newer(self, new: dict[str, Event]) -> None:
+        """Leave out what another import has brought since the last look."""
+        if self._journal.last_seq() == self._looked_upto:
+            return
+        for event in self._journal.read(ids=list(new), erased=True):
+            del new[event.id]
+            self._report.already += 1
 
     def _read(
         self,

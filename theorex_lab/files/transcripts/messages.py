@@ -359,21 +359,26 @@ def read_time(stated: object) -> StatedTime | None:
     ... )
     True
     """
+    if isinstance(stated, str):
+        if _DAY_DIGITS <= len(stated) <= _TIME_CHARACTERS:
+            return _time_in(stated)
+        return None
     if isinstance(stated, int | float) and not isinstance(stated, bool):
         return _counted(stated)
-    if not isinstance(stated, str):
-        return None
-    if not _DAY_DIGITS <= len(stated) <= _TIME_CHARACTERS:
-        return None
-    return _time_in(stated.strip())
+    return None
 
 
 @lru_cache(_MOST_TIMES)
-def _time_in(text: str) -> StatedTime | None:
+def _time_in(stated: str) -> StatedTime | None:
     """Return the time that a text states, a number or ISO 8601.
 
     Each line's time is asked for several times.
     """
+    text = stated.strip()
+    if text[4:5] == "-":  # no number, and rarely a leap second, which is no ISO 8601
+        iso_time = _iso_time(text)
+        if iso_time is not None:
+            return StatedTime(iso_time)
     if _NUMBER.fullmatch(text):
         return _counted(float(text) if "." in text else int(text))
     if text.isdigit() and len(text) != _DAY_DIGITS:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -122,8 +122,10 @@ class _Problems:
         if len(self._records) < _MOST_PROBLEMS:
             self._records.append([_PROBLEM, number, why])
 
-    def taken(self) -> list[list[object]]:
+    def taken(self) -> Sequence[list[object]]:
         """Return the records since the last time."""
+        if not self._records:
+            return ()
         records = self._records
         self._records = []
         return records
@@ -195,10 +197,12 @@ class TranscriptReading:
             EOFError: It is damaged from here on.
             InvalidInput: The rest takes too much.
         """
-        for kind, *fields in self._records:
-            if kind == _CAPTURE:
-                yield _capture_of(fields)
-            elif kind == _PROBLEM:
+        for record in self._records:
+            if record[0] == _CAPTURE:
+                yield _capture_of(record)
+                continue
+            kind, *fields = record
+            if kind == _PROBLEM:
                 problem(*fields)
             elif kind == _COUNTS:
                 self.counts = LineCounts.of_json(*fields)
@@ -211,10 +215,10 @@ class TranscriptReading:
                 self.offset = offset
 
 
-_UTTERANCE_FIELDS = len(Utterance._fields)
+_UTTERANCE_END = 1 + len(Utterance._fields)
 
 
-def _capture_of(fields: list[Any]) -> TimedCapture:
-    """Return a capture by the members of its record."""
-    utterance = Utterance(*fields[:_UTTERANCE_FIELDS])
-    return TimedCapture(utterance, *fields[_UTTERANCE_FIELDS:])
+def _capture_of(record: list[Any]) -> TimedCapture:
+    """Return a capture by its record: its kind, and its members."""
+    utterance = Utterance._make(record[1:_UTTERANCE_END])
+    return TimedCapture(utterance, *record[_UTTERANCE_END:])

@@ -133,8 +133,7 @@ class HintSet:
 
     def found_in(self, text: str) -> set[str]:
         """Return the hints that are in the text, in any case, and its words' marks."""
-        words = set(text.split())
-        words -= self._plain_words
+        words = set(text.split()).difference(self._plain_words)
         if not words:
             return words
         new = words.difference(self._hints_by_word)

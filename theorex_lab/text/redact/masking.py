@@ -56,22 +56,37 @@ def mask(text: str) -> str:
 
 # Long texts that were masked a short while ago, so that they need not be again.
 _MASKED_LATELY: set[str] = set()
-_MOST_MASKED_LATELY = 2_048
+# Texts that have no hint of a secret: an event need not look at them again.
+_PLAIN_LATELY: set[str] = set()
+_MOST_LATELY = 2_048
 _LONG_CHARACTERS = 100
 
 
 def note_masked(text: str) -> None:
     """Note that a text was masked as a whole, before it was cut."""
-    if len(text) < _LONG_CHARACTERS:
-        return
-    if len(_MASKED_LATELY) >= _MOST_MASKED_LATELY:
-        _MASKED_LATELY.clear()
-    _MASKED_LATELY.add(text)
+    if len(text) >= _LONG_CHARACTERS:
+        _remember(text, _MASKED_LATELY)
+
+
+def _remember(text: str, lately: set[str]) -> None:
+    """Note a text; begin anew where there are many."""
+    if len(lately) >= _MOST_LATELY:
+        lately.clear()
+    lately.add(text)
 
 
 def was_masked(text: str) -> bool:
     """Return whether a text is one that `note_masked` got a short while ago."""
     return text in _MASKED_LATELY
+
+
+def not_looked_at_lately(texts: Iterable[str]) -> list[str]:
+    """Return the texts that were neither masked nor found plain a short while ago."""
+    return [
+        text
+        for text in texts
+        if text not in _PLAIN_LATELY and text not in _MASKED_LATELY
+    ]
 
 
 def _masked(text: str) -> str:
@@ -85,9 +100,12 @@ def _masked(text: str) -> str:
         from theorex_lab.text.redact.secret_encodings import mask_escaped
 
         masked = mask_escaped(masked, _masked_plain, may_hold_secret)
-    if masked == text:
-        return _mask_by(hints, text)
-    return _masked_plain(masked)
+    if masked != text:
+        return _masked_plain(masked)
+    if not hints:
+        _remember(text, _PLAIN_LATELY)
+        return text
+    return _mask_by(hints, text)
 
 
 def _may_be_escaped(text: str, hints: set[str]) -> bool:

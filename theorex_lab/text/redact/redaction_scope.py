@@ -77,9 +77,10 @@ def door(*, keep_secrets: bool = False) -> Iterator[RedactionScope]:
             outer.masked += here.masked
 
 
-def current() -> RedactionScope:
-    """Return the door of the running call; a new one where none was opened."""
-    return _OPEN.get() or RedactionScope()
+def secrets_stay() -> bool:
+    """Return whether the running call keeps secrets, on request."""
+    here = _OPEN.get()
+    return here is not None and here.keeps_secrets
 
 
 def kept_text(text: str) -> str:
@@ -108,7 +109,7 @@ def kept_id(name: str) -> str:
     >>> kept_id("s-1"), kept_id("sk_live_" + 24 * "a1")
     ('s-1', 'hash-da8058a824f354ec48ec1da5103ee23e')
     """
-    if current().keeps_secrets or mask(name) == name:
+    if secrets_stay() or mask(name) == name:
         return name
     return f"hash-{_digest(name)}"
 
@@ -121,7 +122,7 @@ def kept_path(path: str) -> str:
     >>> kept_path("/srv/shop"), kept_path("/srv/sk_live_" + 24 * "a1")
     ('/srv/shop', '/srv/[masked-386b6f8a5e7e]')
     """
-    if current().keeps_secrets:
+    if secrets_stay():
         return path
     masked = mask(path)
     if masked == path:
@@ -155,9 +156,9 @@ def count_masked(before: str, after: str) -> int:
 
 
 def _kept(value: Kept, mask_all: Callable[[Kept], Kept]) -> Kept:
-    here = _OPEN.get()
-    if here is not None and here.keeps_secrets:
+    if secrets_stay():
         return value
+    here = _OPEN.get()
     masked = mask_all(value)
     if here is not None and masked != value:
         count_masked(str(value), str(masked))

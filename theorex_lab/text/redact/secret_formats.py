@@ -8,6 +8,7 @@ X`, `das Passwort lautet X`, `пароль — X`, twelve words of a wallet.
 
 import re
 import string
+from functools import cache
 
 from theorex_lab.text.redact import secret_tables as tables
 from theorex_lab.text.redact.hints import MASK
@@ -38,15 +39,34 @@ def mask_formats(text: str, hints: set[str]) -> str:
         text = _mask_keys(text)
     if "://" in hints:
         hints = _without_plain_addresses(text, hints)
-    for format_hints, pattern_text in FORMATS:
-        if not hints.isdisjoint(format_hints):
-            text = compiled(pattern_text).sub(masked_after, text)
+    for number in _format_numbers(hints):
+        _, pattern_text = FORMATS[number]
+        text = compiled(pattern_text).sub(masked_after, text)
     if "cookie" in hints:
         cookie_starts = starts(text, ["cookie"], 4)
         text = sub_at(PATTERNS["cookies"], _mask_pairs, text, cookie_starts)
     if not hints.isdisjoint(("basic", "auth")):
         text = named_pattern("basic").sub(_mask_user, text)
     return text
+
+
+def _format_numbers(hints: set[str]) -> list[int]:
+    """Return which of FORMATS have one of these hints, in their order."""
+    by_hint = _numbers_by_hint()
+    numbers: set[int] = set()
+    for hint in hints:
+        numbers.update(by_hint.get(hint, ()))
+    return sorted(numbers)
+
+
+@cache
+def _numbers_by_hint() -> dict[str, list[int]]:
+    """Return by hint which of FORMATS have it."""
+    by_hint: dict[str, list[int]] = {}
+    for number, (format_hints, _) in enumerate(FORMATS):
+        for hint in format_hints:
+            by_hint.setdefault(hint, []).append(number)
+    return by_hint
 
 
 def _without_plain_addresses(text: str, hints: set[str]) -> set[str]:

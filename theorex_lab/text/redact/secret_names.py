@@ -5,6 +5,7 @@ Those are assignments in code and settings, options, elements and JSON members.
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from theorex_lab.text.redact.secret_patterns import Entry
 from theorex_lab.text.redact.secret_shapes import is_drawn_value
@@ -80,11 +81,23 @@ def _mask_row(pattern_text: str, text: str, name_starts: list[int]) -> str:
         text: The text.
         name_starts: Where the names begin in it.
     """
-    row = pattern_text.replace("<<names>>", _NAME)
-    without_blanks = "".join(pattern_text.split())
-    if without_blanks.startswith("(?i)(?P<name>"):
+    row = _row_pattern(pattern_text)
+    if _begins_with_name(pattern_text):
         return sub_at(row, _mask_value, text, name_starts)
     return compiled(row).sub(_mask_value, text)
+
+
+@cache
+def _row_pattern(pattern_text: str) -> str:
+    """Return the pattern of a row with the names in it."""
+    return pattern_text.replace("<<names>>", _NAME)
+
+
+@cache
+def _begins_with_name(pattern_text: str) -> bool:
+    """Return whether the matches of a row begin with a name."""
+    without_blanks = "".join(pattern_text.split())
+    return without_blanks.startswith("(?i)(?P<name>")
 
 
 def _name_starts(text: str, entries: list[Entry]) -> list[int]:
@@ -113,7 +126,7 @@ def _starts_near(text: str, name: str, index: int, reach: int) -> Iterator[int]:
         index: Where the hint stands.
         reach: How far before its hint the name begins, at most.
     """
-    match_near = compiled(rf"(?i)[\s\S]{{0,{reach}}}?(?P<found>{name})").match
+    match_near = compiled(_near_pattern(name, reach)).match
     start = max(0, index - reach)
     while start <= index:
         match = match_near(text, start)
@@ -124,6 +137,12 @@ def _starts_near(text: str, name: str, index: int, reach: int) -> Iterator[int]:
             return
         yield start
         start += 1
+
+
+@cache
+def _near_pattern(name: str, reach: int) -> str:
+    """Return the pattern of a name that begins within so many characters."""
+    return rf"(?i)[\s\S]{{0,{reach}}}?(?P<found>{name})"
 
 
 def _mask_value(match: re.Match[str]) -> str:

@@ -87,7 +87,7 @@ def starts(text: str, hints: Iterable[str], reach: int) -> list[int]:
     Those are the indices of the hints, in any case, and of at most `reach` characters
     before them.
     """
-    lowered = text.lower()
+    lowered = _lowered(text)
     if len(lowered) != len(text):  # a few letters become two
         return list(range(len(text)))
     indices: set[int] = set()
@@ -98,6 +98,12 @@ def starts(text: str, hints: Iterable[str], reach: int) -> list[int]:
             indices.update(range(first, index + 1))
             index = lowered.find(hint, index + 1)
     return sorted(indices)
+
+
+@lru_cache(4)
+def _lowered(text: str) -> str:
+    """Return a text in lower case; one text is asked for by many names in turn."""
+    return text.lower()
 
 
 def masked(match: re.Match[str], group: str, length: int | None = None) -> str:
