@@ -72,7 +72,9 @@ class RecordedStart:
         """The lines that a session may start with."""
         if self._kept_lines is not None:
             return [line_of_json_row(line) for line in self._kept_lines]
-        lines = compose.kept_start_candidates(self.sessions, self._now)
+        lines = compose.kept_start_candidates(
+            self.sessions, self._now, lambda: self._read_sayings
+        )
         self._keep("start_lines", LINES_CODE, lines, self._day)
         return lines
 
@@ -83,9 +85,13 @@ class RecordedStart:
             rows = self._kept("own_sayings", SAYINGS_CODE)
             if rows is not None:
                 return sayings_of_json_rows(rows)
-        sayings = list(sayings_of(self.sessions))
-        self._keep("own_sayings", SAYINGS_CODE, sayings)
-        return sayings
+        self._keep("own_sayings", SAYINGS_CODE, self._read_sayings)
+        return self._read_sayings
+
+    @cached_property
+    def _read_sayings(self) -> list[Saying]:
+        """What may state a rule, read from the sessions themselves."""
+        return list(sayings_of(self.sessions))
 
     def _query(self, name: str, code: int, key: str) -> ResultQuery:
         projects = None
