@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import Event, Lab, new_event
+from theorex_lab.journal import directed
+from theorex_lab.memory.briefing import session_log
 from theorex_lab.memory.briefing.candidates import dated, fits_a_line
+from theorex_lab.memory.briefing.compose import start_candidates
 from theorex_lab.memory.briefing.session_log import (
     Session,
     recorded_sessions,
@@ -354,6 +357,83 @@ def long_log(n_events: int, first: int):
         else:
             events.append(call(f"go test ./{number}", "ok", **place))
     return events
+
+
+def five_sessions() -> list[Event]:
+    """Events of five sessions at the same time, those of a session one after another."""
+    events: list[Event] = []
+    for number in range(5):
+        place = {"session": f"s{number}"}
+        at = NOW - DAY + number * MINUTE
+        for turn in range(4):
+            at += 7 * MINUTE
+            events.append(
+                prompt(f"{RULE}\nPlease edit the file {turn}.", at=at, **place)
+            )
+            failed = turn % 2 == 0
+            response = "error: unknown option --fast" if failed else "12 passed"
+            command = "make test --fast" if failed else "make test"
+            events.append(
+                call(command, response, at=at + MINUTE, ok=not failed, **place)
+            )
+            events.append(
+                answer(f"The till {turn} lives in `a/b.py` now.", at=at, **place)
+            )
+    return events
+
+
+def test_a_large_log_is_packed_and_says_the_same(monkeypatch: pytest.MonkeyPatch):
+    events = sorted(five_sessions(), key=lambda event: event.at)
+    sessions = sessions_of(events)
+    monkeypatch.setattr(session_log, "_MOST_OPEN_STEPS", 7)
+    packed = sessions_of(events)
+    assert [type(session.steps).__name__ for session in packed] == ["PackedSteps"] * 5
+    assert [list(session.steps) for session in packed] == [
+        list(session.steps) for session in sessions
+    ]
+    assert [session.id for session in packed] == [session.id for session in sessions]
+    lines = start_candidates(sessions, NOW + DAY)
+    assert lines
+    assert start_candidates(packed, NOW + DAY) == lines
+
+
+@pytest.mark.parametrize("project", ["", "shop"])
+def test_the_directory_gives_the_sessions_of_a_pass(
+    lab: Lab, project: str, monkeypatch: pytest.MonkeyPatch
+):
+    lab.journal.append(five_sessions())
+    elsewhere = {"text": "Elsewhere.", "source": "user", "project": "attic"}
+    lab.journal.append([event("prompt", at=NOW - DAY, **elsewhere)])
+    home = lab.home.in_project(project)
+    sessions = recorded_sessions(home, NOW + DAY)
+    session_log._kept_logs.clear()
+    monkeypatch.setattr(directed, "FEWEST_EVENTS", 1)
+    monkeypatch.setattr(directed, "_PAGE_EVENTS", 7)
+    assert recorded_sessions(home, NOW + DAY) == sessions
+    middle = NOW - DAY + 20 * MINUTE
+    session_log._kept_logs.clear()
+    projects = [project] if project else ["shop", "attic"]
+    events = sorted(lab.journal.tail(0), key=lambda event: event.at)
+    past_events = [
+        event
+        for event in events
+        if event.at <= middle and event.body["project"] in projects
+    ]
+    assert recorded_sessions(home, middle) == sessions_of(past_events)
+
+
+def test_the_sessions_of_many_projects_do_not_stay_in_memory(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(session_log, "MOST_KEPT_EVENTS", 3)
+    for number in range(6):
+        body = {"text": f"Open {number}.", "source": "user", "project": f"p{number}"}
+        lab.journal.append([event("prompt", **body) for _ in range(2)])
+    for number in range(6):
+        recorded_sessions(lab.home.in_project(f"p{number}"), NOW)
+    kept_projects = list(session_log._kept_logs[lab.journal])
+    assert kept_projects == ["p4", "p5"]
+    assert session_log.holds_sessions(lab.home.in_project("p5"), NOW)
 
 
 def seconds_to_read(n_events: int, first: int) -> float:

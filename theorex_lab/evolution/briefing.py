@@ -177,7 +177,8 @@ def refresh(home: Home, most_projects: int) -> tuple[Briefing, int]:
     """Bring everything up to date that hooks give.
 
     This is what prompts are matched with, the briefing of all, and those of the
-    projects that were active last. In a home of a project it is that project's.
+    projects that were active last. In a home of a project it is that project's. One
+    project comes after the other, so that the sessions of few are in memory.
 
     Args:
         home: The home.
@@ -190,13 +191,15 @@ def refresh(home: Home, most_projects: int) -> tuple[Briefing, int]:
         StorageError: A file cannot be written.
     """
     projects = home.projects or known_projects(home)[:most_projects]
+    for project in projects:
+        prompt_index.write_prompt_index(home, [project])
+        save_projects(home, [project])
     prompt_index.write_prompt_index(home)
     briefing = write_briefing(
         home.folder / CONTEXT_FILE,
         home.views.folder,
         partial(_briefing_of, home.in_project("")),
     )
-    save_projects(home, projects)
     return briefing, len(projects)
 
 

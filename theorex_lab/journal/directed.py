@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,20 @@ FEWEST_EVENTS = 20_000
 # The share of a stretch from which on looking through it is cheaper than reading by seqs.
 _MOST_SHARE = 0.5
 _PAGE_EVENTS = 2_000
+
+
+class TimedEvents(NamedTuple):
+    """Events in time order, those of one time in journal order.
+
+    Attributes:
+        seqs: Their seqs. Some of them may be of events that are not wanted.
+        newest_at: When the last of them happened (µs UTC); 0 where there is none.
+        events: The events. They can be gone through once.
+    """
+
+    seqs: array[int]
+    newest_at: int
+    events: Iterable[Event]
 
 
 class DirectedJournal(Journal):
@@ -129,6 +144,38 @@ class DirectedJournal(Journal):
             seqs = seqs[:-n_lacking]
             newest.extendleft(reversed(list(page)))
         return list(newest)
+
+    def in_time_order(
+        self,
+        kinds: Sequence[str],
+        *,
+        projects: Sequence[str] | None = None,
+        upto: int,
+    ) -> TimedEvents:
+        """Return the events that `tail` yields, in time order.
+
+        In a large journal they are read page by page, as they are gone through.
+
+        Args:
+            kinds: See `tail`, as the following.
+            projects: See `tail`.
+            upto: See `tail`.
+        """
+        if projects is None:
+            projects = self._projects
+        seqs = self._directory_seqs(kinds, projects, 0, upto)
+        if seqs is None or self._directory is None:
+            events = list(self.tail(0, kinds=kinds, projects=projects, upto=upto))
+            events.sort(key=_time_of)
+            newest_at = events[-1].at if events else 0
+            seqs_in_time = array("q", [event.seq for event in events])
+            return TimedEvents(seqs_in_time, newest_at, events)
+        directory = self._directory()
+        with directory.lock:
+            ordered_seqs, times = directory.in_time_order(seqs)
+        newest_at = int(times[-1]) if len(times) else 0
+        pages = self._read_pages(ordered_seqs, kinds, projects, in_time_order=True)
+        return TimedEvents(array("q", ordered_seqs.tolist()), newest_at, pages)
 
     def outlines(
         self,
@@ -259,12 +306,24 @@ class DirectedJournal(Journal):
         projects: Sequence[str] | None,
         *,
         erased: bool = False,
+        in_time_order: bool = False,
     ) -> Iterator[Event]:
-        """Yield the events of these seqs that are of the kinds and projects."""
+        """Yield the events of these seqs that are of the kinds and projects.
+
+        Args:
+            seqs: The seqs, in the order in which the events are yielded.
+            kinds: See `tail`, as the following.
+            projects: See `tail`.
+            erased: See `tail`.
+            in_time_order: Whether that is the order of time; else it is the journal's.
+        """
         names = None if projects is None else self._names_now(projects)
         for start in range(0, len(seqs), _PAGE_EVENTS):
             page = seqs[start : start + _PAGE_EVENTS].tolist()
-            for event in self._whole.read(seqs=page, erased=erased):
+            events = self._whole.read(seqs=page, erased=erased)
+            if in_time_order:
+                events.sort(key=_time_of)
+            for event in events:
                 if is_wanted(event, kinds, names, erased=erased):
                     yield event
 
@@ -290,3 +349,8 @@ class DirectedJournal(Journal):
 
     def close(self) -> None:
         """Leave the journal open, which others read."""
+
+
+def _time_of(event: Event) -> tuple[int, int]:
+    """Return what sorts events by time, those of one time by their seqs."""
+    return event.at, event.seq

@@ -259,6 +259,33 @@ class EventDirectory(View):
         wanted_seqs: Integers = self.rows["seq"][stretch][is_wanted]
         return wanted_seqs
 
+    def in_time_order(self, seqs: Integers) -> tuple[Integers, Integers]:
+        """Return which of some events can be read, and when they happened (µs UTC).
+
+        Args:
+            seqs: The seqs of the events, in journal order.
+
+        Returns:
+            Their seqs and their times, both in time order. Of one time the one that was
+            appended first comes first.
+        """
+        seq_column = self.rows["seq"]
+        time_column = self.rows["at"]
+        unreadable_column = self.rows["is_unreadable"]
+        rows = np.searchsorted(seq_column, seqs)
+        is_readable = unreadable_column[rows] == 0
+        rows = rows[is_readable]
+        times = time_column[rows]
+        order = np.argsort(
+            times,
+            kind="stable",
+        )
+        rows = rows[order]
+        return (
+            seq_column[rows],
+            time_column[rows],
+        )
+
     def forget(self, seqs: Sequence[int]) -> None:
         """Let go of the sessions and projects of events that were erased.
 

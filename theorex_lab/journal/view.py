@@ -23,7 +23,7 @@ from theorex_lab.journal import directed
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Array, Strings, Table
-from theorex_lab.journal.directed import DirectedJournal
+from theorex_lab.journal.directed import DirectedJournal, TimedEvents
 from theorex_lab.journal.directory import EventDirectory, directory_view
 from theorex_lab.journal.erasing import ERASURE as ERASURE
 from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
@@ -155,6 +155,22 @@ class Views:
         return self._directed.newest(
             most, kinds=kinds, projects=projects, after=after, upto=upto
         )
+
+    def events_in_time_order(
+        self,
+        kinds: Sequence[str],
+        *,
+        projects: Sequence[str] | None = None,
+        upto: int,
+    ) -> TimedEvents:
+        """Return what `events` yields, in time order.
+
+        Args:
+            kinds: See `events`, as the following.
+            projects: See `events`.
+            upto: See `events`.
+        """
+        return self._directed.in_time_order(kinds, projects=projects, upto=upto)
 
     def get(self, kind: type[V], *, upto: int | None = None) -> V:
         """Return the view with every event that was appended before this call.

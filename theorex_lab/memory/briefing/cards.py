@@ -474,14 +474,14 @@ def _request_lines(session: Session) -> Iterator[CardLine]:
     title, titled = title_of(session)
     unfinished, how = _unfinished_prompt(session)
     if titled is not None and title:
-        label = how if titled is unfinished else REQUESTED
+        label = how if titled == unfinished else REQUESTED
         yield _title_line(session, title, titled, label)
     prompts = [step for step in session.prompts if step.kind not in _NOT_A_REQUEST]
     last_prompts = prompts[-_PROMPTS_OF_A_SESSION:]
     for number, prompt in enumerate(reversed(last_prompts)):
         wishes = requests_in(prompt)[:_STATEMENTS_OF_A_PROMPT]
         label = REQUESTED
-        if prompt is unfinished:
+        if prompt == unfinished:
             label = how
             wishes = _in_one_line(wishes)
         for position, text in enumerate(wishes):
@@ -490,7 +490,7 @@ def _request_lines(session: Session) -> Iterator[CardLine]:
                 text,
                 back=number,
                 position=position,
-                is_first=prompt is prompts[0],
+                is_first=prompt == prompts[0],
                 label=label,
             )
 

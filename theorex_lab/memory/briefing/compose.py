@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import is_
 from threading import local
 from typing import TYPE_CHECKING
@@ -21,9 +21,14 @@ from theorex_lab.memory.briefing.prompt_lines import (
     words_of_line,
 )
 from theorex_lab.memory.briefing.rendered_text import section_texts
-from theorex_lab.memory.briefing.rules import rule_candidates
+from theorex_lab.memory.briefing.rule_sayings import Saying
+from theorex_lab.memory.briefing.rules import rule_candidates, rules_of_sayings
 from theorex_lab.memory.briefing.selection import choose
-from theorex_lab.memory.briefing.session_log import Session, sessions_of
+from theorex_lab.memory.briefing.session_log import (
+    MOST_KEPT_EVENTS,
+    Session,
+    sessions_of,
+)
 
 if TYPE_CHECKING:
     from theorex_lab.memory.briefing.prompt_lines import Similarity
@@ -33,18 +38,29 @@ _last = local()
 _MOST_STARTS = 8  # whose lines are kept, such as those of several projects
 _StartKey = tuple[int, ...]
 # The lines of the last starts, and the sessions that they were made of.
-_kept_starts: dict[_StartKey, tuple[list[Session], list[Candidate]]] = {}
+_Start = tuple[list[Session], list[Candidate]]
+_kept_starts: dict[_StartKey, _Start] = {}
 
 
-def start_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
+def start_candidates(
+    sessions: Sequence[Session],
+    now: int,
+    sayings: Callable[[], Sequence[Saying]] | None = None,
+) -> list[Candidate]:
     """Return the lines that a session may start with.
 
     Args:
         sessions: The earlier sessions of the project.
         now: The time of the start (µs UTC).
+        sayings: Gives what may state a rule in the sessions; None reads it from them.
     """
+    rules = (
+        rule_candidates(sessions, now)
+        if sayings is None
+        else rules_of_sayings(sayings(), now)
+    )
     return [
-        *rule_candidates(sessions, now),
+        *rules,
         *command_candidates(sessions, now),
         *work_candidates(sessions, now),
         *pitfall_candidates(sessions, now),
@@ -52,7 +68,11 @@ def start_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
     ]
 
 
-def kept_start_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
+def kept_start_candidates(
+    sessions: Sequence[Session],
+    now: int,
+    sayings: Callable[[], Sequence[Saying]] | None = None,
+) -> list[Candidate]:
     """Return `start_candidates`, those made before where the sessions are the same.
 
     Making them costs seconds for thousands of events. What was made within the hour is
@@ -61,16 +81,31 @@ def kept_start_candidates(sessions: Sequence[Session], now: int) -> list[Candida
     Args:
         sessions: The earlier sessions of the project.
         now: The time of the start (µs UTC).
+        sayings: See `start_candidates`.
     """
     key = (*map(id, sessions), now // MICROSECONDS_PER_HOUR)
     start = _kept_starts.pop(key, None)
     if start is None:
         # The sessions live as long as their ids are compared.
-        start = (list(sessions), start_candidates(sessions, now))
-    _kept_starts[key] = start  # the last one that was asked for is the last here
-    for old_key in list(_kept_starts)[:-_MOST_STARTS]:
-        _kept_starts.pop(old_key, None)
+        start = (list(sessions), start_candidates(sessions, now, sayings))
+    _keep_start(key, start)
     return list(start[1])
+
+
+def _keep_start(key: _StartKey, start: _Start) -> None:
+    """Keep the lines of a start, and let go of old ones where there are too many.
+
+    The sessions of the others are bounded as those of all projects are.
+    """
+    n_steps = 0
+    latest_first = list(reversed(_kept_starts))
+    for number, old_key in enumerate(latest_first, start=2):
+        old_start = _kept_starts.get(old_key)
+        if old_start is not None:
+            n_steps += sum(len(session.steps) for session in old_start[0])
+        if number > _MOST_STARTS or n_steps > MOST_KEPT_EVENTS:
+            _kept_starts.pop(old_key, None)
+    _kept_starts[key] = start  # the last one that was asked for is the last here
 
 
 def start_lines(

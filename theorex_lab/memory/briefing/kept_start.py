@@ -54,6 +54,7 @@ class RecordedStart:
         self._now = now
         self._last_seq = home.journal.last_seq()
         self._kept_lines: list[Any] | None = None
+        self._read_sayings: list[Saying] | None = None
         if not holds_sessions(home, now):
             self._kept_lines = self._kept("start_lines", LINES_CODE, self._day)
         self.has_sessions = self._kept_lines is not None or bool(self.sessions)
@@ -72,7 +73,9 @@ class RecordedStart:
         """The lines that a session may start with."""
         if self._kept_lines is not None:
             return [line_of_json_row(line) for line in self._kept_lines]
-        lines = compose.kept_start_candidates(self.sessions, self._now)
+        # Where all projects are briefed, nobody asks for the sayings again.
+        sayings = self._sayings_once if self._home.project else None
+        lines = compose.kept_start_candidates(self.sessions, self._now, sayings)
         self._keep("start_lines", LINES_CODE, lines, self._day)
         return lines
 
@@ -83,9 +86,15 @@ class RecordedStart:
             rows = self._kept("own_sayings", SAYINGS_CODE)
             if rows is not None:
                 return sayings_of_json_rows(rows)
-        sayings = list(sayings_of(self.sessions))
+        sayings = self._sayings_once()
         self._keep("own_sayings", SAYINGS_CODE, sayings)
         return sayings
+
+    def _sayings_once(self) -> list[Saying]:
+        """Return what may state a rule, read from the sessions at the first call."""
+        if self._read_sayings is None:
+            self._read_sayings = list(sayings_of(self.sessions))
+        return self._read_sayings
 
     def _query(self, name: str, code: int, key: str) -> ResultQuery:
         projects = None

@@ -118,7 +118,19 @@ def rule_candidates(sessions: Iterable[Session], now: int) -> list[Candidate]:
         sessions: The sessions, by their start.
         now: The time (µs UTC).
     """
-    return candidates_of_sayings(standing_sayings(list(sayings_of(sessions))), now)
+    return rules_of_sayings(list(sayings_of(sessions)), now)
+
+
+def rules_of_sayings(sayings: Sequence[Saying], now: int) -> list[Candidate]:
+    """Return the standing rules that the sayings of sessions state, the best first.
+
+    A rule that the user later takes back is left out.
+
+    Args:
+        sayings: What may state a rule, in time order.
+        now: The time (µs UTC).
+    """
+    return candidates_of_sayings(standing_sayings(sayings), now)
 
 
 def candidates_of_sayings(sayings: Sequence[Saying], now: int) -> list[Candidate]:

@@ -12,6 +12,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, takewhile
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -22,6 +23,7 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.erasing import ERASURE
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.places import KINDS as PLACE_KINDS
+from theorex_lab.memory.briefing.packed_steps import PackedSteps
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.pasted import is_likely_pasted, own_line_numbers
 from theorex_lab.text.statements import Statement, statements_in
@@ -117,6 +119,12 @@ _ABOUT_ERRORS = lazy_pattern(r"\s*error\b(?!\s*(?::|$))", re.I)
 _FAILURE_CODE = lazy_pattern(r"exit code:? [1-9]|exited with code [1-9]", re.I)
 _CODE_CHARACTERS = 400  # of a response, among which its exit code is sought
 
+# Of how many events the sessions of projects stay in memory, those of the project that
+# was asked for last whatever there are.
+MOST_KEPT_EVENTS = 20_000
+# From how many steps on those of a log are packed.
+_MOST_OPEN_STEPS = 50_000
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -203,13 +211,14 @@ class Session:
         id: The session's name; the day for what is of no session.
         start: When its first event was (µs UTC).
         end: When its last event was (µs UTC).
-        steps: What happened, in order.
+        steps: What happened, in order. In a large log equal ones come each time that
+            they are looked at, and not the same ones.
     """
 
     id: str
     start: int
     end: int
-    steps: tuple[Prompt | Message | ToolUse, ...]
+    steps: Sequence[Prompt | Message | ToolUse]
 
     @property
     def prompts(self) -> list[Prompt]:
@@ -231,13 +240,39 @@ _SessionKey = tuple[str, str]  # agent, session
 
 
 class _SentPrompt(NamedTuple):
-    """A prompt before its kind is known, which rests on those of all sessions."""
+    """A prompt before its kind is known, which rests on those of all sessions.
 
-    event: Event
+    Attributes:
+        at: When (µs UTC).
+        event: The id of its event.
+        text: Its text.
+        head: By what it is compared with other prompts.
+        kind: What it is by its own text.
+        after: What came before it in its session.
+        repeated: The lines that an earlier prompt of another session had.
+        trusted: Whether it was captured, not imported.
+    """
+
+    at: int
+    event: str
     text: str
     head: str
     kind: PromptKind
     after: StepBefore
+    repeated: frozenset[str]
+    trusted: bool
+
+
+class _SentMessage(NamedTuple):
+    """A message before it is known which prompt it answers; see `Message`."""
+
+    at: int
+    event: str
+    text: str
+    trusted: bool
+
+
+_NotedStep = _SentPrompt | _SentMessage | ToolUse
 
 
 def sessions_of(events: Iterable[Event]) -> list[Session]:
@@ -256,7 +291,8 @@ def sessions_of(events: Iterable[Event]) -> list[Session]:
 def recorded_sessions(home: Home, now: int) -> list[Session]:
     """Return the sessions up to a time that are of the home's project or of none.
 
-    They are kept in memory until something that they are read from is appended.
+    They are kept in memory until something that they are read from is appended, or the
+    sessions of other projects need the room.
 
     Args:
         home: The home.
@@ -267,24 +303,30 @@ def recorded_sessions(home: Home, now: int) -> list[Session]:
     by_project = _kept_logs.setdefault(journal, {})
     log = by_project.get(home.project)
     if log is not None and _is_current(journal, log, now, last_seq):
-        by_project[home.project] = log._replace(last_seq=last_seq)
+        _keep(by_project, home.project, log._replace(last_seq=last_seq))
         return list(log.sessions)
-    events = _events_of_sessions(home, last_seq)
-    past_events = [event for event in events if event.at <= now]
-    if len(past_events) < len(events):
-        return sessions_of(past_events)
-    event_seqs = array("q", [event.seq for event in events])
-    sessions = _sessions_of_same(by_project, event_seqs, last_seq)
-    if sessions is None:
-        sessions = sessions_of(events)
-    newest_at = events[-1].at if events else 0
-    by_project[home.project] = _KeptLog(
-        last_seq=last_seq,
-        newest_at=newest_at,
-        sessions=sessions,
-        event_seqs=event_seqs,
+    _make_room(by_project)
+    projects = None
+    if home.projects is not None:
+        projects = (*home.projects, "")
+    seqs, newest_at, events = home.views.events_in_time_order(
+        KINDS, projects=projects, upto=last_seq
     )
-    return list(sessions)
+    if newest_at > now:
+        past_events = takewhile(lambda event: event.at <= now, events)
+        return sessions_of(past_events)
+    log = _log_of_same(by_project, seqs, last_seq)
+    if log is None:
+        event_seqs = array("q")
+        sessions = sessions_of(_noting_seqs(events, event_seqs))
+        log = _KeptLog(
+            last_seq=last_seq,
+            newest_at=newest_at,
+            sessions=sessions,
+            event_seqs=event_seqs,
+        )
+    _keep(by_project, home.project, log)
+    return list(log.sessions)
 
 
 def holds_sessions(home: Home, now: int) -> bool:
@@ -314,23 +356,17 @@ def seq_of_sessions(home: Home, now: int) -> int | None:
     return log.last_seq
 
 
-def _events_of_sessions(home: Home, last_seq: int) -> list[Event]:
-    """Return what was recorded of the home's project or of none, in time order."""
-    projects = None
-    if home.projects is not None:
-        projects = (*home.projects, "")
-    events = home.views.events(
-        KINDS,
-        projects=projects,
-        upto=last_seq,
-    )
-    return sorted(events, key=lambda event: (event.at, event.seq))
+def _noting_seqs(events: Iterable[Event], seqs: array[int]) -> Iterator[Event]:
+    """Yield the events, and put their seqs into the array."""
+    for event in events:
+        seqs.append(event.seq)
+        yield event
 
 
-def _sessions_of_same(
+def _log_of_same(
     logs: Mapping[str, _KeptLog], event_seqs: array[int], last_seq: int
-) -> list[Session] | None:
-    """Return the sessions that another project has of the same events, None for none.
+) -> _KeptLog | None:
+    """Return what another project has of the same events, None for none.
 
     A home of one project reads them for the project and for all projects.
 
@@ -341,8 +377,23 @@ def _sessions_of_same(
     """
     for log in logs.values():
         if log.last_seq == last_seq and log.event_seqs == event_seqs:
-            return log.sessions
+            return log
     return None
+
+
+def _keep(logs: dict[str, _KeptLog], project: str, log: _KeptLog) -> None:
+    """Keep the sessions of a project, which is then the one asked for last."""
+    logs.pop(project, None)
+    logs[project] = log
+
+
+def _make_room(logs: dict[str, _KeptLog]) -> None:
+    """Let go of the sessions that were not asked for longest, where there are many."""
+    n_events = 0
+    for project in reversed(list(logs)):
+        n_events += len(logs[project].event_seqs)
+        if n_events > MOST_KEPT_EVENTS:
+            del logs[project]
 
 
 class _KeptLog(NamedTuple):
@@ -375,33 +426,70 @@ def _says_nothing_new(journal: Journal, log: _KeptLog, upto: int) -> bool:
 _kept_logs: WeakKeyDictionary[Journal, dict[str, _KeptLog]] = WeakKeyDictionary()
 
 
+class _NotedSteps:
+    """The steps of a session while its log is read, the earlier ones packed."""
+
+    __slots__ = ("open", "packed")
+
+    def __init__(self) -> None:
+        self.packed: list[PackedSteps[_NotedStep]] = []
+        self.open: list[_NotedStep] = []
+
+    def __iter__(self) -> Iterator[_NotedStep]:
+        yield from chain.from_iterable(self.packed)
+        yield from self.open
+
+    def pack(self) -> None:
+        """Pack the steps that are open."""
+        if self.open:
+            self.packed.append(PackedSteps(self.open))
+            self.open = []
+
+
 class _Log:
     """Sorts events into sessions, then says what each prompt is."""
 
     def __init__(self) -> None:
-        self._steps: dict[_SessionKey, list[_SentPrompt | Event]] = {}
+        self._steps: dict[_SessionKey, _NotedSteps] = defaultdict(_NotedSteps)
+        self._n_open = 0
+        self._is_packed = False
         self._bounds: dict[_SessionKey, list[int]] = {}  # first and last time
         self._last: dict[_SessionKey, StepBefore] = {}
-        self._sent: list[tuple[_SessionKey, _SentPrompt]] = []
         # Head of a prompt -> the sessions that have it, and those that have it after an
         # answer.
         self._sessions_with: dict[str, set[_SessionKey]] = defaultdict(set)
         self._answered_with: dict[str, set[_SessionKey]] = defaultdict(set)
+        # Line of prompts -> the session that has it, None for several.
+        self._session_with_line: dict[str, _SessionKey | None] = {}
 
     def note(self, event: Event) -> None:
         """Take in the next event."""
         key = _key_of(event)
         bounds = self._bounds.setdefault(key, [event.at, event.at])
         bounds[1] = max(bounds[1], event.at)
-        steps = self._steps.setdefault(key, [])
+        noted = self._steps[key]
         if event.kind == "prompt":
-            steps.append(self._sent_prompt(event, key))
+            noted.open.append(self._sent_prompt(event, key))
         elif event.kind == "tool_used":
-            steps.append(event)
+            noted.open.append(_tool_use(event, key[1]))
             self._last[key] = "tool"
-        elif _message_text(event):
-            steps.append(event)
+        else:
+            text = _message_text(event)
+            if not text:
+                return
+            trusted = event.body.get("source") in ("agent", "user")
+            noted.open.append(_SentMessage(event.at, event.id, text, trusted))
             self._last[key] = "agent"
+        self._n_open += 1
+        if self._n_open > _MOST_OPEN_STEPS:
+            self._pack()
+
+    def _pack(self) -> None:
+        """Pack the steps of all sessions; most of these have come to their end."""
+        for noted in self._steps.values():
+            noted.pack()
+        self._n_open = 0
+        self._is_packed = True
 
     def _sent_prompt(self, event: Event, key: _SessionKey) -> _SentPrompt:
         text = event.body["text"].strip("\r\n").rstrip()
@@ -416,46 +504,83 @@ class _Log:
             self._last[key] = kind
         elif kind != "noise":
             self._last[key] = "prompt"
-        prompt = _SentPrompt(event, text, head, kind, after)
-        self._sent.append((key, prompt))
-        return prompt
+        repeated: frozenset[str] = frozenset()
+        if kind not in ("noise", "interrupt"):
+            repeated = self._lines_of_others(text, key)
+        return _SentPrompt(
+            at=event.at,
+            event=event.id,
+            text=text,
+            head=head,
+            kind=kind,
+            after=after,
+            repeated=repeated,
+            trusted=event.body.get("source") == "user",
+        )
+
+    def _lines_of_others(self, text: str, key: _SessionKey) -> frozenset[str]:
+        """Return the lines of a prompt that an earlier one of another session had."""
+        session_with = self._session_with_line
+        lines = list(_repeatable_lines(text))
+        repeated = [line for line in lines if session_with.get(line, key) != key]
+        for line in lines:
+            if session_with.setdefault(line, key) != key:
+                session_with[line] = None
+        return frozenset(repeated)
 
     def sessions(self) -> list[Session]:
         """Return the sessions of all events that were noted, by their start."""
-        prompts = dict(self._prompts())
         sessions: list[Session] = []
-        for key, raw_steps in self._steps.items():
+        for key in list(self._steps):
+            noted = self._steps.pop(key)
             start, end = self._bounds[key]
-            steps = tuple(_steps_of(raw_steps, key[1], prompts))
+            steps: Sequence[Prompt | Message | ToolUse]
+            steps = tuple(self._steps_of(noted, key[1]))
+            if self._is_packed:
+                steps = PackedSteps(steps)
             sessions.append(Session(key[1], start, end, steps))
         sessions.sort(key=lambda session: session.start)
         return sessions
 
-    def _prompts(self) -> Iterator[tuple[str, Prompt]]:
-        """Yield each prompt with the id of its event, in time order."""
-        sessions_with_line: dict[str, set[_SessionKey]] = defaultdict(set)
-        for key, sent in self._sent:
-            kind = self._kind(sent)
-            statements: tuple[tuple[Statement, WordsOf], ...] = ()
-            if kind not in ("noise", "interrupt"):
-                earlier = _lines_of_others(sent.text, key, sessions_with_line)
-                statements = tuple(_marked(sent.text, kind, earlier))
-                for line in _repeatable_lines(sent.text):
-                    sessions_with_line[line].add(key)
-            event = sent.event
-            yield (
-                event.id,
-                Prompt(
-                    at=event.at,
-                    event=event.id,
-                    session=key[1],
-                    text=sent.text,
-                    kind=kind,
-                    after=sent.after,
-                    statements=statements,
-                    trusted=event.body.get("source") == "user",
-                ),
-            )
+    def _steps_of(
+        self, noted: Iterable[_NotedStep], session: str
+    ) -> Iterator[Prompt | Message | ToolUse]:
+        """Yield the steps of a session."""
+        is_automatic = False
+        for step in noted:
+            if isinstance(step, _SentPrompt):
+                prompt = self._prompt(step, session)
+                is_automatic = prompt.kind == "standing"
+                yield prompt
+            elif isinstance(step, _SentMessage):
+                yield Message(
+                    at=step.at,
+                    event=step.event,
+                    session=session,
+                    text=step.text,
+                    statements=_statements(step.text),
+                    is_automatic=is_automatic,
+                    trusted=step.trusted,
+                )
+            else:
+                yield step
+
+    def _prompt(self, sent: _SentPrompt, session: str) -> Prompt:
+        """Return a prompt, now that those of all sessions are known."""
+        kind = self._kind(sent)
+        statements: tuple[tuple[Statement, WordsOf], ...] = ()
+        if kind not in ("noise", "interrupt"):
+            statements = tuple(_marked(sent.text, kind, sent.repeated))
+        return Prompt(
+            at=sent.at,
+            event=sent.event,
+            session=session,
+            text=sent.text,
+            kind=kind,
+            after=sent.after,
+            statements=statements,
+            trusted=sent.trusted,
+        )
 
     def _kind(self, sent: _SentPrompt) -> PromptKind:
         """Return what a prompt is, now that those of all sessions are known."""
@@ -503,33 +628,6 @@ def _message_text(event: Event) -> str:
     if _INTERRUPT.match(text) or _NOISE.match(text):
         return ""
     return text
-
-
-def _steps_of(
-    raw_steps: Sequence[_SentPrompt | Event],
-    session: str,
-    prompts: dict[str, Prompt],
-) -> Iterator[Prompt | Message | ToolUse]:
-    """Yield the steps of a session."""
-    is_automatic = False
-    for raw_step in raw_steps:
-        if isinstance(raw_step, _SentPrompt):
-            prompt = prompts[raw_step.event.id]
-            is_automatic = prompt.kind == "standing"
-            yield prompt
-        elif raw_step.kind == "tool_used":
-            yield _tool_use(raw_step, session)
-        else:
-            text = _message_text(raw_step)
-            yield Message(
-                at=raw_step.at,
-                event=raw_step.id,
-                session=session,
-                text=text,
-                statements=_statements(text),
-                is_automatic=is_automatic,
-                trusted=raw_step.body.get("source") in ("agent", "user"),
-            )
 
 
 def _tool_use(event: Event, session: str) -> ToolUse:
@@ -597,22 +695,8 @@ def _repeatable_lines(text: str) -> Iterator[str]:
             yield bare
 
 
-def _lines_of_others(
-    text: str,
-    key: _SessionKey,
-    sessions_with_line: dict[str, set[_SessionKey]],
-) -> set[str]:
-    """Return the lines of a prompt that an earlier one of another session had."""
-    repeated: set[str] = set()
-    for line in _repeatable_lines(text):
-        sessions = sessions_with_line.get(line, ())
-        if any(other != key for other in sessions):
-            repeated.add(line)
-    return repeated
-
-
 def _marked(
-    text: str, kind: PromptKind, repeated: set[str]
+    text: str, kind: PromptKind, repeated: frozenset[str]
 ) -> Iterator[tuple[Statement, WordsOf]]:
     """Yield the statements of a prompt, each with whose words it holds.
 
