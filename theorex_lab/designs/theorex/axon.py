@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.core.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.designs.theorex.sleepers import Sleepers
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
@@ -139,6 +140,7 @@ class Axon(View):
         self.entered = Table(concept="i4", project="i4")
         self._row_of: dict[tuple[int, int], int] | None = {}
         self._link_of: dict[int, int] | None = {}
+        self._sleepers = Sleepers()
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in observations, graduations, scans, prunes, and what files stated."""
@@ -183,6 +185,7 @@ class Axon(View):
     def _after_load(self) -> None:
         # The look-up dictionaries are made when a fold first needs them.
         self._row_of = self._link_of = None
+        self._sleepers = Sleepers()
 
     def row(self, agent: str, concept_id: int) -> int | None:
         """Return the row of an agent's concept, or None."""
@@ -272,13 +275,12 @@ class Axon(View):
         if not is_gone.any():
             none = np.zeros(0, np.int64)
             return none, none
-        observation = self.mentions["observation"]
-        n_observations = len(self.observations)
-        n_mentions = np.bincount(observation, minlength=n_observations)
-        is_gone_mention = is_gone[self.mentions["concept"]]
-        gone_mentions = observation[is_gone_mention]
-        n_gone = np.bincount(gone_mentions, minlength=n_observations)
-        is_asleep = (n_mentions > 0) & (n_gone == n_mentions)
+        is_asleep = self._sleepers.now(
+            is_gone,
+            self.mentions["observation"],
+            self.mentions["concept"],
+            n_observations=len(self.observations),
+        )
         return np.flatnonzero(is_gone), np.flatnonzero(is_asleep)
 
     def _rows(self) -> dict[tuple[int, int], int]:
