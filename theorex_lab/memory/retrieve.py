@@ -24,7 +24,6 @@ from theorex_lab.memory.replaced_texts import (
 )
 from theorex_lab.memory.rows import Rows
 from theorex_lab.search.blend import (
-    Passages,
     WordScores,
     blend,
     likeliest,
@@ -44,6 +43,7 @@ from theorex_lab.search.fuse import (
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import MARKS, OWN_ITEMS, SECTION, SYMBOL, ItemText
 from theorex_lab.search.lexical import tokenize
+from theorex_lab.search.passages import Passages
 from theorex_lab.search.word_forms import WordsOfTexts, is_english
 from theorex_lab.text.line import one_line
 
@@ -635,16 +635,7 @@ class Searcher:
             The documents, their signals, and the share of the query's words that each
             holds.
         """
-        passages = self._cached(
-            index,
-            "passages",
-            len(index.documents),
-            lambda: Passages(
-                index.documents["session"],
-                index.lexical.lengths,
-                index.documents["echo"] != 0,
-            ),
-        )
+        passages = self._passages(index)
         scored = word_scores(index.lexical, tokenize(request.query), passages)
         n_candidates = request.n_candidates
         by_signal = [
@@ -660,6 +651,23 @@ class Searcher:
                 index, request.query, vector, documents, passages, scored
             )
         return documents, columns, scored.held[documents]
+
+    def _passages(self, index: ItemIndex) -> Passages:
+        """Return the passages of an index's documents."""
+        session = index.documents["session"]
+        words = index.lexical.lengths
+        echo = index.documents["echo"] != 0
+
+        def grown(passages: Passages) -> Passages:
+            return passages.grown(session, words, echo)
+
+        return self._cached(
+            index,
+            "passages",
+            len(session),
+            lambda: Passages(session, words, echo),
+            grown,
+        )
 
     def _signals(
         self,
@@ -863,19 +871,35 @@ class Searcher:
         )
 
     def _cached(
-        self, index: ItemIndex, name: str, version: int, make: Callable[[], T]
+        self,
+        index: ItemIndex,
+        name: str,
+        version: int,
+        make: Callable[[], T],
+        grow: Callable[[T], T] | None = None,
     ) -> T:
         """Return what was made of an index.
 
         It is made again where the index is another one or has another version.
+
+        Args:
+            index: The index.
+            name: What it is.
+            version: What it was made of: the number of documents, or of an event.
+            make: Makes it.
+            grow: Makes it of what was made of an earlier version; None for `make`.
         """
-        table, made_version, value = self._cache.get(
-            (name, index.name), (None, 0, None)
-        )
-        if table is not index.documents or made_version != version:
+        nothing = (None, 0, None)
+        table, made_version, value = self._cache.get((name, index.name), nothing)
+        is_same_index = table is index.documents
+        if is_same_index and made_version == version:
+            return cast(T, value)
+        if is_same_index and grow is not None and made_version < version:
+            value = grow(cast(T, value))
+        else:
             value = make()
-            self._cache[name, index.name] = index.documents, version, value
-        return cast(T, value)
+        self._cache[name, index.name] = index.documents, version, value
+        return value
 
     def _duplicates(self, index: ItemIndex, allowed: Mask) -> Mask:
         """Return a mask of the documents that duplicate one of the allowed."""
@@ -1043,18 +1067,28 @@ def _duplicate_pairs(index: ItemIndex) -> Ids:
     The array is of shape (2, n).
     """
     duplicate_of = index.documents["echo"]
-    order = np.argsort(index.documents["item"], kind="stable")
-    items = index.documents["item"][order]
-    rows = np.flatnonzero(duplicate_of)
-    originals = duplicate_of[rows]
-    # The position of each original among the sorted items, where it is remembered.
-    positions = np.searchsorted(items, originals)
-    last_position = max(len(items) - 1, 0)
-    positions = np.minimum(positions, last_position)
-    is_remembered = items[positions] == originals
-    duplicates = rows[is_remembered]
-    remembered = order[positions[is_remembered]]
-    return np.stack([duplicates, remembered])
+    duplicates = np.flatnonzero(duplicate_of)
+    originals, number_of = np.unique(duplicate_of[duplicates], return_inverse=True)
+    if not len(originals):
+        return np.zeros((2, 0), np.int64)
+    # Far fewer than all items, which would take long to sort.
+    items = index.documents["item"]
+    numbers = np.searchsorted(originals, items)
+    last_number = len(originals) - 1
+    numbers = np.minimum(numbers, last_number)
+    is_original = originals[numbers] == items
+    remembered = np.full(len(originals), -1)
+    # The first document of an item is put there last.
+    documents = np.flatnonzero(is_original)[::-1]
+    remembered[numbers[documents]] = documents
+    original_of = remembered[number_of]
+    is_remembered = original_of >= 0
+    return np.stack(
+        [
+            duplicates[is_remembered],
+            original_of[is_remembered],
+        ]
+    )
 
 
 def _speakers_by_word(index: ItemIndex) -> dict[str, list[int]]:

@@ -10,7 +10,7 @@ What stands around a text is a passage: whole texts of its session before and af
 added in turn until there are enough words, since a short text says little alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,176 +18,10 @@ from numpy.typing import NDArray
 
 from theorex_lab.search.fuse import Ids, Scores
 from theorex_lab.search.lexical import LexicalIndex, saturated
+from theorex_lab.search.passages import Integers, Passages
 
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-
-PASSAGE_WORDS = 60  # chosen on LoCoMo and QMSum, 30 to 100; see notebook 04
-REACH = 3  # texts at most on each side
-_DISTANCES = range(-REACH, REACH + 1)
 # Of all texts, a share that is looked for in the whole array faster than listed.
 _MANY = 0.25
-
-
-class Passages:
-    """Which texts stand around each text.
-
-    Positions are those of the texts in order of their sessions.
-
-    >>> passages = Passages(np.array([0, 1, 0, 0]), np.array([50, 9, 5, 100]))
-    >>> [part.tolist() for part in (passages.before(), passages.after())]
-    [[-1, -1, 0, 2], [2, -1, 3, -1]]
-    >>> passages.words.tolist()
-    [155, 9, 155, 100]
-
-    Attributes:
-        any: Whether any text has another one in its session.
-        words: By text, how many words its passage has.
-        echo: A mask of the texts that duplicate another one.
-        mean_text: How many words a text has on average, without duplicates.
-        mean_passage: How many words a passage has on average, without duplicates.
-    """
-
-    def __init__(
-        self,
-        session: NDArray[np.integer],
-        words: NDArray[np.integer],
-        echo: Mask | None = None,
-    ) -> None:
-        """Look for the passages.
-
-        Args:
-            session: By text, the number of its session, below 0 for none.
-            words: By text, how many words it has.
-            echo: A mask of the texts that duplicate another one; None for no text.
-        """
-        n_texts = len(session)
-        self._order = np.argsort(session, kind="stable")
-        self._position = np.empty(n_texts, np.int64)
-        self._position[self._order] = np.arange(n_texts)
-        sessions = np.asarray(session)[self._order]
-        begins = _begins(sessions)
-        self.any = not begins.all()
-        # By position, the first and the last position of its session.
-        self._first, self._last = _bounds(begins)
-        sizes = np.asarray(words, np.int64)[self._order]
-        no_words = np.zeros(1, np.int64)
-        # By position, how many words stand before it.
-        self._words_before = np.concatenate((no_words, np.cumsum(sizes)))
-        self._low, self._high = self._grown()
-        passage_words = self._n_words(self._low, self._high)
-        self.words: Integers = passage_words[self._position]
-        if echo is None:
-            echo = np.zeros(n_texts, np.bool_)
-        self.echo = echo
-        self.mean_text = _mean_words(
-            words,
-            echo,
-        )
-        self.mean_passage = _mean_words(
-            self.words,
-            echo,
-        )
-        self._holders = self._bits_of_holders()
-
-    def _bits_of_holders(self) -> NDArray[np.uint8]:
-        """Return by text a bit for each distance at which a passage holds the text.
-
-        The first bit is that of the distance -REACH.
-        """
-        n_texts = len(self._order)
-        position = np.arange(n_texts)
-        by_position = np.zeros(n_texts, np.uint8)
-        for bit, distance in enumerate(_DISTANCES):
-            neighbour = position + distance
-            is_held = self._first <= neighbour
-            is_held &= neighbour <= self._last
-            neighbour = np.where(is_held, neighbour, position)
-            is_held &= self._low[neighbour] <= position
-            is_held &= position <= self._high[neighbour]
-            holder = np.uint8(1 << bit)
-            by_position[is_held] |= holder
-        return by_position[self._position]
-
-    def _n_words(self, low: Integers, high: Integers) -> Integers:
-        """Return how many words stand from these positions to those, both included."""
-        before = self._words_before[low]
-        up_to = self._words_before[high + 1]
-        return np.asarray(up_to - before)
-
-    def _grown(self) -> tuple[Integers, Integers]:
-        """Return the first and the last position of each passage."""
-        low = np.arange(len(self._order))
-        high = np.arange(len(self._order))
-        if not self.any:
-            return low, high
-        for _ in range(REACH):
-            is_short = self._n_words(low, high) < PASSAGE_WORDS
-            lower = np.maximum(low - 1, self._first)
-            low = np.where(is_short, lower, low)
-            is_short = self._n_words(low, high) < PASSAGE_WORDS
-            higher = np.minimum(high + 1, self._last)
-            high = np.where(is_short, higher, high)
-        return low, high
-
-    def before(self, texts: Integers | slice = slice(None)) -> Integers:
-        """Return the text before each of these in its session, -1 for none."""
-        position = self._position[texts]
-        has_before = position > self._first[position]
-        return np.where(has_before, self._order[position - 1], -1)
-
-    def after(self, texts: Integers | slice = slice(None)) -> Integers:
-        """Return the text after each of these in its session, -1 for none."""
-        position = self._position[texts]
-        has_after = position < self._last[position]
-        last_position = len(self._order) - 1
-        next_position = np.minimum(position + 1, last_position)
-        return np.where(has_after, self._order[next_position], -1)
-
-    def holding(self, texts: Integers) -> Iterator[tuple[Integers, Mask]]:
-        """Yield by distance the texts whose passages hold these.
-
-        Each text comes once a distance.
-
-        Yields:
-            The texts, and a mask of those of these that they hold.
-        """
-        position = self._position[texts]
-        holders = self._holders[texts]
-        for bit, distance in enumerate(_DISTANCES):
-            holder = np.uint8(1 << bit)
-            is_held = (holders & holder) > 0
-            neighbour = position[is_held] + distance
-            yield self._order[neighbour], is_held
-
-
-def _begins(sessions: NDArray[np.integer]) -> Mask:
-    """Return which texts begin a session; each text without one does.
-
-    Args:
-        sessions: The numbers of sessions in order, below 0 for none.
-    """
-    begins = np.ones(len(sessions), np.bool_)
-    later = sessions[1:]
-    is_other = later != sessions[:-1]
-    has_none = later < 0
-    begins[1:] = is_other | has_none
-    return begins
-
-
-def _bounds(begins: Mask) -> tuple[Integers, Integers]:
-    """Return by position the first and the last position of its session.
-
-    Args:
-        begins: By position, whether it begins a session.
-    """
-    starts = np.flatnonzero(begins)
-    if not len(starts):
-        return starts, starts
-    group = np.cumsum(begins) - 1
-    starts_after = np.append(starts[1:], len(begins))
-    return starts[group], starts_after[group] - 1
-
 
 # The signals:
 # words: BM25 of the text.
@@ -331,19 +165,6 @@ def word_scores(
     if all_weights:
         held /= all_weights
     return WordScores(words, passage, held)
-
-
-def _mean_words(words: NDArray[np.integer], echo: Mask) -> float:
-    """Return how many words a text has on average, at least 1.
-
-    Args:
-        words: By text, how many words it has.
-        echo: A mask of the texts that do not count.
-    """
-    is_counted = ~echo
-    n_counted = max(int(np.count_nonzero(is_counted)), 1)
-    n_words = float(words[is_counted].sum())
-    return max(n_words / n_counted, 1.0)
 
 
 def weights_for(

@@ -132,7 +132,11 @@ class VectorCache:
         # jumping about in them.
         order = np.argsort(first_halves)
         rising = first_halves[order]
-        after = np.searchsorted(self._sorted_keys, rising, side="right")
+        after = np.searchsorted(
+            self._sorted_keys,
+            rising,
+            side="right",
+        )
         positions = np.empty(len(wanted), np.int64)
         positions[order] = after - 1
         positions = np.maximum(positions, 0)
@@ -421,15 +425,27 @@ class VectorCache:
         not_yet = np.zeros(len(records), dtype=np.bool_)
         self._checked = np.concatenate([self._checked, not_yet])
         self._damaged = np.concatenate([self._damaged, not_yet])
-        self._keys = np.concatenate([self._keys, records["key"]])
-        first_halves = np.ascontiguousarray(self._keys[:, 0])
-        self._numbers = np.argsort(first_halves, kind="stable")
-        self._sorted_keys = first_halves[self._numbers]
+        keys = records["key"]
+        self._sort_in(keys[:, 0])
+        self._keys = np.concatenate([self._keys, keys])
         if self._graph is None:
             return
         n_known = self._graph.n_records
         if not self._is_near_enough(n_known):
             self._graph = None
+
+    def _sort_in(self, first_halves: npt.NDArray[np.uint64]) -> None:
+        """Put the first halves of new keys among the sorted ones; equal ones follow."""
+        order = np.argsort(first_halves, kind="stable")
+        rising = first_halves[order]
+        numbers = len(self._numbers) + order
+        where = np.searchsorted(
+            self._sorted_keys,
+            rising,
+            side="right",
+        )
+        self._sorted_keys = np.insert(self._sorted_keys, where, rising)
+        self._numbers = np.insert(self._numbers, where, numbers)
 
     def _all_signs(self) -> npt.NDArray[np.uint64]:
         """Return the signs of all records, (dimensions / 64, records).

@@ -86,15 +86,16 @@ def asleep(home: Home, index: ItemIndex) -> Mask:
         concepts, observations = axon.asleep()
         if not len(concepts):
             return mask
-        all_keys = _concept_keys(index, axon.agents, axon.concepts)
-        awake_keys = np.delete(all_keys, concepts)
         sleeping_texts = axon.observations["seq"][observations]
-    is_concept = index.of_kinds([CONCEPT.name])
-    agent = documents["agent"][is_concept]
-    concept_id = documents["item"][is_concept]
-    keys = _keys(agent, concept_id)
-    is_awake = np.isin(keys, awake_keys)
-    mask[is_concept] = ~is_awake
+        is_concept = index.of_kinds([CONCEPT.name])
+        if is_concept.any():  # an index has texts or concepts
+            all_keys = _concept_keys(index, axon.agents, axon.concepts)
+            awake_keys = np.delete(all_keys, concepts)
+            agent = documents["agent"][is_concept]
+            concept_id = documents["item"][is_concept]
+            keys = _keys(agent, concept_id)
+            is_awake = np.isin(keys, awake_keys)
+            mask[is_concept] = ~is_awake
     is_text = index.of_kinds([OBSERVATION.name])
     is_sleeping = np.isin(documents["seq"], sleeping_texts)
     mask |= is_text & is_sleeping

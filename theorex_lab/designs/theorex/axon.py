@@ -17,6 +17,7 @@ from theorex_lab.designs.theorex.concept_rows import (
     dictionary_finder,
     sorted_finder,
 )
+from theorex_lab.designs.theorex.sleepers import Sleepers
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
@@ -158,6 +159,7 @@ class Axon(View):
         self._n_looks = 0
         # Of each concept that has a number but no row yet its agent, and itself.
         self._named: list[tuple[int, Sequence[Any]]] = []
+        self._sleepers = Sleepers()
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in observations, graduations, scans, prunes, and what files stated."""
@@ -203,6 +205,7 @@ class Axon(View):
         # The look-up dictionaries are made when a fold first needs them.
         self._row_of = self._link_of = None
         self._n_looks = _MOST_LOOKS
+        self._sleepers = Sleepers()
 
     def _looks_for(self, n_sought: int) -> bool:
         """Return whether so few are sought that no dictionary is worth making."""
@@ -301,13 +304,12 @@ class Axon(View):
         if not is_gone.any():
             none = np.zeros(0, np.int64)
             return none, none
-        observation = self.mentions["observation"]
-        n_observations = len(self.observations)
-        n_mentions = np.bincount(observation, minlength=n_observations)
-        is_gone_mention = is_gone[self.mentions["concept"]]
-        gone_mentions = observation[is_gone_mention]
-        n_gone = np.bincount(gone_mentions, minlength=n_observations)
-        is_asleep = (n_mentions > 0) & (n_gone == n_mentions)
+        is_asleep = self._sleepers.now(
+            is_gone,
+            self.mentions["observation"],
+            self.mentions["concept"],
+            n_observations=len(self.observations),
+        )
         return np.flatnonzero(is_gone), np.flatnonzero(is_asleep)
 
     def _rows(self) -> dict[tuple[int, int], int]:
