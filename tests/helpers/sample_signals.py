@@ -92,6 +92,27 @@ RARE = {
 }
 
 
+class Found(dict[tuple[str, str], list[object]]):
+    """The messages of a set in which a cue is found, searched for once.
+
+    Args:
+        known: Of each set, its messages, before any was drawn.
+    """
+
+    def __init__(self, known: dict[str, dict[object, dict[str, object]]]) -> None:
+        super().__init__()
+        self._texts = {
+            name: {key: str(said["text"]) for key, said in of_set.items()}
+            for name, of_set in known.items()
+        }
+
+    def __missing__(self, wanted: tuple[str, str]) -> list[object]:
+        name, pattern = wanted
+        search = re.compile(pattern, re.IGNORECASE).search
+        self[wanted] = [key for key, text in self._texts[name].items() if search(text)]
+        return self[wanted]
+
+
 def messages(name: str) -> Iterator[dict[str, object]]:
     """What was said in a set: of people among themselves without the name before it, of
     prompts and last messages whole.
@@ -121,16 +142,18 @@ def digest(said: str) -> str:
 
 def sample() -> Iterator[dict[str, object]]:
     known = {name: {said["sha256"]: said for said in messages(name)} for name in SETS}
+    found = Found(known)
     rare = [
         (name, cue, count, pattern)
         for cue, of in RARE.items()
         for name, count, pattern in of
     ]
-    yield from drawn(known, random.Random(SEED), [*draws(RANDOM, CUED), *rare])
-    yield from drawn(known, random.Random(SEED + 1), [*draws(12, 4), *identities(8, 3)])
-    for row in drawn(
-        known, random.Random(SEED + 2), [*draws(24, 7), *identities(6, 2)]
-    ):
+    first = [*draws(RANDOM, CUED), *rare]
+    yield from drawn(known, found, random.Random(SEED), first)
+    second = [*draws(12, 4), *identities(8, 3)]
+    yield from drawn(known, found, random.Random(SEED + 1), second)
+    fresh = [*draws(24, 7), *identities(6, 2)]
+    for row in drawn(known, found, random.Random(SEED + 2), fresh):
         yield {**row, "drawn": f"fresh, {row['drawn']}"}
 
 
@@ -155,16 +178,13 @@ def draws(at_random: int, cued: int) -> list[tuple[str, str, int, str]]:
 
 def drawn(
     known: dict[str, dict[object, dict[str, object]]],
+    found: Found,
     generator: random.Random,
     wanted: list[tuple[str, str, int, str]],
 ) -> Iterator[dict[str, object]]:
     """So many messages of a set that its cue is found in; they are known no more."""
     for name, cue, count, pattern in wanted:
-        fits = [
-            key
-            for key, said in known[name].items()
-            if re.search(pattern, str(said["text"]), re.IGNORECASE)
-        ]
+        fits = [key for key in found[name, pattern] if key in known[name]]
         for key in generator.sample(fits, min(count, len(fits))):
             yield {"drawn": cue, **known[name].pop(key)}
 

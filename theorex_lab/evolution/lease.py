@@ -277,13 +277,18 @@ def _holder(home: Home, event: Event | None) -> LeaseHolder | None:
 def _newest(journal: Journal) -> tuple[int, Event | None]:
     """Return the number of the newest event of the lease, and that event.
 
-    They are 0 and None without one. The event is found by halving.
+    They are 0 and None without one. A bound is looked for by doubling, and then the
+    event by halving, so that few leases take few reads.
     """
 
     def is_missing(index: int) -> bool:
         return not _read(journal, index + 1)
 
-    number = bisect_left(range(_MOST_EVENTS), True, key=is_missing)
+    bound = 1
+    while bound < _MOST_EVENTS and not is_missing(bound - 1):
+        bound *= 2
+    # The event of half the bound was read, and that of the bound is missing.
+    number = bisect_left(range(bound), True, lo=bound // 2, key=is_missing)
     if not number:
         return 0, None
     (newest,) = _read(journal, number)
