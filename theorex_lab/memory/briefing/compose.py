@@ -93,7 +93,7 @@ def kept_start_candidates(
 
 
 def _keep_start(key: _StartKey, start: _Start) -> None:
-    """Keep the lines of a start, and let go of old ones where there are too many.
+    """Keep the lines of a start, and let go of earlier ones where there are too many.
 
     The sessions of the others are bounded as those of all projects are.
     """
