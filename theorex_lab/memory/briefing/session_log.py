@@ -122,8 +122,9 @@ _CODE_CHARACTERS = 400  # of a response, among which its exit code is sought
 # Of how many events the sessions of projects stay in memory, those of the project that
 # was asked for last whatever there are.
 MOST_KEPT_EVENTS = 20_000
-# From how many steps on those of a log are packed.
-_MOST_OPEN_STEPS = 50_000
+# From how many steps on those of a log are packed: that many take some 100 MB. Packed
+# ones take a tenth of it, and half as much time again.
+_MOST_OPEN_STEPS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
