@@ -436,6 +436,18 @@ def test_the_sessions_of_many_projects_do_not_stay_in_memory(
     assert session_log.holds_sessions(lab.home.in_project("p5"), NOW)
 
 
+def test_a_large_home_of_one_project_is_read_once(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(session_log, "MOST_KEPT_EVENTS", 3)
+    lab.journal.append(five_sessions())
+    sessions = recorded_sessions(lab.home.in_project("shop"), NOW + DAY)
+    of_all = recorded_sessions(lab.home.in_project(""), NOW + DAY)
+    assert len(of_all) == 5
+    pairs = zip(of_all, sessions, strict=True)
+    assert all(session is same for session, same in pairs)
+
+
 def seconds_to_read(n_events: int, first: int) -> float:
     events = long_log(n_events, first)
     began = time.process_time()

@@ -306,7 +306,6 @@ def recorded_sessions(home: Home, now: int) -> list[Session]:
     if log is not None and _is_current(journal, log, now, last_seq):
         _keep(by_project, home.project, log._replace(last_seq=last_seq))
         return list(log.sessions)
-    _make_room(by_project)
     projects = None
     if home.projects is not None:
         projects = (*home.projects, "")
@@ -314,10 +313,12 @@ def recorded_sessions(home: Home, now: int) -> list[Session]:
         KINDS, projects=projects, upto=last_seq
     )
     if newest_at > now:
+        _make_room(by_project)
         past_events = takewhile(lambda event: event.at <= now, events)
         return sessions_of(past_events)
     log = _log_of_same(by_project, seqs, last_seq)
     if log is None:
+        _make_room(by_project)
         event_seqs = array("q")
         sessions = sessions_of(_noting_seqs(events, event_seqs))
         log = _KeptLog(
