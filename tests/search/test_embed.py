@@ -174,7 +174,7 @@ def test_a_model_keeps_no_arena_and_gives_the_same_vectors(
     opened: list[tuple[bool, bool]] = []
     open_session = onnxruntime.InferenceSession
 
-    def noted(model: bytes, options: object, **others: object) -> object:
+    def noted(model: str, options: object, **others: object) -> object:
         opened.append((options.enable_cpu_mem_arena, options.enable_mem_pattern))  # type: ignore[attr-defined]
         return open_session(model, options, **others)
 
@@ -186,7 +186,7 @@ def test_a_model_keeps_no_arena_and_gives_the_same_vectors(
     vectors = embedder.embed(texts)
     assert opened == [(False, False)]
 
-    def with_arena(model: bytes, options: object, **others: object) -> object:
+    def with_arena(model: str, options: object, **others: object) -> object:
         options.enable_cpu_mem_arena = True  # type: ignore[attr-defined]
         options.enable_mem_pattern = True  # type: ignore[attr-defined]
         return open_session(model, options, **others)
@@ -204,6 +204,46 @@ def test_a_model_file_that_was_changed_is_refused(tmp_path: Path) -> None:
     changed.write_bytes(model.read_bytes()[:-1] + b"x")
     with pytest.raises(ModelUnavailable, match=BUNDLED_MODEL_SHA256):
         OnnxEmbedder(changed, tokenizer).embed(["text"])
+
+
+@needs_model
+def test_a_model_file_that_changes_while_it_is_loaded_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import onnxruntime
+
+    assert BUNDLED is not None
+    model, tokenizer = BUNDLED._paths
+    copy = tmp_path / "model.onnx"
+    copy.write_bytes(model.read_bytes())
+    open_session = onnxruntime.InferenceSession
+
+    def replaced(path: str, *options: object, **others: object) -> object:
+        other = tmp_path / "other.onnx"
+        other.write_bytes(copy.read_bytes())
+        other.replace(copy)
+        return open_session(path, *options, **others)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", replaced)
+    embedder = OnnxEmbedder(copy, tokenizer)
+    with pytest.raises(ModelUnavailable, match="changed while it was loaded"):
+        embedder.embed(["text"])
+    assert not embedder.is_in_memory
+
+
+@needs_model
+def test_vectors_do_not_depend_on_the_texts_beside_them() -> None:
+    assert BUNDLED is not None
+    texts = [
+        "a cache",
+        "word " * 40,
+        "`x`." * 30,
+        "which database do we use",
+        "w " * 400,
+    ]
+    together = BUNDLED.embed(texts)
+    for text, vector in zip(texts, together, strict=True):
+        np.testing.assert_allclose(BUNDLED.embed([text])[0], vector, atol=1e-6)
 
 
 @needs_model

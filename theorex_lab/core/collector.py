@@ -1,8 +1,11 @@
-"""Keep the search for cycles of garbage from running while much is made that has none."""
+"""When memory is searched for garbage, and when what was freed is given back.
+
+The search for cycles is kept from running while much is made that has none.
+"""
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 _OBJECTS_BETWEEN = 50_000  # Python's own count is 700: several searches a module
 
@@ -35,3 +38,15 @@ def collect_more_rarely() -> None:
     again and again took a tenth of the time of `theorex status`.
     """
     gc.set_threshold(_OBJECTS_BETWEEN)
+
+
+def give_back_memory() -> None:
+    """Give memory that was freed back to the system, after much was freed at once.
+
+    The C library of Linux keeps it for the process otherwise. Others have no such
+    function, and nothing is done there.
+    """
+    import ctypes
+
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

