@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theorex_lab.core.patterns import lazy_pattern
+from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing import rule_cues as cues
 from theorex_lab.memory.briefing.rule_signs import (
     score_of,
@@ -53,6 +54,7 @@ _AFTER_AN_ACT = frozenset({"agent", "tool", "interrupt", "prompt"})
 _MOST_ANNOUNCING_WORDS = 12
 _SHORTEST_STANDING = 100  # characters of a prompt that nobody types again
 _SENT_OFTEN = 3
+_REMEMBERED_PROMPTS = 1 << 11  # each is looked at twice, and many are sent again
 # "I decide. […] Not you!"
 _NOT_YOU = lazy_pattern(r"\bnot you\b", re.I)
 # Where a sentence ends before another one in small letters.
@@ -158,7 +160,12 @@ def _asks_to_record(prompt: Prompt) -> bool:
     """Return whether a user asks to write a wish down where agents read it."""
     if prompt.kind != "own":
         return False
-    return cues.RECORD_REQUEST.search(prompt.text) is not None
+    return _holds_record_request(prompt.text)
+
+
+@remembered(_REMEMBERED_PROMPTS)
+def _holds_record_request(text: str) -> bool:
+    return cues.RECORD_REQUEST.search(text) is not None
 
 
 def _is_correction(prompt: Prompt) -> bool:

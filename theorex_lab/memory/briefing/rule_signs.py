@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 
 from theorex_lab.core.patterns import lazy_pattern
+from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing import rule_cues as cues
 from theorex_lab.memory.briefing.rule_wording import is_objection
 from theorex_lab.text.wording import specifics
@@ -51,6 +52,8 @@ _SURELY_OF_PRODUCT = 1.5  # more than the generality of one word of practice
 _MOST_SPECIFICS = 3
 # Names in a rule that has no word of practice; with more it is of the work at hand.
 _MOST_OF_PRACTICE = 2
+# A third of the sentences of users and agents come again.
+_REMEMBERED_TEXTS = 1 << 13
 # What is quoted within a sentence is another's.
 _QUOTATION = lazy_pattern(r"[\"“][^\"”]{5,}[\"”]")
 # A capitalised word within a sentence: mostly the name of a product or a part of it.
@@ -65,8 +68,12 @@ def score_of(signs: Mapping[str, float]) -> float:
     return score
 
 
+@remembered(_REMEMBERED_TEXTS)
 def wish_signs(wording: str) -> dict[str, float]:
-    """Return the signs for and against a rule that its wording holds."""
+    """Return the signs for and against a rule that its wording holds.
+
+    The answer is remembered: whoever changes it makes a copy.
+    """
     n_specifics = len(specifics(wording))
     wording = _QUOTATION.sub(" ", wording)
     n_words = len(wording.split())

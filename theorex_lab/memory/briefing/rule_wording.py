@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from theorex_lab.core.patterns import lazy_pattern
+from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing.rule_cues import RULE_FILE
 
 # What stands before a wish and is no part of it; stripped again and again.
@@ -164,8 +165,11 @@ _BASES = {
 }
 _THIRD_PERSON = {"do": "does", "have": "has", "go": "goes", "fix": "fixes"}
 _SHOUTED = 0.6  # share of capitals from which a sentence is shouted
+# A third of the sentences of users and agents come again.
+_REMEMBERED_TEXTS = 1 << 13
 
 
+@remembered(_REMEMBERED_TEXTS)
 def standing_wording(text: str) -> str:
     """Return a wish as a standing rule, its subject or verb first.
 
