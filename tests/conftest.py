@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -70,6 +71,9 @@ def holds_tests(folder: Path) -> bool:
 # memory; a disk alone makes them wait. Who names a folder has it.
 if holds_tests(FOLDER_IN_MEMORY):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(FOLDER_IN_MEMORY))
+    # So are those that a property's examples make, and the package while it measures.
+    if "TMPDIR" not in os.environ:
+        tempfile.tempdir = str(FOLDER_IN_MEMORY)
 DAY = 86_400_000_000
 NOW = FixedClock.at("2026-03-01T09:00:00Z").now()
 
@@ -99,6 +103,22 @@ def shared_logs(logs_of_this_run: SharedLogs) -> Iterator[None]:
     from shared_logs import reading_once
 
     with reading_once(logs_of_this_run):
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _readers_go_on(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A run takes over the process in which the run before it read files.
+
+    Tests of faults, and those of that process itself, start one for each run.
+    """
+    is_fresh = request.node.get_closest_marker("fresh_readers") is not None
+    if is_fresh or request.path.name.startswith("test_faults_"):
+        yield
+        return
+    from spare_readers import shared_readers
+
+    with shared_readers():
         yield
 
 
@@ -266,6 +286,11 @@ def pytest_configure(config: pytest.Config) -> None:
     # notebook is one test, and a file of words has hundreds.
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
+    config.addinivalue_line(
+        "markers",
+        "fresh_readers: each run of this file starts a process to read files, as it"
+        " does for a user.",
+    )
     config.addinivalue_line(
         "markers",
         "runs_notebook(name): runs every cell of a notebook in JupyterLab, on the data"

@@ -22,6 +22,8 @@ from theorex_lab.core import processes
 from theorex_lab.files.ingest.text import read_document
 from theorex_lab.files.isolated.process import ReaderProcess
 
+pytestmark = pytest.mark.fresh_readers
+
 PACKAGE = Path(theorex_lab.__file__).parent
 STARTER = "core/processes.py"
 MODULES = (

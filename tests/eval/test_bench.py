@@ -71,7 +71,12 @@ def halves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_every_row_runs_or_says_what_to_install(name: str) -> None:
+def test_every_row_runs_or_says_what_to_install(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # numba would compile a peer for ten seconds to measure it for a millisecond. No
+    # figure is judged here.
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     row = ROWS[name]
     line = table.measure(row, scale=TINY, rounds=1)
     if row.needs and line.skipped:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,9 +14,11 @@ from theorex_lab import InvalidInput
 from theorex_lab.eval.datasets import sources
 from theorex_lab.eval.datasets.repeats import repeated_queries
 from theorex_lab.eval.datasets.routing_sets import RoutingSet, load_routing_set
+from theorex_lab.eval.metrics import routing
 from theorex_lab.eval.metrics.routing import (
     OURS,
     Queries,
+    RoutingScore,
     TrainingScores,
     score_routing,
 )
@@ -205,11 +208,21 @@ def test_a_curve_goes_from_the_best_to_the_cheapest() -> None:
 
 
 @needs_data
-def test_the_command_gives_a_table_or_json() -> None:
+def test_the_command_gives_a_table_or_json(monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
     from theorex_lab.app.cli import theorex
 
+    # The table and the JSON show one score, which is computed for the first of them.
+    scores: dict[str, RoutingScore] = {}
+
+    def scored_once(found: RoutingSet, **options: Any) -> RoutingScore:
+        asked = repr((found.name, options))
+        if asked not in scores:
+            scores[asked] = score_routing(found, **options)
+        return scores[asked]
+
+    monkeypatch.setattr(routing, "score_routing", scored_once)
     command = ["eval", "routing", "--dataset", "routellm_gsm8k"]
     shown = CliRunner().invoke(theorex, command, obj={})
     assert shown.exit_code == 0, shown.output

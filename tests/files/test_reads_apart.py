@@ -36,6 +36,8 @@ from theorex_lab.files.isolated.limits import FileNotRead, ReadLimits
 from theorex_lab.files.isolated.process import ReaderProcess
 from theorex_lab.files.isolated.readers import full_name_of, patience_of
 
+pytestmark = pytest.mark.fresh_readers
+
 PACKAGE = Path(theorex_lab.__file__).parent
 HELPERS = str(Path(hostile.__file__).parent)
 MIB = 1 << 20
