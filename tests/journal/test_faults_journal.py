@@ -115,20 +115,15 @@ def test_every_acknowledged_event_survives_eight_writers_and_their_keepers_that_
 
     with opened(tmp_path / "home") as lab:
         lab.erase(match=SECRET)  # the one before may have been killed
-        stored = [
-            event.id
-            for event in lab.journal.tail(0, kinds=["observation"], erased=True)
-        ]
+        events = list(lab.journal.tail(0, kinds=["observation"], erased=True))
+        stored = [event.id for event in events]
         acknowledged = [
             event_id for name in targets for event_id in _acknowledged(tmp_path, name)
         ]
         assert len(acknowledged) >= WRITERS * WRITES
         assert len(set(stored)) == len(stored)
         assert set(acknowledged) <= set(stored)
-        erased = sum(
-            event.erased
-            for event in lab.journal.tail(0, kinds=["observation"], erased=True)
-        )
+        erased = sum(event.erased for event in events)
         # At a kill one event may be stored whose acknowledgement was not written any
         # more.
         assert len(stored) - erased - len(acknowledged) <= kills
