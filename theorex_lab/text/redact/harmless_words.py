@@ -36,9 +36,10 @@ class HarmlessWords:
 
     def make_up(self, text: str) -> bool:
         """Return whether there is nothing in any word of a text."""
-        new_words = set(text.split())
-        new_words -= self._words
-        for word in new_words:
+        words = text.split()
+        if self._words.issuperset(words):
+            return True
+        for word in set(words).difference(self._words):
             if not self._is_harmless(word):
                 return False
             if len(word) <= _LONGEST_CHARACTERS:
