@@ -95,8 +95,9 @@ def starts(text: str, hints: Iterable[str], reach: int) -> list[int]:
         index = lowered.find(hint)
         while index >= 0:
             first = max(0, index - reach)
-            indices.update(range(first, index + 1))
-            index = lowered.find(hint, index + 1)
+            end = index + 1
+            indices.update(range(first, end))
+            index = lowered.find(hint, end)
     return sorted(indices)
 
 
@@ -137,22 +138,28 @@ def _lowered(text: str) -> tuple[str, bool]:
 def masked(match: re.Match[str], group: str, length: int | None = None) -> str:
     """Return the match with a group masked, or its first `length` characters."""
     whole = match[0]
-    start = match.start(group) - match.start()
+    offset = match.start()
+    start = match.start(group) - offset
     if length is None:
-        length = match.end(group) - match.start(group)
-    end = start + length
-    return whole[:start] + MASK + whole[end:]
+        end = match.end(group) - offset
+    else:
+        end = start + length
+    before = whole[:start]
+    after = whole[end:]
+    return before + MASK + after
 
 
 def masked_after(match: re.Match[str]) -> str:
     """Return the mask, after the group `keep` where the pattern has one."""
-    kept_text = match.groupdict().get("keep", "")
-    return kept_text + MASK
+    groups = match.groupdict()
+    before = groups.get("keep", "")
+    return before + MASK
 
 
 def _flat(groups: Iterable[Iterable[str]]) -> set[str]:
     """Return the words of all groups."""
-    return set(chain.from_iterable(groups))
+    words = chain.from_iterable(groups)
+    return set(words)
 
 
 PROGRAMS = sorted(
@@ -230,15 +237,19 @@ _HINTED = (
     *secret_words.PASSWORDS,
     *secret_words.OTHER_NAMES,
 )
-_ROWS = secret_words.VALUES_WITHOUT_A_SIGN
-_KEYS = _flat(hints for hints, _ in _HINTED) | _flat(row[0] for row in _ROWS)
+_KEYS = _flat(hints for hints, _ in _HINTED)
+for _row in secret_words.VALUES_WITHOUT_A_SIGN:
+    _KEYS.update(_row[0])
 _LISTED = {
     *secret_words.PROSE_HINTS,
     *secret_words.LOGIN_HINTS,
     *secret_words.PHRASE_HINTS,
     *secret_words.OTHER_HINTS,
 }
-_ALL_HINTS = _KEYS | _LISTED | _PREFIXES
+_ALL_HINTS = _KEYS.union(
+    _LISTED,
+    _PREFIXES,
+)
 
 
 def _is_sign(hint: str) -> bool:
