@@ -140,9 +140,8 @@ def masked(match: re.Match[str], group: str, length: int | None = None) -> str:
     whole = match[0]
     offset = match.start()
     start = match.start(group) - offset
-    if length is None:
-        end = match.end(group) - offset
-    else:
+    end = match.end(group) - offset
+    if length is not None:
         end = start + length
     before = whole[:start]
     after = whole[end:]
