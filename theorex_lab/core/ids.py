@@ -96,14 +96,13 @@ def derived_event_id(*parts: object) -> str:
     A step that two processes may take at once gives its event such an id: only one of
     them is appended.
     """
-    import hashlib
+    from hashlib import sha256
 
     text = "\x1f".join(map(str, parts))
-    digits = hashlib.sha256(text.encode()).hexdigest()
+    digits = sha256(text.encode()).hexdigest()
+    time_like = f"{digits[:8]}-{digits[8:12]}"
     # The version is 8; the variant of RFC 9562 is one of 8, 9, a and b.
-    with_version = f"{digits[:12]}8{digits[13:16]}"
-    with_variant = f"a{digits[17:32]}"
-    return _with_dashes(with_version + with_variant)
+    return f"{time_like}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
 
 
 def concept_id(canonical_form: str) -> int:

@@ -17,6 +17,7 @@ from theorex_lab.text.redact.masking import (
     masked_value,
     may_hold_secret,
     not_looked_at_lately,
+    note_plain,
     was_masked,
 )
 from theorex_lab.text.redact.redaction_scope import count_masked, kept_id, secrets_stay
@@ -54,8 +55,11 @@ def kept_event(event: Event) -> tuple[Event, str]:
     names = [event.agent, event.session, *event.lineage]
     if not _is_drawn(event.id):
         names.append(event.id)
-    texts = not_looked_at_lately(_texts_in(event))
-    if not may_hold_secret(visible(" ".join([*names, *texts]))):
+    texts = not_looked_at_lately([*names, *_texts_in(event)])
+    if not texts:
+        return event, text
+    if not may_hold_secret(visible(" ".join(texts))):
+        note_plain(texts)
         return event, text
     try:
         body = _kept_body(event)
@@ -94,8 +98,10 @@ def _texts_in(event: Event) -> list[str]:
     The names of members that its kind declares are left out: those stay as they are,
     and one of them, `tokens`, looks like a secret's.
     """
-    undeclared = event.body.keys() - _declared_names(event.kind)
-    texts = list(filter(_is_text, undeclared))
+    texts: list[str] = []
+    declared_names = _declared_names(event.kind)
+    if not declared_names.issuperset(event.body):
+        texts += filter(_is_text, event.body.keys() - declared_names)
     open_parts: list[Any] = [event.body.values()]
     while open_parts:
         for part in open_parts.pop():

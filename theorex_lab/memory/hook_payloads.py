@@ -13,6 +13,7 @@ of a response, Stop and SubagentStop bring `last_assistant_message`, PreCompact
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from theorex_lab.journal.event import paths_by_use, tool_key
 from theorex_lab.text.redact.masking import mask
@@ -44,6 +45,7 @@ _PATCH_CHARACTERS = 1 << 18
 _PATH_MEMBERS = ("file_path", "path", "notebook_path", "filePath", "relative_path")
 _MOVE_MEMBERS = ("source", "destination")  # of a tool that moves a file
 _PATH_LISTS = ("paths",)
+_MOST_TOOLS = 256  # whose names are remembered
 _MOST_LISTED = 200  # paths of one call
 _MOST_PATHS = 2_000  # that a folder remembers
 _COMMAND_MEMBERS = ("command", "cmd")
@@ -172,7 +174,7 @@ def tool_used(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
     response = event.get("tool_response")
     if response is None:
         response = event.get("error")
-    tool = preview(event.get("tool_name"), TOOL_CHARACTERS)
+    tool = _tool_name(event.get("tool_name"))
     command = _command(tool, tool_input, folder)
     return {
         "tool": tool,
@@ -185,6 +187,19 @@ def tool_used(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
         **_moved(tool, tool_input, folder),
         "project": folder.project,
     }
+
+
+def _tool_name(name: object) -> str:
+    """Return the name of a tool, masked and cut; most calls are of the same few."""
+    if isinstance(name, str) and len(name) <= TOOL_CHARACTERS:
+        return _short_tool_name(name)
+    return preview(name, TOOL_CHARACTERS)
+
+
+@lru_cache(_MOST_TOOLS)
+def _short_tool_name(name: str) -> str:
+    """Return the name of a tool, masked."""
+    return preview(name, TOOL_CHARACTERS)
 
 
 def succeeded(event: HookEvent) -> bool | None:

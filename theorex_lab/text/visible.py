@@ -51,6 +51,8 @@ _JOINING = (
 _FLAGS = ("gbeng", "gbsct", "gbwls")
 _LISTS = (list, tuple)
 _HOLD_TEXT = (str, dict, *_LISTS)
+# In a value of one of these types there is no text.
+_WITHOUT_TEXT = frozenset((bool, int, float, type(None)))
 _ASCII = bytes(range(128))
 _hidden: frozenset[str] = frozenset()
 _pattern: Pattern[str] | None = None
@@ -133,6 +135,8 @@ def _visible_object(value: dict[Any, Any]) -> dict[Any, Any]:
             name = visible(key)
         if isinstance(member, str):
             members[name] = member if member.isascii() else visible(member)
+        elif type(member) in _WITHOUT_TEXT:
+            members[name] = member
         elif isinstance(member, _HOLD_TEXT):
             members[name] = visible_value(member)
         else:

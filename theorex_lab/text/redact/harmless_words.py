@@ -19,26 +19,30 @@ _LONGEST_CHARACTERS = 200  # of a word that is remembered
 class HarmlessWords:
     """Looks at each word once in a process.
 
-    >>> words = HarmlessWords(str.isdigit)
-    >>> words.make_up("12 34"), words.make_up("12 ab")
+    >>> words = HarmlessWords(str.isdigit, shortest=3)
+    >>> words.make_up("123 ab"), words.make_up("123 abc")
     (True, False)
     """
 
-    def __init__(self, is_harmless: Callable[[str], bool]) -> None:
+    def __init__(self, is_harmless: Callable[[str], bool], *, shortest: int) -> None:
         """Begin without any word.
 
         Args:
             is_harmless: Returns whether there is nothing in a word. It says the same of
                 a word each time.
+            shortest: How many characters a word has at least in which anything is.
         """
         self._is_harmless = is_harmless
+        self._shortest = shortest
         self._words: set[str] = set()
 
     def make_up(self, text: str) -> bool:
         """Return whether there is nothing in any word of a text."""
-        new_words = set(text.split())
-        new_words -= self._words
-        for word in new_words:
+        shortest = self._shortest
+        words = [word for word in text.split() if len(word) >= shortest]
+        if self._words.issuperset(words):
+            return True
+        for word in set(words).difference(self._words):
             if not self._is_harmless(word):
                 return False
             if len(word) <= _LONGEST_CHARACTERS:

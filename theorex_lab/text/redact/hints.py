@@ -133,9 +133,10 @@ class HintSet:
 
     def found_in(self, text: str) -> set[str]:
         """Return the hints that are in the text, in any case, and its words' marks."""
-        words = set(text.split()).difference(self._plain_words)
-        if not words:
-            return words
+        all_words = text.split()
+        if self._plain_words.issuperset(all_words):
+            return set()
+        words = set(all_words).difference(self._plain_words)
         new = words.difference(self._hints_by_word)
         new_hints = self._hints_of(new) if new else {}
         hints: set[str] = set()

@@ -75,6 +75,13 @@ def _remember(text: str, lately: set[str]) -> None:
     lately.add(text)
 
 
+def note_plain(texts: Iterable[str]) -> None:
+    """Note texts in which no hint of a secret was found; a long one seldom comes again."""
+    for text in texts:
+        if len(text) < _LONG_CHARACTERS:
+            _remember(text, _PLAIN_LATELY)
+
+
 def was_masked(text: str) -> bool:
     """Return whether a text is one that `note_masked` got a short while ago."""
     return text in _MASKED_LATELY

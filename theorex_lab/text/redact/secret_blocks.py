@@ -157,13 +157,14 @@ def _plain_words(mask: Callable[[str], str]) -> HarmlessWords:
     def is_plain(word: str) -> bool:
         return not _may_hide(word, mask)
 
-    return HarmlessWords(is_plain)
+    return HarmlessWords(
+        is_plain,
+        shortest=_SHORTEST_ENCODED_CHARACTERS,
+    )
 
 
 def _may_hide(word: str, mask: Callable[[str], str]) -> bool:
     """Return whether a word may be, or begin, the base64 or hex of a secret."""
-    if len(word) < _SHORTEST_ENCODED_CHARACTERS:
-        return False
     if len(word) > _LONGEST_REMEMBERED_CHARACTERS:
         return True
     if _ENCODED.search(word) is None:

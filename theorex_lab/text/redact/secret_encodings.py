@@ -27,19 +27,22 @@ _NAMED = {
     "nbsp": " ",
 }
 _NAMES = "|".join(_NAMED)
-# A sign in another form: its number in hexadecimal or decimal digits, or its name.
+# A sign in another form: its number in hexadecimal or decimal digits, or its name. It
+# begins with one class of signs, so that `re` skips quickly what is none of them.
 _ESCAPED = re.compile(
     rf"""
-      %(?P<percent>[2-7][0-9A-Fa-f])
-    | (?P<bytes>(?:%[89A-Fa-f][0-9A-Fa-f]){{2,4}})
-    | \\+u(?P<json>00[2-9A-Fa-f][0-9A-Fa-f]|0[1-9a-fA-F][0-9A-Fa-f]{{2}}|20[0-9A-Fa-f]{{2}})
-    | \\+x(?P<code>[2-7][0-9A-Fa-f])
-    | &\#[xX]0{{0,4}}(?P<hex>[2-7][0-9A-Fa-f]);
-    | &\#0{{0,4}}(?P<decimal>[0-9]{{2,3}});
-    | &(?P<name>{_NAMES});
-    | \\+(?P<slash>[/"'])
-    | (?P<shell>'"'"'|'\\+'')
-    | =(?P<mail>3D)
+    [%\\&'=](?:
+      (?<=%)(?P<percent>[2-7][0-9A-Fa-f])
+    | (?<=%)(?P<bytes>[89A-Fa-f][0-9A-Fa-f](?:%[89A-Fa-f][0-9A-Fa-f]){{1,3}})
+    | (?<=\\)\\*u(?P<json>00[2-9A-Fa-f][0-9A-Fa-f]|0[1-9a-fA-F][0-9A-Fa-f]{{2}}|20[0-9A-Fa-f]{{2}})
+    | (?<=\\)\\*x(?P<code>[2-7][0-9A-Fa-f])
+    | (?<=&)\#[xX]0{{0,4}}(?P<hex>[2-7][0-9A-Fa-f]);
+    | (?<=&)\#0{{0,4}}(?P<decimal>[0-9]{{2,3}});
+    | (?<=&)(?P<name>{_NAMES});
+    | (?<=\\)\\*(?P<slash>[/"'])
+    | (?<=')(?P<shell>"'"'|\\+'')
+    | (?<==)(?P<mail>3D)
+    )
     """,
     re.VERBOSE,
 )
@@ -55,6 +58,10 @@ _HEAD = re.compile(r"[^\s\"'`<>]{8,}?(?P<mark>\\|=)?\r?\Z")
 _TAIL = re.compile(
     r"(?P<margin>[ \t>|]{0,8})(?P<part>(?=\S{0,80}[0-9]|\S{0,80}[a-z][A-Z])"
     r"(?=\S{0,80}[A-Za-z])[A-Za-z0-9+/_.=~-]{6,})(?P<rest>[\"'`,;)\\]{0,3}\r?)"
+)
+# Without one of these no line is part of a wrapped word.
+_LONE_TAIL = re.compile(
+    r"\n[ \t>|]{0,8}[A-Za-z0-9+/_.=~-]{6,}[\"'`,;)\\]{0,3}\r?(?=\n|\Z)"
 )
 # Of a line whose word goes on.
 _MARKED_ENDS = (
@@ -83,6 +90,9 @@ def mask_escaped(text: str, mask: Mask, may_hold_secret: MayHold) -> str:
         return text
     lines = []
     for line in text.split("\n"):
+        if _ESCAPED.search(line) is None and not _is_form(line):
+            lines.append(line)  # it is in its plain form
+            continue
         masked_line = _mask_line(line, mask, may_hold_secret)
         is_masked = masked_line != line
         escaped_quote = _ESCAPED_QUOTE.search(line)
@@ -215,6 +225,8 @@ def mask_wrapped(text: str, mask: Mask) -> str:
     >>> mask_wrapped("TOKEN=ghp_a1B2c3D4e5F6g7\\\nH8i9J0k1L2m3N4o5P6q7\n", mask)
     'TOKEN=[masked]\n[masked]\n'
     """
+    if _LONE_TAIL.search(text) is None:
+        return text
     lines = text.split("\n")
     index = 0
     while index < len(lines) - 1:

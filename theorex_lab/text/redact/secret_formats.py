@@ -18,6 +18,7 @@ from theorex_lab.text.redact.secret_tables import (
     compiled,
     masked,
     masked_after,
+    may_have,
     named_pattern,
     pattern,
     starts,
@@ -40,14 +41,23 @@ def mask_formats(text: str, hints: set[str]) -> str:
     if "://" in hints:
         hints = _without_plain_addresses(text, hints)
     for number in _format_numbers(hints):
-        _, pattern_text = FORMATS[number]
-        text = compiled(pattern_text).sub(masked_after, text)
+        format_hints, pattern_text = FORMATS[number]
+        also = _ALSO.get(format_hints)
+        if also is None or may_have(text, also):
+            text = compiled(pattern_text).sub(masked_after, text)
     if "cookie" in hints:
         cookie_starts = starts(text, ["cookie"], 4)
         text = sub_at(PATTERNS["cookies"], _mask_pairs, text, cookie_starts)
-    if not hints.isdisjoint(("basic", "auth")):
-        text = named_pattern("basic").sub(_mask_user, text)
-    return text
+    basic_starts = starts(text, hints.intersection(("basic", "auth")), 2)
+    return sub_at(PATTERNS["basic"], _mask_user, text, basic_starts)
+
+
+# By the hints of a format, what is in each text of it as well.
+_ALSO: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("machine", "default"): ("password",),
+    ("login",): ("password",),
+    ("-us",): tuple(f"-us{digit}" for digit in range(10)),
+}
 
 
 def _format_numbers(hints: set[str]) -> list[int]:
@@ -133,6 +143,8 @@ def _mask_user(match: re.Match[str]) -> str:
     return match[0]
 
 
+# A word before a blank, which may be a program with its arguments.
+_CALLING = re.compile(r"(?<![\w.-])[\w.-]{2,}(?=[ \t])")
 _PROGRAM = "|".join(map(re.escape, tables.PROGRAMS))
 _ARGUMENTS = pattern("arguments")
 _CALL = rf"(?<![\w.-])(?P<program>{_PROGRAM})(?:\.exe)?{_ARGUMENTS}"
@@ -140,12 +152,22 @@ _CALL = rf"(?<![\w.-])(?P<program>{_PROGRAM})(?:\.exe)?{_ARGUMENTS}"
 
 def mask_commands(text: str, hints: set[str]) -> str:
     """Mask what a program takes as a password on its command line."""
-    if not hints.isdisjoint(("echo", "printf", "<<<")):
+    if "|" in text and not hints.isdisjoint(("echo", "printf", "<<<")):
         text = named_pattern("piped").sub(_mask_piped, text)
+    if "<<<" in text:
         text = named_pattern("here").sub(masked_after, text)
     if tables.CALLED not in hints:
         return text
-    return compiled(_CALL).sub(_mask_arguments, text)
+    return sub_at(_CALL, _mask_arguments, text, _call_starts(text))
+
+
+def _call_starts(text: str) -> list[int]:
+    """Return where programs that take secrets are called in a text."""
+    call_starts = []
+    for match in _CALLING.finditer(text):
+        if tables.is_program(match[0]):
+            call_starts.append(match.start())
+    return call_starts
 
 
 def _mask_piped(match: re.Match[str]) -> str:
@@ -175,6 +197,20 @@ def _mask_argument(match: re.Match[str]) -> str:
     return masked(match, group)
 
 
+# How the pattern "phrase" begins.
+_PHRASE_STARTS = (
+    "seed",
+    "mnemonic",
+    "recovery",
+    "backup",
+    "secret",
+    "wallet",
+    "wiederherstellungs",
+    "сид",
+)
+# What ends a name in the pattern "spoken", and what stands behind none.
+_ENDING_HINTS = ("key", "token", "secret")
+_NOT_BEHIND = frozenset(f"{string.ascii_letters}_([=.")
 # From the beginning of what names a secret to its hint, at most: `recovery-password`.
 _REACH = 18
 # After one of these nothing is named.
@@ -194,12 +230,29 @@ def mask_prose(text: str, hints: set[str]) -> str:
     It is masked where it carries digits or signs as no word does.
     """
     if not hints.isdisjoint(PHRASE_HINTS):
-        text = named_pattern("phrase").sub(masked_after, text)
+        phrase_starts = starts(text, _PHRASE_STARTS, 0)
+        text = sub_at(PATTERNS["phrase"], masked_after, text, phrase_starts)
     name_starts = []
-    for start in starts(text, hints.intersection(PROSE_HINTS), _REACH):
+    prose_hints = _prose_hints(text, hints.intersection(PROSE_HINTS))
+    for start in starts(text, prose_hints, _REACH):
         if start == 0 or text[start - 1] not in _INSIDE:
             name_starts.append(start)
     return sub_at(PATTERNS["spoken"], _mask_told, text, name_starts)
+
+
+def _prose_hints(text: str, hints: set[str]) -> set[str]:
+    """Return the hints of a text, without those that end no name of a secret in it."""
+    refuted = set()
+    for hint in hints.intersection(_ENDING_HINTS):
+        ends = starts(text, [hint], 0)
+        if not any(_may_end(text, start + len(hint)) for start in ends):
+            refuted.add(hint)
+    return hints - refuted
+
+
+def _may_end(text: str, end: int) -> bool:
+    """Return whether a name of a secret in a sentence may end at an index."""
+    return text[end : end + 1] not in _NOT_BEHIND
 
 
 def _mask_login(match: re.Match[str]) -> str:

@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from theorex_lab.text.redact.secret_patterns import Entry
+from theorex_lab.text.redact.secret_patterns import Entry, Row
 from theorex_lab.text.redact.secret_shapes import is_drawn_value
 from theorex_lab.text.redact.secret_tables import (
     compiled,
+    is_alike,
     masked,
+    may_have,
     named_pattern,
     pattern,
     starts,
@@ -29,6 +31,8 @@ NAMES = (*PASSWORDS, *OTHER_NAMES)
 _SUFFIX = pattern("suffix")
 _ANY_NAME = "|".join(name for _, name in NAMES)
 _NAME = f"(?:{_ANY_NAME}){_SUFFIX}"
+# What a name may have before it, where its pattern begins.
+_LOOKS_BACK = re.compile(r"(?:\(\?<[=!][^()]*\))+")
 _REACH = 14  # from the beginning of a name to its hint, at most: `subscription-key`
 _PASSWORD = "|".join(name for _, name in PASSWORDS)
 _MEMBER = rf"(?i)(?:{_NAME}|authorization|(?<![\s\S])pass)\Z"
@@ -61,10 +65,10 @@ def mask_names(text: str, hints: set[str]) -> str:
     name_starts = _name_starts(text, entries)
     if not name_starts:
         return text
-    for value_hints, pattern_text in VALUES_WITHOUT_A_SIGN:
-        if hints.isdisjoint(value_hints):
+    for row in VALUES_WITHOUT_A_SIGN:
+        if hints.isdisjoint(row[0]):
             continue
-        masked_text = _mask_row(pattern_text, text, name_starts)
+        masked_text = _mask_row(row, text, name_starts)
         if masked_text != text:
             text = masked_text
             name_starts = _name_starts(text, entries)
@@ -73,18 +77,47 @@ def mask_names(text: str, hints: set[str]) -> str:
     return sub_at(_ASSIGNMENT, _mask_assignment, text, name_starts)
 
 
-def _mask_row(pattern_text: str, text: str, name_starts: list[int]) -> str:
+def _mask_row(row: Row, text: str, name_starts: list[int]) -> str:
     """Mask the values of one row of VALUES_WITHOUT_A_SIGN.
 
     Args:
-        pattern_text: The pattern of the row.
+        row: The row.
         text: The text.
         name_starts: Where the names begin in it.
     """
-    row = _row_pattern(pattern_text)
+    _, pattern_text, reach, words = row
+    whole_pattern = _row_pattern(pattern_text)
     if _begins_with_name(pattern_text):
-        return sub_at(row, _mask_value, text, name_starts)
-    return compiled(row).sub(_mask_value, text)
+        return sub_at(whole_pattern, _mask_value, text, name_starts)
+    if words and not may_have(text, words):
+        return text
+    if not reach or is_alike(text):
+        return compiled(whole_pattern).sub(_mask_value, text)
+    row_starts = _starts_before(text, name_starts, reach, words)
+    return sub_at(whole_pattern, _mask_value, text, row_starts)
+
+
+def _starts_before(
+    text: str, name_starts: list[int], reach: int, words: tuple[str, ...]
+) -> list[int]:
+    """Return where one of these words stands shortly before a name, in order.
+
+    Args:
+        text: The text.
+        name_starts: Where the names begin in it.
+        reach: How many characters before a name it begins, at most.
+        words: The words.
+    """
+    indices: set[int] = set()
+    for name_start in name_starts:
+        first = max(0, name_start - reach)
+        before = text[first:name_start].lower()
+        for word in words:
+            index = before.find(word)
+            while index >= 0:
+                indices.add(first + index)
+                index = before.find(word, index + 1)
+    return sorted(indices)
 
 
 @cache
@@ -107,14 +140,19 @@ def _name_starts(text: str, entries: list[Entry]) -> list[int]:
     """
     indices: set[int] = set()
     for hints, name in entries:
-        start_of_name = name.lstrip()
-        begins_with_hint = start_of_name.startswith(hints[0])
-        reach = 0 if begins_with_hint else _REACH
+        reach = _reach_of(name, hints[0])
         hint_indices = starts(text, hints, 0)
         for index in hint_indices:
             near = _starts_near(text, name, index, reach)
             indices.update(near)
     return sorted(indices)
+
+
+@cache
+def _reach_of(name: str, hint: str) -> int:
+    """Return how far before its hint a name begins, at most."""
+    without_looks_back = _LOOKS_BACK.sub("", name.lstrip())
+    return 0 if without_looks_back.startswith(hint) else _REACH
 
 
 def _starts_near(text: str, name: str, index: int, reach: int) -> Iterator[int]:

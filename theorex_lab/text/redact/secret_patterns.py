@@ -12,6 +12,10 @@ stands in the group `keep` stays before the mask; in commands and names the grou
 # pattern. A plain tuple:
 # importing `typing` for a class of it would cost every hook that masks some 5 ms.
 Entry = tuple[tuple[str, ...], str]
+# An entry of what stands around a name; how far before the name it begins, at most, 0
+# where that is open; and words, in lower case, of which each begins with one, '' for
+# any.
+Row = tuple[tuple[str, ...], str, int, tuple[str, ...]]
 
 PATTERNS = {
     # Not inside a word; after an escaped line break or a percent-encoded sign a word

@@ -93,12 +93,13 @@ def mask_drawn(text: str) -> str:
 
 def _is_keyless(word: str) -> bool:
     """Return whether there is no key in a word; none goes on behind a blank."""
-    if len(word) <= _SHORTEST_MIXED_CHARACTERS:
-        return True
     return _WORD.sub(_masked_word, word) == word
 
 
-_KEYLESS_WORDS = HarmlessWords(_is_keyless)
+_KEYLESS_WORDS = HarmlessWords(
+    _is_keyless,
+    shortest=_SHORTEST_MIXED_CHARACTERS + 1,
+)
 
 
 def _masked_word(match: re.Match[str]) -> str:

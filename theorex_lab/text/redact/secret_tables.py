@@ -87,44 +87,78 @@ def starts(text: str, hints: Iterable[str], reach: int) -> list[int]:
     Those are the indices of the hints, in any case, and of at most `reach` characters
     before them.
     """
-    lowered = _lowered(text)
-    if len(lowered) != len(text):  # a few letters become two
+    lowered, is_odd = _lowered(text)
+    if is_odd:
         return list(range(len(text)))
     indices: set[int] = set()
     for hint in hints:
         index = lowered.find(hint)
         while index >= 0:
             first = max(0, index - reach)
-            indices.update(range(first, index + 1))
-            index = lowered.find(hint, index + 1)
+            end = index + 1
+            indices.update(range(first, end))
+            index = lowered.find(hint, end)
     return sorted(indices)
 
 
+# A pattern that ignores case takes one of these for a letter that it does not become in
+# lower case, or they become two letters.
+_ALIKE = frozenset("\u0130\u0131\u017f\u1c81\u1c82\u1c83\u1c84\u1c85")
+
+
+def is_alike(text: str) -> bool:
+    """Return whether patterns may match where no hint is in the lower-case text."""
+    return _lowered(text)[1]
+
+
+def may_have(text: str, words: Iterable[str]) -> bool:
+    """Return whether a text may have one of these words, in lower case, in any case.
+
+    >>> may_have("SET A", ["set "]), may_have("reset", ["set "])
+    (True, False)
+    """
+    lowered, is_odd = _lowered(text)
+    return is_odd or any(word in lowered for word in words)
+
+
 @lru_cache(4)
-def _lowered(text: str) -> str:
-    """Return a text in lower case; one text is asked for by many names in turn."""
-    return text.lower()
+def _lowered(text: str) -> tuple[str, bool]:
+    """Return a text in lower case, and what `is_alike` does.
+
+    One text is asked for by many names in turn.
+    """
+    lowered = text.lower()
+    if text.isascii():
+        return lowered, False
+    has_alike = not _ALIKE.isdisjoint(text)
+    is_longer = len(lowered) != len(text)
+    return lowered, has_alike or is_longer
 
 
 def masked(match: re.Match[str], group: str, length: int | None = None) -> str:
     """Return the match with a group masked, or its first `length` characters."""
     whole = match[0]
-    start = match.start(group) - match.start()
-    if length is None:
-        length = match.end(group) - match.start(group)
-    end = start + length
-    return whole[:start] + MASK + whole[end:]
+    offset = match.start()
+    start = match.start(group) - offset
+    end = match.end(group) - offset
+    if length is not None:
+        end = start + length
+    before = whole[:start]
+    after = whole[end:]
+    return before + MASK + after
 
 
 def masked_after(match: re.Match[str]) -> str:
     """Return the mask, after the group `keep` where the pattern has one."""
-    kept_text = match.groupdict().get("keep", "")
-    return kept_text + MASK
+    groups = match.groupdict()
+    before = groups.get("keep", "")
+    return before + MASK
 
 
 def _flat(groups: Iterable[Iterable[str]]) -> set[str]:
     """Return the words of all groups."""
-    return set(chain.from_iterable(groups))
+    words = chain.from_iterable(groups)
+    return set(words)
 
 
 PROGRAMS = sorted(
@@ -177,10 +211,12 @@ def _is_call(word: str) -> bool:
         return False
     end = word[-_LONGEST_CALL_CHARACTERS:]
     name = compiled(r"[\w.-]*\Z").search(end)
-    if name is None:
-        return False
-    program = name[0].removesuffix(".exe")
-    return program in _CALLED
+    return name is not None and is_program(name[0])
+
+
+def is_program(name: str) -> bool:
+    """Return whether a name is that of a program that takes secrets."""
+    return name.removesuffix(".exe") in _CALLED
 
 
 def _has_key(word: str) -> bool:
@@ -199,13 +235,37 @@ _HINTED = (
     *secret_vendors.FORMATS,
     *secret_words.PASSWORDS,
     *secret_words.OTHER_NAMES,
-    *secret_words.VALUES_WITHOUT_A_SIGN,
 )
 _KEYS = _flat(hints for hints, _ in _HINTED)
+for _row in secret_words.VALUES_WITHOUT_A_SIGN:
+    _KEYS.update(_row[0])
 _LISTED = {
     *secret_words.PROSE_HINTS,
     *secret_words.LOGIN_HINTS,
     *secret_words.PHRASE_HINTS,
     *secret_words.OTHER_HINTS,
 }
-hints_in = HintSet(_KEYS | _LISTED | _PREFIXES, _marks).found_in
+_ALL_HINTS = _KEYS.union(
+    _LISTED,
+    _PREFIXES,
+)
+
+
+def _is_sign(hint: str) -> bool:
+    """Return whether there are signs alone in a hint, which nearly all texts have."""
+    if " " in hint:
+        return False
+    return not any(map(str.isalnum, hint))
+
+
+_SIGNS = tuple(filter(_is_sign, _ALL_HINTS))
+_words_in = HintSet(_ALL_HINTS.difference(_SIGNS), _marks).found_in
+
+
+def hints_in(text: str) -> set[str]:
+    """Return the hints of the tables that are in a text, in any case, with CALLED and KEYED.
+
+    Words are remembered by the hints that they have; signs are looked for in the text.
+    """
+    signs = [sign for sign in _SIGNS if sign in text]
+    return _words_in(text).union(signs)

@@ -3,7 +3,7 @@
 The patterns are verbose, and name others of `secret_patterns.PATTERNS`.
 """
 
-from theorex_lab.text.redact.secret_patterns import Entry
+from theorex_lab.text.redact.secret_patterns import Entry, Row
 
 # Hints, and the pattern of a name: only names whose hint is in the lower-case text are
 # compiled.
@@ -18,7 +18,8 @@ PASSWORDS: tuple[Entry, ...] = (
     (("contrase",), r"contrase[ñn]a"),
     (("senha",), r"senha"),
     (("mot",), r"mot[ _-]?de[ _-]?passe"),
-    (("has",), r"has[łl]o"),
+    (("hasł",), r"hasło"),
+    (("haslo",), r"haslo"),
     (("密",), r"密[码碼]"),
     (("パスワード",), r"パスワード"),
     (("비밀번호",), r"비밀번호"),
@@ -29,6 +30,7 @@ PASSWORDS: tuple[Entry, ...] = (
     (("heslo",), r"heslo"),
 )
 
+_OF_API = r"[ _-](?:api|secr[eè]te|de[ ]api|secreta|d'api|de[ ]l'api)"
 # Names that are no password's, in the same way.
 OTHER_NAMES: tuple[Entry, ...] = (
     (
@@ -70,10 +72,9 @@ OTHER_NAMES: tuple[Entry, ...] = (
     (("webhook",), r"webhook(?=[_-]?(?:id|path)?\\*[\"']?[ \t]{0,4}[:=])"),
     (("ключ",), r"(?:api|апи)[ -]ключ|ключ[ -](?:api|доступа)"),
     (("schl",), r"(?:api|zugriffs|zugangs|geheimer)[ -]?schl(?:ü|ue)ssel"),
-    (
-        ("cl",),
-        r"cl(?:é|ef|ave)[ _-](?:api|secr[eè]te|de[ ]api|secreta|d'api|de[ ]l'api)",
-    ),
+    (("clé",), rf"clé{_OF_API}"),
+    (("clef",), rf"clef{_OF_API}"),
+    (("clave",), rf"clave{_OF_API}"),
     (("chave",), r"chave[ _-](?:de[ ])?api"),
     (("credential",), r"credentials?"),
     (("creds",), r"creds"),
@@ -90,9 +91,16 @@ OTHER_NAMES: tuple[Entry, ...] = (
     (("connectionstring",), r"connectionstring"),
 )
 
+# What sets a value, before a blank or a tab.
+_SETTERS = "setx set env export setenv configure config secret secrets".split()
+_SETTING = (
+    *[f"{word} " for word in _SETTERS],
+    *[f"{word}\t" for word in _SETTERS],
+)
+
 # Hints, and where a value stands after a name, which <<names>> stands for, without a
 # sign of assignment.
-VALUES_WITHOUT_A_SIGN: tuple[Entry, ...] = (
+VALUES_WITHOUT_A_SIGN: tuple[Row, ...] = (
     (
         ("</", "/>"),
         r"""
@@ -100,6 +108,8 @@ VALUES_WITHOUT_A_SIGN: tuple[Entry, ...] = (
             <(?:[\w.-]{1,40}:)?[\w.-]{0,40}?(?P<name><<names>>)[\w-]{0,16}
             (?:\s[^<>\n]{0,200})?>(?:<!\[CDATA\[)?(?P<bare>[^<>\n]{1,2000})(?=\]\]>|</)
         """,
+        0,
+        (),
     ),
     (
         ("</", "/>"),
@@ -109,6 +119,8 @@ VALUES_WITHOUT_A_SIGN: tuple[Entry, ...] = (
             (?P<name><<names>>)\\*[\"']?(?:>|</(?:key|name)>\s{0,40}<(?:string|value)>)
             (?P<bare>[^<>\n]{1,2000})(?=</)
         """,
+        0,
+        (),
     ),
     (
         ("value", "content"),
@@ -118,6 +130,8 @@ VALUES_WITHOUT_A_SIGN: tuple[Entry, ...] = (
             (?:value|content|stringvalue)\\*[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\*[\"']?
             (?P<bare>(?!from)[^\s\"'\\<>,]{1,2000})
         """,
+        0,
+        (),
     ),
     (
         ("-",),
@@ -126,6 +140,8 @@ VALUES_WITHOUT_A_SIGN: tuple[Entry, ...] = (
             (?<![\w-])(?:--?(?=[a-z])|/)[a-z-]{0,32}(?P<name><<names>>)
             (?P<flag>[ \t]{1,4}|:(?=\S))\\*[\"']?(?![-$<>&|])(?P<bare>[^\s\"'\\]+)
         """,
+        34,
+        ("-", "/"),
     ),
     (
         tuple(
@@ -142,6 +158,8 @@ VALUES_WITHOUT_A_SIGN: tuple[Entry, ...] = (
             )[ \t]{1,4}[\w.:/@-]{0,80}?(?P<name><<names>>)[\w]{0,8}(?P<flag>[ \t]{1,4})
             (?:(?:--body|-b|to)[ \t]{1,4})?\\*[\"']?(?![-$<=:])(?P<bare>[^\s\"'\\=]+)
         """,
+        97,
+        _SETTING,
     ),
     (
         tuple(
@@ -154,6 +172,8 @@ VALUES_WITHOUT_A_SIGN: tuple[Entry, ...] = (
             (?:set|with|put|add)[_.]?[a-z]{0,12}?(?P<name><<names>>)\([ \t]{0,2}\\*
             (?P<quote>[\"'])(?P<bare>[^\s\"'\\]{1,512})(?=\\*[\"'][ \t]{0,2}\))
         """,
+        17,
+        ("set", "with", "put", "add"),
     ),
     (
         ('"', "'"),
@@ -162,6 +182,8 @@ VALUES_WITHOUT_A_SIGN: tuple[Entry, ...] = (
             (?P<name><<names>>)\\*[\"'](?P<pair>,[ \t]{0,4})\\*[\"']
             (?P<bare>[^\s\"'\\]{1,512})(?=\\*[\"'])
         """,
+        0,
+        (),
     ),
     (
         ("=",),
@@ -171,6 +193,8 @@ VALUES_WITHOUT_A_SIGN: tuple[Entry, ...] = (
             (?P<name>[A-Z][A-Z0-9_]{0,60}?(?i:<<names>>))=(?P<env>)
             (?P<bare>[^\s\"'`$\\,;][^\s\"'`\\]*)
         """,
+        0,
+        (),
     ),
 )
 
