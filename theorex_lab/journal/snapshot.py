@@ -12,8 +12,10 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from hashlib import blake2b
 from io import BytesIO
+from mmap import ACCESS_COPY, mmap
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple, Self
@@ -182,6 +184,7 @@ def _reached(event: Event) -> dict[str, int] | None:
 _KEPT = 2  # the newest and the one before it, which another process may be about to map
 _DROP_ATTEMPTS = 20
 _HEAD_BYTES = 512  # what is read of a column for its shape and type; they take 128
+_READ_BYTES = 16_384  # up to so many, reading a file costs less than mapping it
 MANIFEST = "manifest.json"
 _COLUMN_NAME = lazy_pattern(r"[A-Za-z]\w{0,60}(\.\w{1,60})?", re.ASCII)
 
@@ -498,14 +501,39 @@ def _write_column(path: Path, array: np.ndarray[Any, Any]) -> int:
 
 
 def _open_column(path: Path, noted: int) -> np.ndarray[Any, Any]:
-    # A path that is text: numpy resolves the links of any other.
-    whole = np.memmap(str(path), np.uint8, "c")
-    if zlib.crc32(whole.data) != noted:
+    whole = _bytes_of(path)
+    if zlib.crc32(whole) != noted:
         raise ValueError(f"{path} is damaged")
-    head = BytesIO(whole[:_HEAD_BYTES].tobytes())
-    np.lib.format.read_magic(head)
-    shape, _, kind = np.lib.format.read_array_header_1_0(head)
-    return np.ndarray(shape, kind, buffer=whole, offset=head.tell())
+    shape, kind, offset = _described(bytes(whole[:_HEAD_BYTES]))
+    return np.ndarray(shape, kind, buffer=whole, offset=offset)
+
+
+def _bytes_of(path: Path) -> bytearray | mmap:
+    """Return the bytes of a file, which may be changed in memory alone.
+
+    Those of a small file are read, and those of a larger one mapped.
+    """
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size <= _READ_BYTES:
+            return bytearray(file.read())
+        return mmap(file.fileno(), size, access=ACCESS_COPY)
+
+
+@lru_cache(maxsize=256)
+def _described(head: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Return a column's shape, its type, and where its values begin.
+
+    Empty columns of a type have the same head, and most columns of a small home are
+    empty.
+
+    Args:
+        head: The first bytes of the file.
+    """
+    file = BytesIO(head)
+    np.lib.format.read_magic(file)
+    shape, _, kind = np.lib.format.read_array_header_1_0(file)
+    return shape, kind, file.tell()
 
 
 def _snapshots(folder: Path, code: int | None) -> list[Path]:
