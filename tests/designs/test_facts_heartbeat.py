@@ -25,8 +25,8 @@ from theorex_lab.designs.facts.heartbeat import (
     HeartbeatReport,
     Phase,
     keep_watermark,
-    watermark,
 )
+from theorex_lab.designs.facts.unread import watermark
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased

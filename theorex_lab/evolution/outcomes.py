@@ -23,7 +23,6 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import check_tags, check_text
-from theorex_lab.text.extract import extract
 from theorex_lab.text.redact.redaction_scope import door, kept_text
 
 WEIGHTS = {
@@ -312,6 +311,8 @@ def outcome_event(
     Raises:
         InvalidInput: For anything outside the rules.
     """
+    from theorex_lab.text.extract import extract
+
     decision = check_text(decision, settings.max_text_bytes)
     result = check_text(result, settings.max_text_bytes)
     if not isinstance(success, bool):

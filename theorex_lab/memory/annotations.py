@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,12 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.briefing.candidates import dated, fits_a_line
 from theorex_lab.memory.contract import ContextLine, Home
 from theorex_lab.memory.observation import check_text
-from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import CORRECTION, MARKS, ItemText
 from theorex_lab.text.line import folded, one_line
 from theorex_lab.text.redact.redaction_scope import kept_text
+
+if TYPE_CHECKING:
+    from theorex_lab.search.index import ItemIndex
 
 Integers = NDArray[np.int64]
 _MOST_NEAREST = 3  # ids that an error names

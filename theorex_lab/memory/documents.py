@@ -33,7 +33,6 @@ from theorex_lab.memory.observation import (
     owner_of,
     write_all,
 )
-from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.items import SECTION, SYMBOL
 from theorex_lab.text.line import folded, one_line
 from theorex_lab.text.statements import statements_in
@@ -286,6 +285,8 @@ def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]
     with home.views.reading(Documents) as view:
         if not len(view.rows):
             return
+    from theorex_lab.memory.retrieve import Searcher
+
     hits = Searcher(home).search(
         request.query,
         kinds=[SECTION.name, SYMBOL.name],

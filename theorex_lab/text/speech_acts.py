@@ -23,11 +23,13 @@ import math
 import os
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.patterns import lazy_pattern
-from theorex_lab.text.speech_act_cues import CUES_BY_LANGUAGE, CueTable
+
+if TYPE_CHECKING:
+    from theorex_lab.text.speech_act_cues import CueTable
 
 Label = Literal[
     "rule",
@@ -227,6 +229,8 @@ def packaged_model() -> Model:
 
 def _cues_of_words(text: str) -> list[str]:
     """Return the cues of a sentence's words, in any of the languages."""
+    from theorex_lab.text.speech_act_cues import CUES_BY_LANGUAGE
+
     cues: set[str] = set()
     for table in CUES_BY_LANGUAGE.values():
         opening = _without_lead_in(text, table)

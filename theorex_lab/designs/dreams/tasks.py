@@ -12,7 +12,6 @@ from functools import lru_cache
 
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.text.line import one_line
-from theorex_lab.text.speech_acts import classify_sentence
 from theorex_lab.text.statements import sentences_in
 from theorex_lab.text.wording import STOP_WORDS, content_words, overlap, stem
 
@@ -271,6 +270,8 @@ def _named(sentence: str) -> str:
 
 def _asks_for_work(verb: str, text: str, sentence: str) -> bool:
     """Return whether a sentence asks for work with a verb that stands in no table."""
+    from theorex_lab.text.speech_acts import classify_sentence
+
     is_question = sentence.rstrip().endswith("?")
     if is_question or verb in _NO_WORK or verb in STOP_WORDS:
         return False

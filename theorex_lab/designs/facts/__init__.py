@@ -21,6 +21,12 @@ CATEGORIES = (
     "decision",
     "correction",
 )
+# Kind of a capture that facts are read from -> the member of its body that holds the text.
+TEXT_OF = {
+    "prompt": "text",
+    "observation": "text",
+    "turn_ended": "message",
+}
 ABSTRACTIONS = ("episode", "pattern", "principle")
 NOTE_CATEGORIES = ("friction", "surprise", "quality")
 STATUSES = ("pending", "promoted", "archived", "resolved")  # what may become of a note

@@ -77,7 +77,7 @@ def _extract_new(home: Home, agent: str, session: str) -> object:
 
 
 def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
-    from theorex_lab.designs.facts.heartbeat import fact_holdings
+    from theorex_lab.designs.facts.unread import fact_holdings
 
     return fact_holdings(home, agent)
 

@@ -15,7 +15,7 @@ from theorex_lab.designs.facts.files import domain_documents, write_documents
 from theorex_lab.designs.facts.folder_read import import_domains
 from theorex_lab.designs.facts.kept_files import with_last_line_ended
 from theorex_lab.designs.facts.weekly import WeeklyPage, weekly_page
-from theorex_lab.designs.facts.writing import check_word
+from theorex_lab.designs.facts.words import check_word
 from theorex_lab.files.formats.reports import Reports
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import DesignApi, on_home

@@ -19,12 +19,12 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.facts.channels import open_projects
+from theorex_lab.designs.facts.words import check_word
 from theorex_lab.designs.facts.writing import (
     DESCRIPTION_CHARACTERS,
     NewFact,
     check_entity,
     check_line,
-    check_word,
     write_fact,
 )
 from theorex_lab.journal.event import Body, Event

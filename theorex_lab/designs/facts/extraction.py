@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.patterns import lazy_pattern
-from theorex_lab.designs.facts import signals, writing
+from theorex_lab.designs.facts import TEXT_OF, signals, writing
 from theorex_lab.designs.facts import statement_cues as cues
 from theorex_lab.designs.facts.channels import Channels
 from theorex_lab.designs.facts.facts import Facts
@@ -35,12 +35,6 @@ from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.text.speech_acts import classify_sentence
 from theorex_lab.text.spoken import Speaker
 
-# Kind of a capture -> the member of its body that holds the text.
-TEXT_OF = {
-    "prompt": "text",
-    "observation": "text",
-    "turn_ended": "message",
-}
 # Kinds whose text is an agent's answer: of it only statements are kept.
 _ANSWERS = ("turn_ended",)
 # Of several categories that a sentence signals, the first of these is the fact's.

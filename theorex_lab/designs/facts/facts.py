@@ -3,23 +3,32 @@
 They say what is said about whom, since when, in whose place, and how often it was used.
 """
 
+from __future__ import annotations
+
 import json
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.designs.facts import pairs, superseding
+from theorex_lab.core.lazy import LazyModule
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.assertions import as_statement
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
+
+if TYPE_CHECKING:
+    from theorex_lab.designs.facts import pairs, superseding
+    from theorex_lab.memory import assertions
+else:
+    assertions = LazyModule("theorex_lab.memory.assertions")
+    pairs = LazyModule("theorex_lab.designs.facts.pairs")
+    superseding = LazyModule("theorex_lab.designs.facts.superseding")
 
 Rows = NDArray[np.int64]
 Scope = tuple[str, str]  # entity and project: facts are compared with those of the same
@@ -239,7 +248,7 @@ class Facts(View):
     def _compare(self, scope: Scope, fact_id: str, text: str) -> None:
         if scope in self._compared:
             judge, shared = self._compared[scope]
-            judge.hold(fact_id, as_statement(scope[0], text))
+            judge.hold(fact_id, assertions.as_statement(scope[0], text))
             shared.add(fact_id, text)
 
     def comparing(

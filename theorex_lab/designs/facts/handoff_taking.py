@@ -6,18 +6,17 @@ from typing import Any
 
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.designs.facts import domains, notes
-from theorex_lab.designs.facts.extraction import TEXT_OF
+from theorex_lab.designs.facts import TEXT_OF, domains, notes
 from theorex_lab.designs.facts.facts import facts_of
 from theorex_lab.designs.facts.folder_json import decoded, read_bounded
 from theorex_lab.designs.facts.handoff import Handoff, template_names, watermark_of
 from theorex_lab.designs.facts.heartbeat import (
     ExtractionReport,
     keep_watermark,
-    watermark,
 )
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import local_day
+from theorex_lab.designs.facts.unread import watermark
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.line import one_line
 

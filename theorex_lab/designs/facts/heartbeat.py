@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 
 from theorex_lab.core.errors import AlreadyThere, TheorexError
 from theorex_lab.core.ids import SCANNER, derived_event_id
-from theorex_lab.designs.facts import signals, writing
+from theorex_lab.designs.facts import TEXT_OF, signals, writing
 from theorex_lab.designs.facts.domains import scan_domains
-from theorex_lab.designs.facts.extraction import TEXT_OF, facts_stated
-from theorex_lab.designs.facts.facts import Facts, check_home, facts_of
+from theorex_lab.designs.facts.extraction import facts_stated
+from theorex_lab.designs.facts.facts import check_home, facts_of
 from theorex_lab.designs.facts.handoff import HANDOFF_PHASES, Handoff
 from theorex_lab.designs.facts.notes import alerts as note_alerts
-from theorex_lab.designs.facts.notes import notes_of
 from theorex_lab.designs.facts.settings import fact_settings
-from theorex_lab.designs.facts.summaries import local_day, status
+from theorex_lab.designs.facts.summaries import local_day
+from theorex_lab.designs.facts.unread import watermark
 from theorex_lab.designs.facts.weekly import weekly_text
+from theorex_lab.designs.facts.words import check_word
 from theorex_lab.evolution.lease import LeaseHolder, leased
-from theorex_lab.evolution.maintained import CaptureTimes
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.contract import MAINTAIN, Holding, Home
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.index import SPEAKER
 from theorex_lab.text.line import count_tokens, one_line
@@ -302,7 +302,7 @@ def run_phase(home: Home, name: str) -> Handoff:
     Raises:
         InvalidInput: There is no such phase.
     """
-    writing.check_word("phase", name, HANDOFF_PHASES)
+    check_word("phase", name, HANDOFF_PHASES)
     whole = home.in_project("")
     phases: dict[str, Callable[[], Done]] = {
         "extract": lambda: _extracted(whole),
@@ -370,15 +370,6 @@ class ExtractionReport(NamedTuple):
     tensions: int = 0
 
 
-def watermark(home: Home) -> int:
-    """Return the seq up to which captures were read for facts.
-
-    It is the highest, since it only goes forwards.
-    """
-    with home.views.reading(Facts) as view:
-        return int(view.marks["upto"].max(initial=0))
-
-
 def keep_watermark(home: Home, report: ExtractionReport) -> bool:
     """Append how far captures were read; return False where that was noted already.
 
@@ -395,22 +386,6 @@ def keep_watermark(home: Home, report: ExtractionReport) -> bool:
         )
         append(event)
     return True
-
-
-def fact_holdings(home: Home, agent: str | None) -> list[Holding]:
-    """Return how many facts hold, and what waits to be read for some or reviewed."""
-    counts = status(home, agent)["facts"]
-    upto = watermark(home)
-    with home.views.reading(CaptureTimes) as captures:
-        is_unread = captures.capture_mask(list(TEXT_OF), agent, home.projects)
-        is_unread &= captures.rows["seq"] > upto
-        n_unread = int(is_unread.sum())
-    notes = notes_of(home, "pending")
-    return [
-        Holding("facts", counts["active"]),
-        Holding("messages not yet read for facts", n_unread, MAINTAIN),
-        Holding("notes without a review", len(notes), "theorex facts notes"),
-    ]
 
 
 def extract_facts(home: Home, upto: int | None = None) -> ExtractionReport:

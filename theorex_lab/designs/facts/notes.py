@@ -7,10 +7,11 @@ or an agent's own, or promoted facts.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.designs.facts import NOTE_CATEGORIES, STATUSES, items, writing
+from theorex_lab.core.lazy import LazyModule
+from theorex_lab.designs.facts import NOTE_CATEGORIES, STATUSES, items
 from theorex_lab.designs.facts.facts import Fact, fact_by_id, facts_of
 from theorex_lab.designs.facts.note_view import (
     TENSION,
@@ -21,9 +22,15 @@ from theorex_lab.designs.facts.note_view import (
 )
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction, normal_form
 from theorex_lab.designs.facts.settings import fact_settings
+from theorex_lab.designs.facts.words import check_word
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST
+
+if TYPE_CHECKING:
+    from theorex_lab.designs.facts import writing
+else:
+    writing = LazyModule("theorex_lab.designs.facts.writing")
 
 # What a verdict makes of a note. `accept` and `reject` are for tensions; `promote` and
 # `resolve` for the others.
@@ -63,7 +70,7 @@ def notes_of(
         InvalidInput: There is no such status.
     """
     if status is not None:
-        writing.check_word("status", status, STATUSES)
+        check_word("status", status, STATUSES)
     notes: list[Note] = []
     with home.views.reading(Notes) as view:
         for row in range(len(view.notes)):
@@ -84,7 +91,7 @@ def note_by_id(home: Home, note_id: str) -> Note:
         InvalidInput: There is none.
     """
     notes = {note.id: note for note in notes_of(home)}
-    return notes[writing.check_word("note", note_id, notes)]
+    return notes[check_word("note", note_id, notes)]
 
 
 def observe(
@@ -112,7 +119,7 @@ def observe(
     Raises:
         InvalidInput: Something is outside the rules.
     """
-    writing.check_word("category", category, NOTE_CATEGORIES)
+    check_word("category", category, NOTE_CATEGORIES)
     writing.check_flow(home, lineage, "ops")
     text = writing.check_line(home, text, source, writing.DESCRIPTION_CHARACTERS)
     with home.journal.exclusive() as append:
@@ -212,7 +219,7 @@ def review(
     """
     note = note_by_id(home, note_id)
     name = f"verdict on {note.id}, which is {note.status},"
-    writing.check_word(name, verdict, _allowed_verdicts(note))
+    check_word(name, verdict, _allowed_verdicts(note))
     fact = ""
     if verdict == "promote":
         fact = _promoted(home, note, entity, abstraction, agent)
@@ -283,7 +290,7 @@ def _promoted(home: Home, note: Note, entity: str, abstraction: str, agent: str)
 
     A crash after it leaves nothing twice.
     """
-    writing.check_word("abstraction", abstraction, ("pattern", "principle"))
+    check_word("abstraction", abstraction, ("pattern", "principle"))
     new = writing.NewFact(
         entity,
         note.text,
@@ -428,7 +435,7 @@ def self_lines(home: Home, file: str, *, agent: str | None = None) -> list[str]:
 
     They are of all agents or of one.
     """
-    writing.check_word("file", file, FILES)
+    check_word("file", file, FILES)
     lines: dict[str, None] = {}
     for event in home.journal.tail(0, kinds=["self_added"], projects=home.projects):
         if event.body["file"] != file or agent not in (None, event.agent):

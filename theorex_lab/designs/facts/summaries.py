@@ -4,21 +4,22 @@ They are shown as the page of an entity, the lines of a context, the status and 
 reminders.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_iso, to_microseconds
 from theorex_lab.core.errors import ConfigError, InvalidInput
-from theorex_lab.designs.facts import channels, facts
+from theorex_lab.designs.facts import TEXT_OF, channels, facts
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.items import told_of
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
-from theorex_lab.designs.facts.writing import CAPTURED
 from theorex_lab.memory.briefing.token_budget import items_within
 from theorex_lab.memory.contract import (
     ContextLine,
@@ -27,8 +28,10 @@ from theorex_lab.memory.contract import (
     Item,
 )
 from theorex_lab.memory.observation import TRUST
-from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import folded, one_line
+
+if TYPE_CHECKING:
+    from theorex_lab.memory.retrieve import Searcher
 
 Tier = Literal["hot", "warm", "cold"]
 _TIERS: tuple[Tier, ...] = ("hot", "warm", "cold")
@@ -252,6 +255,8 @@ def fact_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
 
 def _fitting_ids(home: Home, query: str) -> list[str]:
     """Return the ids of the facts that fit a query, best first; none without one."""
+    from theorex_lab.memory.retrieve import Searcher
+
     if not query:
         return []
     hits = Searcher(home).search(
@@ -282,7 +287,7 @@ def _context_line(fact: Fact, reason: str) -> ContextLine:
         f"a {fact.category}, {reason}, {fact.confidence:.0%} sure",
         statement=folded(sentence),
         at=fact.at,
-        automatic=fact.origin in CAPTURED,
+        automatic=fact.origin in TEXT_OF,
     )
 
 

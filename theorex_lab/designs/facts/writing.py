@@ -9,7 +9,7 @@ are checked first.
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,7 +17,12 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import SCANNER, check_agent
 from theorex_lab.core.patterns import lazy_pattern
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, superseding
+from theorex_lab.designs.facts import (
+    ABSTRACTIONS,
+    CATEGORIES,
+    TEXT_OF,
+    superseding,
+)
 from theorex_lab.designs.facts.facts import (
     Fact,
     Facts,
@@ -47,6 +52,7 @@ from theorex_lab.designs.facts.parts import (
 )
 from theorex_lab.designs.facts.reported_changes import GONE
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
+from theorex_lab.designs.facts.words import check_word
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.assertions import as_statement
 from theorex_lab.memory.claims import read_claim
@@ -61,8 +67,6 @@ from theorex_lab.text.spoken import Span
 from theorex_lab.text.wording import specifics
 
 DESCRIPTION_CHARACTERS = 500
-# Kinds of the events that facts are read from.
-CAPTURED = ("prompt", "observation", "turn_ended")
 _FEWEST_SHARED = 2  # words of two values that tell the same attribute
 _RESTATED = 0.6  # share of the shorter value that both have
 _COMPARED = 64  # newest facts of an entity whose values a new one is compared with
@@ -474,7 +478,7 @@ def _is_read(body: Body) -> bool:
 
     Nobody wrote it as a fact, so that only a plain new value ends an older one.
     """
-    return body["origin"] in CAPTURED and body["entity"].startswith("projects/")
+    return body["origin"] in TEXT_OF and body["entity"].startswith("projects/")
 
 
 def _outdated_ids(view: Facts, scope: Scope, body: Body) -> list[str]:
@@ -686,22 +690,6 @@ _CYRILLIC = dict(
 _PATH = lazy_pattern(
     r"(?:life/)?(people|projects|archives)/([a-z0-9][a-z0-9-]{0,63})/?"
 )
-
-
-def check_word(name: str, value: str, allowed: Collection[str]) -> str:
-    """Return a value that is one of those allowed.
-
-    Raises:
-        InvalidInput: It is none of them.
-
-    >>> check_word("type", "cron-task", ["cron-task", "dev-project"])
-    'cron-task'
-    """
-    if value not in allowed:
-        raise InvalidInput(
-            f"got the {name} {value!r:.100}; allowed: {', '.join(allowed) or 'none'}"
-        )
-    return value
 
 
 def check_line(

@@ -31,7 +31,6 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.briefing.token_budget import count_tokens
 from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST, check_text
-from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import fence, folded, one_line
 from theorex_lab.text.redact.redaction_scope import kept_text
@@ -596,6 +595,8 @@ def _likeness(home: Home, query: str, ids: Sequence[str]) -> dict[str, float] | 
 
     None where likeness is by vectors, and nothing has any.
     """
+    from theorex_lab.memory.retrieve import Searcher
+
     settings = research_settings(home)
     searcher = Searcher(home)
     if settings.rank_by == "search":

@@ -5,8 +5,10 @@ get tables and graphs. The audit log gets the entries about an agent's concepts 
 moments.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +31,12 @@ from theorex_lab.memory.contract import (
     Home,
 )
 from theorex_lab.memory.decay import Tier
-from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.memory.rows import table_html
-from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import MOMENT_TYPE, OBSERVATION
+
+if TYPE_CHECKING:
+    from theorex_lab.memory.retrieve import Searcher
+    from theorex_lab.search.index import ItemIndex
 
 _HOTTEST = 5  # concepts of an agent that its status names
 
