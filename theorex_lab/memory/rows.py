@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from theorex_lab.core.clock import to_iso
@@ -120,6 +119,8 @@ class Rows(Sequence[R]):
         return f"{self!r}\n{table_text(self._shown())}"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         heading = escape(repr(self))
         table = table_html(self._shown())
         return f"<p>{heading}</p>{table}"

@@ -15,7 +15,6 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import PROJECT_SCOPE, View
-from theorex_lab.memory.briefing.session_log import are_own_words
 
 # What is said in a session, of which `SessionList.steps` has the seqs.
 WORDS = ("prompt", "turn_ended", "turn_message")
@@ -157,6 +156,8 @@ class SessionList(View):
 
     def _note_prompt(self, row: int, event: Event) -> None:
         """Count a prompt, and note the first in a person's own words."""
+        from theorex_lab.memory.briefing.session_log import are_own_words
+
         n_prompts = self._at("prompts", row)
         self.rows.put(row, prompts=n_prompts + 1)
         is_own = are_own_words(event.body["text"])

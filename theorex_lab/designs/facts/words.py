@@ -1,4 +1,4 @@
-"""Words of which a few are allowed, such as a status or a category."""
+"""Words from a short list, such as those of statuses and categories."""
 
 from collections.abc import Collection
 

@@ -1,0 +1,36 @@
+"""What `theorex status` imports: what its numbers are made of, and nothing that writes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+SHOW_MODULES = """
+import sys
+from theorex_lab import Lab
+with Lab(sys.argv[1]) as lab:
+    lab.status()
+print(*sorted(sys.modules))
+"""
+NOT_NEEDED = {
+    "theorex_lab.designs.facts.extraction",
+    "theorex_lab.designs.facts.heartbeat",
+    "theorex_lab.designs.facts.writing",
+    "theorex_lab.memory.claims",
+    "theorex_lab.memory.retrieve",
+    "theorex_lab.text.extract",
+    "theorex_lab.text.speech_acts",
+}
+
+
+def test_a_status_imports_nothing_that_searches_or_reads_texts(
+    tmp_path: Path,
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", SHOW_MODULES, str(tmp_path / "home")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    modules = set(ended.stdout.split())
+    assert "theorex_lab.designs.facts.facts" in modules
+    assert not modules & NOT_NEEDED
