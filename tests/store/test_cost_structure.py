@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from conftest import NOW, Meanings, observation
 from benchmarks.measure import GivenVectors
 from theorex_lab import Event, FixedClock, Lab, Settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
+from theorex_lab.journal.snapshot import _READ_BYTES, open_snapshots, write_snapshot
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import LexicalIndex, tokenize
@@ -254,8 +255,10 @@ def test_adding_to_the_lexical_index_leaves_its_segments_alone() -> None:
     )
 
 
-def test_opening_a_snapshot_maps_its_files(tmp_path: Path, lab: Lab) -> None:
-    lab.journal.append(_events(50))
+def test_opening_a_snapshot_maps_its_large_files_and_copies_no_column(
+    tmp_path: Path, lab: Lab
+) -> None:
+    lab.journal.append(_events(2_500))
     for kind in (Axon, lab.home.item_view):
         view = lab.views.get(kind)
         write_snapshot(
@@ -267,7 +270,9 @@ def test_opening_a_snapshot_maps_its_files(tmp_path: Path, lab: Lab) -> None:
             kinds=kind.kinds,
         )
         columns = next(open_snapshots(tmp_path / view.name, kind.code)).columns
-        assert all(isinstance(array.base, np.memmap) for array in columns.values())
+        large = [array.base for array in columns.values() if array.nbytes > _READ_BYTES]
+        assert large
+        assert all(isinstance(base, mmap) for base in large)
         opened = kind()
         opened.load(columns)
         held = [array for array in _arrays(opened) if len(array) > 1]
