@@ -13,8 +13,8 @@ of a response, Stop and SubagentStop bring `last_assistant_message`, PreCompact
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.event import paths_by_use, tool_key
 from theorex_lab.text.redact.masking import mask
 from theorex_lab.text.redact.preview import masked_start, preview
@@ -196,7 +196,7 @@ def _tool_name(name: object) -> str:
     return preview(name, TOOL_CHARACTERS)
 
 
-@lru_cache(_MOST_TOOLS)
+@remembered(_MOST_TOOLS)
 def _short_tool_name(name: str) -> str:
     """Return the name of a tool, masked."""
     return preview(name, TOOL_CHARACTERS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
@@ -69,11 +70,8 @@ def score_of(signs: Mapping[str, float]) -> float:
 
 
 @remembered(_REMEMBERED_TEXTS)
-def wish_signs(wording: str) -> dict[str, float]:
-    """Return the signs for and against a rule that its wording holds.
-
-    The answer is remembered: whoever changes it makes a copy.
-    """
+def wish_signs(wording: str) -> Mapping[str, float]:
+    """Return the signs for and against a rule that its wording holds."""
     n_specifics = len(specifics(wording))
     wording = _QUOTATION.sub(" ", wording)
     n_words = len(wording.split())
@@ -85,7 +83,7 @@ def wish_signs(wording: str) -> dict[str, float]:
     wish = 0.0
     if not task and _begins_as_wish(wording):
         wish = 1.0
-    return {
+    signs = {
         "wish": wish,
         "every_time": every_time,
         "negative": _has(cues.NEGATION, wording),
@@ -104,6 +102,7 @@ def wish_signs(wording: str) -> dict[str, float]:
         "pronoun": _has(cues.BEGINS_WITH_PRONOUN, wording),
         "objection": float(is_objection(wording)),
     }
+    return MappingProxyType(signs)
 
 
 def _has(pattern: re.Pattern[str], wording: str) -> float:

@@ -66,7 +66,8 @@ def mask_names(text: str, hints: set[str]) -> str:
     if not name_starts:
         return text
     for row in VALUES_WITHOUT_A_SIGN:
-        if hints.isdisjoint(row[0]):
+        value_hints = row[0]
+        if hints.isdisjoint(value_hints):
             continue
         masked_text = _mask_row(row, text, name_starts)
         if masked_text != text:
