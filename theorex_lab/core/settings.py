@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from functools import partial
 from numbers import Real
 from pathlib import Path
@@ -26,6 +26,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from theorex_lab.core.errors import ConfigError, InvalidInput
 from theorex_lab.core.ids import check_agent
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.strict_json import unambiguous
 
 PresetName = Literal["none", "paper"]

@@ -4,9 +4,10 @@ Each comes with the event that it is kept as.
 """
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from theorex_lab.core.ids import check_name, derived_event_id
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.journal.event import Body, Event, new_event, paths_by_use
 from theorex_lab.text.redact.redaction_scope import kept_text

@@ -10,7 +10,7 @@ import random
 import re
 import time
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -20,6 +20,7 @@ from theorex_lab.core.errors import (
     ModelUnavailable,
     UnusableAnswer,
 )
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.progress import working
 from theorex_lab.core.settings import Settings
 from theorex_lab.core.strict_json import unambiguous

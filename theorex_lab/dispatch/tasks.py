@@ -8,7 +8,6 @@ one gets the answer that it came too late.
 
 from collections import namedtuple
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from theorex_lab.core.clock import LATEST, to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent, check_name, derived_event_id, new_event_id
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table

@@ -12,7 +12,7 @@ import re
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import TypeGuard
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.files import exclusive, told
 from theorex_lab.core.ids import derived_event_id, new_event_id
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import NO_MODEL, Settings
 from theorex_lab.dispatch.bus import CallEnd, CallStart, check_trace_id, clean

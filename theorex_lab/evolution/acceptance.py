@@ -11,7 +11,7 @@ that were in force are kept, and may be rolled back to.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -23,6 +23,7 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import AlreadyThere, InvalidInput
 from theorex_lab.core.files import exclusive, writing
 from theorex_lab.core.ids import SCANNER, derived_event_id
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import Settings, check_settings, save_settings
 from theorex_lab.journal.base import Journal

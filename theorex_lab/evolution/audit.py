@@ -8,11 +8,12 @@ tests, erasures) is listed here.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from theorex_lab.core.clock import EARLIEST, to_iso
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.readable import Report
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import (

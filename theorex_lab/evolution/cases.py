@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.sections import read_sections
 from theorex_lab.evolution import failure_patterns
 from theorex_lab.evolution.decisive import FailureClass, LikelyStep, RunStep

@@ -11,7 +11,6 @@ cut off is completed by running it again.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import Any, NamedTuple, TypeVar
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from theorex_lab.core.collector import collector_paused
 from theorex_lab.core.errors import ModelUnavailable, TheorexError
 from theorex_lab.core.ids import SCANNER, check_agent
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.progress import bar
 from theorex_lab.core.remembering import forget_texts
 from theorex_lab.evolution.acceptance import AcceptanceResult, gate

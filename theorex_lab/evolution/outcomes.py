@@ -5,7 +5,7 @@ Which failures wait for a review is here too.
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import AlreadyThere, InvalidInput
 from theorex_lab.core.ids import check_agent, check_session, derived_event_id
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.project import check_project
 from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import Settings

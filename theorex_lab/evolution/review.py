@@ -4,11 +4,11 @@ It says how often each tag won, whether it gets better, and which tags stand out
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.memory.intervals import wilson_of_one
 

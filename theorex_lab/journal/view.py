@@ -6,7 +6,7 @@ They are kept current, and checked against a fold from nothing.
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from itertools import compress, islice, pairwise
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 from theorex_lab.core.collector import collector_paused
 from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.progress import bar
 from theorex_lab.core.readable import Report
 from theorex_lab.journal import directed

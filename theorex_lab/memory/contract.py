@@ -10,13 +10,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from theorex_lab.core.clock import Clock, SystemClock
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.project import check_project
 from theorex_lab.core.settings import Settings, load_settings, part_of

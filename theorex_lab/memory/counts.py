@@ -6,13 +6,13 @@ by itself. Links count the uses of two items together.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.core.clock import LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.memory import decay
 from theorex_lab.memory.decay import Floats
 

@@ -7,7 +7,7 @@ exponential law is the default, not the rule: which law fits is a question for t
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import IntEnum
 from functools import lru_cache
 from typing import ClassVar
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.settings import LAW_PARAMETERS, Parameter, check_params
 
 Floats = NDArray[np.float64]

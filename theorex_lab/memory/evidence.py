@@ -6,7 +6,6 @@ asked, such as `query_type/code`. An option is what was tried, such as a model's
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, NamedTuple, get_args
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.core.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.settings import QueryType
 from theorex_lab.journal.columns import Names, Parts, Table
 from theorex_lab.journal.event import Body, Event

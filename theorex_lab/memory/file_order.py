@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.light_dataclass import dataclass
 
 Floats = NDArray[np.float64]
 

@@ -19,11 +19,10 @@ fits laws to logs before there are thresholds and ranks without the strengths of
 which differ by half-life.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.memory.briefing import token_budget
 from theorex_lab.text.line import escape, one_line
 

@@ -6,12 +6,13 @@ A text is checked, its concepts are extracted, and the event is ready to be appe
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.core.clock import to_microseconds
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.project import check_project
 from theorex_lab.core.settings import Settings

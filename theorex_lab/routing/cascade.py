@@ -7,9 +7,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.memory.contract import Home
 from theorex_lab.routing.confidence import Cell, matrix_of, priced
 

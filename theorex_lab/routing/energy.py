@@ -1,8 +1,7 @@
 """What the machine runs on, and which sizes of model that allows."""
 
-from dataclasses import dataclass
-
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.settings import ModelTier, Settings
 from theorex_lab.routing.heuristic import Complexity
 

@@ -26,13 +26,13 @@ doi:10.1080/01621459.1983.10477920).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.settings import ROUTE_CONFIDENCE, ROUTE_MARGIN, Settings
 
 Floats = NDArray[np.float64]

@@ -11,13 +11,14 @@ take a cheaper model only where it is shown to be not worse than the best
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import ModelSettings, ModelTier, QueryType, Settings
 from theorex_lab.memory.contract import Home

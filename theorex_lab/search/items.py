@@ -4,10 +4,11 @@ A kind says which events carry, hide, archive or restore its items.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from typing import NamedTuple
 
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.journal.event import Event
 
 _LONGEST_NUMBER = 18  # digits; such a number lies below 2^62

@@ -1,7 +1,6 @@
 """The settings of the design of dreams."""
 
-from dataclasses import dataclass
-
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.settings import SettingRule, SettingsRecord, part_of, setting
 from theorex_lab.memory.contract import Home
 

@@ -5,7 +5,7 @@ in a recorded run, it is the same.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.dreams import (

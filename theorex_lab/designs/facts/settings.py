@@ -1,7 +1,6 @@
 """The settings of the design of facts."""
 
-from dataclasses import dataclass
-
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.settings import SettingsRecord, part_of, setting
 from theorex_lab.memory.contract import Home
 

@@ -8,7 +8,6 @@ model is set. What was replaced is not given any more, and stays in the journal.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_datetime
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.research import CATEGORIES
 from theorex_lab.designs.research.items import domain_slug, insight_text

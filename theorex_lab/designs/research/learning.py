@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_session, derived_event_id
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.research import CATEGORIES, GENERAL

@@ -9,7 +9,7 @@ processes may write at once.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent, check_session
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.designs.research import GENERAL
 from theorex_lab.designs.research.items import checked_domain, record_id_of
 from theorex_lab.designs.research.settings import research_settings

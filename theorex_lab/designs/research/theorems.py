@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.errors import AlreadyThere, InvalidInput
 from theorex_lab.core.ids import check_agent, check_session, derived_event_id
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.designs.research import GENERAL, RELATIONS
 from theorex_lab.designs.research.items import checked_domain
 from theorex_lab.designs.research.records import (

@@ -1,7 +1,6 @@
 """The settings of the design of sessions."""
 
-from dataclasses import dataclass
-
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.settings import SettingsRecord, setting
 
 

@@ -6,9 +6,9 @@ They are Markdown that stays data whatever is in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.memory.contract import ContextLine
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
 from theorex_lab.text.line import escape, fence, one_line

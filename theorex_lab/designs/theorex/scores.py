@@ -4,7 +4,6 @@ It is their scores and tiers, and the two policies that act on them, scan and pr
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.ids import SCANNER
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
 from theorex_lab.journal.columns import Strings

@@ -7,7 +7,7 @@ labels stay in the axon.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import Axon, Ints, Mask
 from theorex_lab.designs.theorex.flash import ScoredEvent, is_of_person, sourced_texts

@@ -22,7 +22,7 @@ recorded), ACTIVE against MILD, or speed.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ import numpy as np
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import AlreadyThere, InvalidInput
 from theorex_lab.core.ids import check_agent, check_session, derived_event_id
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex import axon, flash, lifecycle, stages
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable, TheorexError
 from theorex_lab.core.git_repository import NoCommit, NoRepository
 from theorex_lab.core.lazy import LazyModule
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.readable import Report
 from theorex_lab.memory.briefing.candidates import Candidate
 from theorex_lab.memory.briefing.design_lines import design_candidates

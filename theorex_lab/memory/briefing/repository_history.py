@@ -14,7 +14,6 @@ import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from theorex_lab.core.git_repository import (
@@ -23,6 +22,7 @@ from theorex_lab.core.git_repository import (
     StoredCommit,
     read_changes,
 )
+from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.processes import ProgramTimeout
 
