@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import hypothesis
 import pytest
+from cheap_forks import gather_before_forks
 
 from theorex_lab import (
     Event,
@@ -282,6 +283,7 @@ def pytest_configure(config: pytest.Config) -> None:
     everywhere = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     if config.option.markexpr == "quick" and everywhere:
         config.args = [str(TESTS)]
+    gather_before_forks()
     # Processes get files in the order of items, not first those with many tests: a
     # notebook is one test, and a file of words has hundreds.
     if hasattr(config.option, "loadscopereorder"):

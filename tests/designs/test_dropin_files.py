@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
 import pytest
-from faults import opened
+from faults import at_once, opened, quick_context
 
 from theorex_lab import InvalidInput, Lab
 from theorex_lab.designs.dropin.file_paths import RefusedPath, checked_path
@@ -585,26 +586,33 @@ def writer(home: Path, number: int, n_writes: int) -> subprocess.Popen[str]:
     )
 
 
-def begin(processes: list[subprocess.Popen[str]]) -> None:
-    """Let processes write at once, when all of them are ready."""
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
+def begin(process: subprocess.Popen[str]) -> None:
+    """Let a process write when it is ready."""
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def write_lines(home: Path, number: int, all_ready: Barrier) -> None:
+    """Write into a shared file and into own ones, once all are ready."""
+    with Lab(home) as lab:
+        tool = tool_of(lab)
+        all_ready.wait()
+        for write in range(N_WRITES):
+            line = f"writer {number} line {write}"
+            tool.insert("/memories/shared.md", 0, line + "\n")
+            tool.create(f"/memories/own/{number}-{write}.md", line)
 
 
 def test_eight_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with opened(home) as lab:
         tool_of(lab).create("/memories/shared.md", "")
-    processes = [writer(home, number, N_WRITES) for number in range(N_WRITERS)]
-    begin(processes)
-    for process in processes:
-        _, problems = process.communicate(timeout=300)
-        assert process.returncode == 0, problems
+    all_ready = quick_context().Barrier(N_WRITERS, timeout=300)
+    writers = [(home, number, all_ready) for number in range(N_WRITERS)]
+    assert at_once(write_lines, *writers) == [0] * N_WRITERS
     expected = {
         f"writer {number} line {write}"
         for number in range(N_WRITERS)
@@ -627,7 +635,7 @@ def test_a_writer_that_is_killed_leaves_a_whole_journal(tmp_path: Path) -> None:
     acknowledged: list[str] = []
     for number, n_lines in enumerate((1, 2, 4)):
         process = writer(home, number, 1_000)
-        begin([process])
+        begin(process)
         assert process.stdout is not None
         for _ in range(n_lines):
             acknowledged.append(process.stdout.readline().strip())

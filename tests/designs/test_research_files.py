@@ -3,12 +3,11 @@ them.
 """
 
 import json
-import subprocess
-import sys
 from datetime import UTC, datetime
 
 import pytest
 import yaml
+from faults import at_once
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.research import files
@@ -591,26 +590,17 @@ def test_the_commands(run, tmp_path):
     assert theorex("import", str(tmp_path / "nowhere"))[0] == 1
 
 
-_TAKER = """
-import sys
-from pathlib import Path
-from theorex_lab import Lab
-from theorex_lab.designs.research import files
-with Lab(sys.argv[1]) as lab:
-    reports = files.import_tiers(lab.home, None, Path(sys.argv[2]), trusted=True)
-    lab.research.add_insight("pitfalls", "", f"Only process {sys.argv[3]} says this.")
-sys.exit(sum(report.imported + report.skipped == 0 for report in reports))
-"""
+def _take(home, folder, name):
+    with Lab(home) as lab:
+        reports = files.import_tiers(lab.home, None, folder, trusted=True)
+        lab.research.add_insight("pitfalls", "", f"Only process {name} says this.")
+    assert all(report.imported + report.skipped for report in reports)
 
 
 def test_two_processes_take_in_the_same_folder_and_keep_it_once(tmp_path):
     folder = published(tmp_path / "eureka")
     home = str(tmp_path / "home")
-    running = [
-        subprocess.Popen([sys.executable, "-c", _TAKER, home, str(folder), number])
-        for number in ("one", "two")
-    ]
-    assert [process.wait(120) for process in running] == [0, 0]
+    assert at_once(_take, (home, folder, "one"), (home, folder, "two")) == [0, 0]
     with Lab(home) as lab:
         contents = [one.content for one in lab.research.insights()]
         assert sorted(contents) == [

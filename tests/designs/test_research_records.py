@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from faults import at_once
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -191,23 +192,17 @@ def test_a_secret_in_a_record_is_masked(lab):
     assert lab.research.recall("login") == {"text": "password=[masked]"}
 
 
-_WRITER = """
-import sys
-from theorex_lab import Lab
-with Lab(sys.argv[1]) as lab:
-    for number in range(20):
-        lab.research.remember(f"own.{sys.argv[2]}.{number}", number)
-        lab.research.remember("shared", [sys.argv[2], number])
-"""
+def _record(home, writer):
+    with Lab(home) as lab:
+        for number in range(20):
+            lab.research.remember(f"own.{writer}.{number}", number)
+            lab.research.remember("shared", [writer, number])
 
 
 def test_eight_processes_record_at_once_and_lose_nothing(tmp_path):
     home = str(tmp_path / "home")
-    running = [
-        subprocess.Popen([sys.executable, "-c", _WRITER, home, str(number)])
-        for number in range(8)
-    ]
-    assert [process.wait(120) for process in running] == [0] * 8
+    writers = [(home, str(number)) for number in range(8)]
+    assert at_once(_record, *writers) == [0] * 8
     with Lab(home) as lab:
         assert len(lab.research.search_keys("own.")) == 160
         who, last = lab.research.recall("shared")

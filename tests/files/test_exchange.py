@@ -4,6 +4,7 @@ whatever interrupts.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import DAY, NOW, Meanings, observation
+from faults import forked
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_views import AGENTS, LABELS, streams
@@ -38,6 +40,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
+from theorex_lab.files.formats import flat_files
 from theorex_lab.files.formats.home_files import export_home, import_home
 from theorex_lab.files.formats.reports import Exported, FileReport
 from theorex_lab.journal.sqlite import store
@@ -720,47 +723,27 @@ def test_a_file_under_another_name_is_known_by_what_is_in_it(
             assert take(lab, moved)[0].imported == imported
 
 
-_KILLED = """
-import os, signal, sys
-from pathlib import Path
-sys.path[:0] = sys.argv[4].split(":")
-from test_exchange import home, take
-from theorex_lab.files.formats import flat_files
-from theorex_lab.journal.sqlite import store
-step, left = sys.argv[3], int(sys.argv[5])
-module = store if step == "insert" else flat_files
-genuine = getattr(module, step)
-def dying(*args, **kwargs):
-    global left
-    left -= 1
-    if left < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return genuine(*args, **kwargs)
-setattr(module, step, dying)
-with home(Path(sys.argv[1])) as lab:
-    take(lab, Path(sys.argv[2]), trusted=True)
-"""
-
-
 @pytest.mark.parametrize(
     ("step", "calls"), [("insert", 0), ("insert", 5), ("insert", 16), ("open_file", 2)]
 )
 def test_an_import_that_is_killed_is_completed_by_repeating_it(
     team: Path, tmp_path: Path, step: str, calls: int
 ) -> None:
-    arguments = [
-        str(tmp_path / "other"),
-        str(team),
-        step,
-        ":".join(path for path in sys.path if path),
-        str(calls),
-    ]
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", _KILLED, *arguments], check=False
-        ).returncode
-        == -signal.SIGKILL
-    )
+    module = store if step == "insert" else flat_files
+    genuine = getattr(module, step)
+    numbers = itertools.count()
+
+    def dying(*arguments: object, **options: object) -> object:
+        if next(numbers) == calls:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return genuine(*arguments, **options)
+
+    def take_and_die() -> None:
+        setattr(module, step, dying)
+        with home(tmp_path / "other") as lab:
+            take(lab, team, trusted=True)
+
+    assert forked(take_and_die) == -signal.SIGKILL
     with home(tmp_path / "undisturbed") as lab:
         take(lab, team, trusted=True)
         expected = state(lab)

@@ -249,6 +249,22 @@ def together(*runs: Callable[[], object]) -> list[int]:
     return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 
 
+def at_once(
+    run: Callable[..., object], *arguments: tuple[object, ...]
+) -> list[int | None]:
+    """Call a function in several processes at once, each with arguments of its own.
+
+    It returns their exit codes.
+    """
+    context = quick_context()
+    processes = [context.Process(target=run, args=each) for each in arguments]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return [process.exitcode for process in processes]
+
+
 class Boundaries:
     """Notes each change that this process is about to make to a home, and kills it at
     the chosen one, from 1 on.

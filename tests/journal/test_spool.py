@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 from conftest import NOW, TESTS, observation
+from faults import quick_context
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from postgres_server import PostgresServer, running_server, server_program
@@ -30,6 +33,7 @@ from theorex_lab.memory.annotations import Marks
 from theorex_lab.memory.projects import Projects
 
 CLOCK = FixedClock(NOW)
+SENT_BY_EACH = 1_000
 
 
 class Team:
@@ -402,24 +406,28 @@ def test_eight_processes_through_two_spools_arrive_gapless_and_once(
     assert sorted(event.id for event in read) == sorted(acknowledged)
 
 
-SENDER = """
-import sys
-from pathlib import Path
-sys.path[:0] = {paths!r}
-from conftest import observation
-from theorex_lab import StorageError
-from theorex_lab.journal.opened import open_home_journal
-journal = open_home_journal(Path(sys.argv[1]), url=sys.argv[2])
-for number in range(int(sys.argv[4])):
-    event = observation(f"{{sys.argv[3]}} {{number}}", at=number)
-    journal.append([event])
-    print(event.id, flush=True)
-    if number % 20 == 10:
+def _send(home: Path, url: str, writer: int, acknowledging: Connection) -> None:
+    """Append events, and send the id of each that the journal acknowledged."""
+    journal = open_home_journal(home, url=url)
+    assert isinstance(journal, SpooledJournal)
+    for number in range(SENT_BY_EACH):
+        event = observation(f"{writer} {number}", at=number)
+        journal.append([event])
+        acknowledging.send(event.id)
+        if number % 20 == 10:
+            try:
+                journal.forward()
+            except StorageError:
+                journal.close()
+
+
+def _received(acknowledged: Connection) -> Iterator[str]:
+    """Yield what a process sends until it ends."""
+    while True:
         try:
-            journal.forward()
-        except StorageError:
-            journal.close()
-"""
+            yield acknowledged.recv()
+        except EOFError:
+            return
 
 
 @pytest.mark.parametrize("stops", [False, True], ids=["running", "stopped"])
@@ -430,33 +438,30 @@ def test_eight_processes_reach_a_postgresql_server_once_each(
     pytest.importorskip("psycopg", reason="needs the extra `postgres`")
     if server_program("initdb") is None:
         pytest.skip("needs PostgreSQL's initdb, which Debian's postgresql has")
-    n_each = 1_000
-    program = SENDER.format(paths=[str(TESTS), str(TESTS / "helpers")])
+    context = quick_context()
     with running_server() as server:
         url = server.new_database()
-        processes = []
+        senders = []
         for number in range(8):
             home = tmp_path / "ab"[number % 2]
             home.mkdir(exist_ok=True)
-            words = [home, url, number, n_each]
-            command = [sys.executable, "-c", program, *map(str, words)]
-            processes.append(
-                subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-            )
+            receiving, sending = context.Pipe(duplex=False)
+            arguments = (home, url, number, sending)
+            process = context.Process(target=_send, args=arguments)
+            process.start()
+            sending.close()
+            senders.append((process, _received(receiving)))
+        acknowledged: list[str] = []
         if stops:
-            output = processes[0].stdout
-            assert output is not None
-            early = [output.readline().strip() for _ in range(200)]
+            _, first = senders[0]
+            acknowledged += itertools.islice(first, 200)
             server.stop("immediate")
-            early += [output.readline().strip() for _ in range(100)]
+            acknowledged += itertools.islice(first, 100)
             server.start()
-        else:
-            early = []
-        acknowledged = early
-        for process in processes:
-            printed, _ = process.communicate()
-            acknowledged += printed.split()
-            assert process.returncode == 0
+        for process, ids in senders:
+            acknowledged += ids
+            process.join()
+            assert process.exitcode == 0
         for name in "ab":
             journal = open_home_journal(tmp_path / name, url=url)
             assert isinstance(journal, SpooledJournal)
@@ -464,8 +469,8 @@ def test_eight_processes_reach_a_postgresql_server_once_each(
             assert journal.n_waiting() == 0
             events = [*journal.tail(0)]
             journal.close()
-    assert len(acknowledged) == 8 * n_each
-    assert [event.seq for event in events] == [*range(1, 8 * n_each + 1)]
+    assert len(acknowledged) == 8 * SENT_BY_EACH
+    assert [event.seq for event in events] == [*range(1, 8 * SENT_BY_EACH + 1)]
     assert sorted(event.id for event in events) == sorted(acknowledged)
 
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from faults import at_once
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -222,22 +222,14 @@ def test_embedders_and_dimensions_have_files_of_their_own_with_safe_names(
     )
 
 
-WRITER = """
-import sys, numpy as np
-from theorex_lab.search.vectors import VectorCache, text_key
-folder, first = sys.argv[1], int(sys.argv[2])
-cache = VectorCache(folder, "model", 16)
-for number in range(first, first + 40):
-    cache.add([text_key(str(number))], np.full((1, 16), number, np.float32))
-"""
+def _add_forty(folder: Path, first: int) -> None:
+    cache = VectorCache(folder, "model", 16)
+    for number in range(first, first + 40):
+        cache.add([text_key(str(number))], np.full((1, 16), number, np.float32))
 
 
 def test_two_processes_append_at_once_and_lose_nothing(tmp_path: Path) -> None:
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(first)])
-        for first in (0, 20)
-    ]
-    assert [writer.wait() for writer in writers] == [0, 0]
+    assert at_once(_add_forty, (tmp_path, 0), (tmp_path, 20)) == [0, 0]
     cache = VectorCache(tmp_path, "model", 16)
     found, matrix = cache.get([text_key(str(number)) for number in range(60)])
     assert found.all()
