@@ -149,7 +149,6 @@ class Outcomes(View):
 
     name = "outcomes"
     code = 4
-    in_status = True
     kinds = ("outcome", "outcome_scored", "trace_started", "trace_ended", "reviewed")
 
     def __init__(self) -> None:

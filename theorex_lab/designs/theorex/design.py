@@ -262,6 +262,13 @@ def _views() -> Sequence[type[View]]:
     return [Axon, Flash, ShortTerm, SharedWeb]
 
 
+def _status_views(_is_active: bool) -> Sequence[type[View]]:
+    from theorex_lab.designs.theorex.axon import Axon
+    from theorex_lab.designs.theorex.flash import Flash
+
+    return [Axon, Flash]
+
+
 FILES = FileLayout(
     "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl,"
     " moments/*.json, short-term/*.jsonl, stm.jsonl",
@@ -288,6 +295,7 @@ DESIGN = Design(
     upcasters=UPCASTERS,
     events=EventsPart(settled=_settled),
     views=_views,
+    status_views=_status_views,
     records=_records,
     items=(OBSERVATION, CONCEPT, MOMENT),
     shared_kinds=("promoted", "imported_shared", "prune", "scan"),
