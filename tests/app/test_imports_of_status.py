@@ -9,6 +9,7 @@ import sys
 from theorex_lab import Lab
 with Lab(sys.argv[1]) as lab:
     lab.status()
+    lab.spool_status()
 print(*sorted(sys.modules))
 """
 NOT_NEEDED = {
@@ -24,11 +25,14 @@ NOT_NEEDED = {
     "theorex_lab.designs.facts.pairs",
     "theorex_lab.designs.facts.writing",
     "theorex_lab.designs.research.learning",
+    "theorex_lab.designs.theorex.stages",
     "theorex_lab.designs.sessions.digests",
     "theorex_lab.designs.sessions.said",
     "theorex_lab.dispatch.tasks",
+    "theorex_lab.dispatch.traces",
     "theorex_lab.evolution.view_sharing",
     "theorex_lab.memory.briefing.session_log",
+    "theorex_lab.journal.spool",
     "theorex_lab.memory.claims",
     "theorex_lab.memory.retrieve",
     "theorex_lab.routing.recall",

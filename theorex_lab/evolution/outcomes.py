@@ -3,10 +3,12 @@
 Which failures wait for a review is here too.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +19,15 @@ from theorex_lab.core.ids import check_agent, check_session, derived_event_id
 from theorex_lab.core.project import check_project
 from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import Settings
-from theorex_lab.dispatch.traces import Trace, outcome_id_of, trace
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.text.redact.redaction_scope import door, kept_text
+
+if TYPE_CHECKING:
+    from theorex_lab.dispatch.traces import Trace
 
 WEIGHTS = {
     "explicit": 0.4,
@@ -452,6 +456,8 @@ class OutcomeLog:
             InvalidInput: For a trace that is unknown, open or erased, for one that has
                 an outcome, and for an `agent` that did not make it.
         """
+        from theorex_lab.dispatch.traces import outcome_id_of, trace
+
         call = trace(self.home.views, trace_id)
         _check_recordable(call, trace_id, agent)
         (end,) = self.home.journal.read(ids=[derived_event_id("trace ended", trace_id)])

@@ -1176,6 +1176,8 @@ class Lab:
             stay in the spool; and the `problem`, '' where the shared journal can be
             reached and written. None for a home with a journal of its own.
         """
+        if self.journal.local is self.journal:
+            return None
         from theorex_lab.journal.spool import SpooledJournal
 
         if not isinstance(self.journal, SpooledJournal):

@@ -205,13 +205,13 @@ def _agents_of(home: Home) -> Iterable[str]:
 
 
 def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
-    from theorex_lab.designs.theorex.answers import concept_holdings
+    from theorex_lab.designs.theorex.holdings import concept_holdings
 
     return concept_holdings(home, agent)
 
 
 def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
-    from theorex_lab.designs.theorex.answers import status
+    from theorex_lab.designs.theorex.holdings import status
 
     return status(home, agent)
 
