@@ -300,9 +300,10 @@ class CaptureTimes(View):
         """Return a mask of the captures that `MaintainedPart.holds`."""
         event_seqs = self.rows["seq"]
         is_seen: NDArray[np.bool_] = event_seqs <= maintained.upto
-        days = self.rows["at"] // MICROSECONDS_PER_DAY
+        times = self.rows["at"]
         for evening, upto in maintained.upto_by_day.items():
-            is_in_time = days <= evening
+            next_day = (evening + 1) * MICROSECONDS_PER_DAY
+            is_in_time = times < next_day
             is_before = event_seqs <= upto
             is_seen |= is_in_time & is_before
         return is_seen
