@@ -24,7 +24,8 @@ def status_views(home: Home) -> list[type[View]]:
         MaintenanceReports,
     ]
     for design in home.designs:
-        views += design.status_views(design in active)
+        if design.status_views is not None:
+            views += design.status_views(design in active)
     return views
 
 

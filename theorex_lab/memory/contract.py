@@ -625,7 +625,7 @@ class Design:
     )
     events: EventsPart = EventsPart()
     views: Callable[[], Sequence[type[View]]] = tuple
-    status_views: Callable[[bool], Sequence[type[View]]] = lambda _is_active: ()
+    status_views: Callable[[bool], Sequence[type[View]]] | None = None
     items: tuple[ItemKind, ...] = ()
     search: SearchPart = SearchPart()
     sections: tuple[Section, ...] = ()
