@@ -19,7 +19,6 @@ from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.sections import strategy_lines
 from theorex_lab.designs.dreams.settings import DreamSettings
 from theorex_lab.designs.dreams.strategies import (
-    Strategies,
     Strategy,
     StrategyStep,
     begin_traversal,
@@ -30,6 +29,7 @@ from theorex_lab.designs.dreams.strategies import (
     undreamt,
     weighed,
 )
+from theorex_lab.designs.dreams.strategy_view import Strategies
 from theorex_lab.designs.dreams.trajectories import Trajectories, Trajectory
 from theorex_lab.memory.contract import ContextRequest
 

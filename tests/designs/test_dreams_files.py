@@ -14,12 +14,12 @@ from tests.conftest import NOW, Meanings
 from theorex_lab import FixedClock, InvalidInput, Lab, new_event
 from theorex_lab.designs.dreams import sections
 from theorex_lab.designs.dreams.strategies import (
-    Constraint,
     RecallResult,
     Strategy,
     StrategyBranch,
     StrategyStep,
 )
+from theorex_lab.designs.dreams.strategy_view import Constraint
 
 STEPS = (
     StrategyStep("look", 'get_user({"id": 1})', "Ann", "who it is", 3),

@@ -12,7 +12,7 @@ import pytest
 from conftest import NOW, Run
 
 from theorex_lab import FixedClock, InvalidInput, Lab, ObservationEntry
-from theorex_lab.designs.facts import channels, notes
+from theorex_lab.designs.facts import channels, note_view, notes
 from theorex_lab.designs.facts.domains import DomainFacts, add_domain, domain_called
 from theorex_lab.designs.facts.facts import check_home
 from theorex_lab.designs.facts.folder_read import MOST_ACCESSES, import_domains
@@ -194,7 +194,7 @@ def test_what_the_folder_says_is_in_the_memory(tmp_path: Path) -> None:
         chain = [fact.id for fact in lab.facts.chain("sergey-002")]
         assert chain == ["sergey-002", "sergey-003"]
         assert lab.facts.list("projects/engram")[0].abstraction == "pattern"
-        noted = [(note.id, note.status) for note in notes.notes_of(lab.home)]
+        noted = [(note.id, note.status) for note in note_view.notes_of(lab.home)]
         assert noted == [("obs-0001", "pending"), ("tension-0001", "archived")]
         digest = domain_called(lab.home, "digest")
         assert digest.about.description == "Daily digest"
@@ -456,7 +456,7 @@ def test_an_id_that_another_fact_has_becomes_the_next_free_one(tmp_path: Path) -
                 "ann-003": ("Prefers tea", "ann-002"),
                 "ann-002": ("Prefers coffee", ""),
             }
-            refs = notes.note_by_id(lab.home, "tension-0001").facts
+            refs = note_view.note_by_id(lab.home, "tension-0001").facts
             assert refs == ("ann-003", "ann-002")
         lab.export_files(tmp_path / "out")
     items = json.loads((tmp_path / "out/life/people/ann/items.json").read_text())

@@ -9,7 +9,7 @@ from conftest import NOW, Run
 from faults import quick_context
 
 from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.designs.facts import notes
+from theorex_lab.designs.facts import note_view, notes
 from theorex_lab.designs.facts.writing import check_flow
 
 
@@ -44,7 +44,7 @@ def test_a_note_is_kept_once_and_a_repetition_names_the_first(lab: Lab) -> None:
         ("", "obs-0001"),
         ("obs-0002", ""),
     )
-    assert [note.category for note in notes.notes_of(lab.home, "pending")] == [
+    assert [note.category for note in note_view.notes_of(lab.home, "pending")] == [
         "friction",
         "quality",
     ]
@@ -82,12 +82,12 @@ def test_a_note_outside_the_rules_is_refused(
 ) -> None:
     with pytest.raises(InvalidInput, match=said):
         notes.observe(lab.home, text, category, source=source)
-    assert notes.notes_of(lab.home) == []
+    assert note_view.notes_of(lab.home) == []
 
 
 def test_a_secret_in_a_note_is_masked(lab: Lab) -> None:
     notes.observe(lab.home, "The login with password=hunter2hunter2 was refused")
-    assert "hunter2" not in notes.note_by_id(lab.home, "obs-0001").text
+    assert "hunter2" not in note_view.note_by_id(lab.home, "obs-0001").text
 
 
 def test_a_promoted_note_becomes_a_fact_with_lineage_and_undoing_takes_it_back(
@@ -139,7 +139,7 @@ def test_promoting_needs_an_entity_and_an_unknown_note_is_named(lab: Lab) -> Non
         notes.review(lab.home, "obs-0009", "archive")
     with pytest.raises(InvalidInput, match="promote, resolve, archive"):
         notes.review(lab.home, "obs-0001", "accept")
-    assert notes.note_by_id(lab.home, "obs-0001").status == "pending"
+    assert note_view.note_by_id(lab.home, "obs-0001").status == "pending"
 
 
 def test_an_accepted_tension_leaves_the_newer_fact_and_a_rejected_one_both(
@@ -160,7 +160,7 @@ def test_an_accepted_tension_leaves_the_newer_fact_and_a_rejected_one_both(
     assert len(texts(lab)) == 3
     assert notes.review(lab.home, "tension-0001", "reject").status == "resolved"
     notes.review(lab.home, "tension-0001", "undo")
-    assert (len(texts(lab)), notes.note_by_id(lab.home, "tension-0001").status) == (
+    assert (len(texts(lab)), note_view.note_by_id(lab.home, "tension-0001").status) == (
         3,
         "pending",
     )
@@ -171,7 +171,7 @@ def test_a_tension_is_of_two_facts_that_are_there(lab: Lab) -> None:
     for pair in (("office-001", "office-002"), ("office-001", "office-001")):
         with pytest.raises(InvalidInput):
             notes.note_tension(lab.home, *pair)
-    assert notes.notes_of(lab.home) == []
+    assert note_view.notes_of(lab.home) == []
 
 
 def test_too_many_pending_notes_or_tensions_give_an_alert(lab: Lab) -> None:
@@ -204,9 +204,9 @@ def test_a_note_of_another_project_is_not_shown(tmp_path: Path) -> None:
         with Lab(tmp_path / "home", clock=FixedClock(NOW), project=project) as lab:
             _ = lab.facts
             notes.observe(lab.home, f"The build of {project} is slow")
-            assert [note.project for note in notes.notes_of(lab.home)] == [project]
+            assert [note.project for note in note_view.notes_of(lab.home)] == [project]
     with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
-        assert [note.id for note in notes.notes_of(lab.facts.home)] == [
+        assert [note.id for note in note_view.notes_of(lab.facts.home)] == [
             "obs-0001",
             "obs-0002",
         ]
@@ -234,7 +234,7 @@ def test_two_processes_never_give_two_notes_one_id(tmp_path: Path) -> None:
     for worker in workers:
         worker.join(60)
     with Lab(tmp_path / "home") as lab:
-        assert [note.id for note in notes.notes_of(lab.facts.home)] == [
+        assert [note.id for note in note_view.notes_of(lab.facts.home)] == [
             f"obs-{n:04d}" for n in range(1, 11)
         ]
 

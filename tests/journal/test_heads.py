@@ -14,9 +14,10 @@ from test_outlines import ODD_BODIES, put
 
 from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.core.errors import CorruptJournal
-from theorex_lab.designs.sessions.said import SessionEnds
+from theorex_lab.designs.sessions.session_ends import SessionEnds
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.evolution.holdings import status_views
 from theorex_lab.evolution.maintained import CaptureTimes
 from theorex_lab.journal import directed
 from theorex_lab.journal.columns import Names
@@ -149,10 +150,8 @@ def test_after_an_erasure_a_status_decodes_no_event_again(
     rng = np.random.default_rng(1)
     events = events_of(100, rng)
     lab.journal.append(events)
-    for kind in lab._views():
-        if kind.in_status or kind is directory_view():
-            lab.views.snapshot(lab.views.get(kind))
-    lab.views.snapshot(lab.views.get(set_aside_view()))
+    for kind in (*status_views(lab.home), directory_view()):
+        lab.views.snapshot(lab.views.get(kind))
     erased = next(event for event in events if event.kind == "tool_used")
     lab.erase(ids=[erased.id])
     decoded: Counter[str] = Counter()

@@ -9,6 +9,7 @@ import pytest
 from theorex_lab import Lab
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.core.errors import CorruptJournal
+from theorex_lab.evolution.holdings import status_views
 from theorex_lab.journal.base import is_wanted
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.identity import merge_into
@@ -20,7 +21,6 @@ from theorex_lab.journal.view import (
     differing_columns,
     fold_into,
     fold_together,
-    set_aside_view,
 )
 
 NOW = 1_770_000_000_000_000
@@ -198,7 +198,7 @@ def test_views_of_a_status_are_the_same_of_outlines(tmp_path, odd_journal):
                 [new_event("prompt", text, agent="main", session=session, at=NOW)]
             )
     with Lab(tmp_path / "other") as lab:
-        kinds = [set_aside_view(), *(v for v in lab._views() if v.in_status)]
+        kinds = status_views(lab.home)
     last = odd_journal.last_seq()
     views = [kind() for kind in kinds]
     for view in fold_together(views, odd_journal, last):

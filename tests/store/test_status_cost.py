@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from theorex_lab import Lab, Settings
 from theorex_lab.app.cli import memory, theorex
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, FixedClock
+from theorex_lab.evolution.holdings import status_views
 from theorex_lab.evolution.maintained import (
     CaptureTimes,
     MaintenanceReports,
@@ -17,7 +18,7 @@ from theorex_lab.evolution.maintained import (
 )
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.journal.view import set_aside_view
+from theorex_lab.journal.view import View, set_aside_view
 
 NOW = 1_770_000_000_000_000
 SECOND = 1_000_000
@@ -79,10 +80,8 @@ def test_a_status_reads_nothing_of_the_journal_before_its_snapshots(
         body = report | {"replayed": replayed}
         lab.journal.append([new_event("nightly", body, agent="scanner", at=NOW)])
         assert waiting_for_maintenance(lab.home).n == 5
-        for kind in lab._views():
-            if kind.in_status:
-                lab.views.snapshot(lab.views.get(kind))
-        lab.views.snapshot(lab.views.get(set_aside_view()))
+        for kind in status_views(lab.home):
+            lab.views.snapshot(lab.views.get(kind))
     starts = []
     tail = SqliteJournal.tail
     outlines = SqliteJournal.outlines
@@ -125,10 +124,30 @@ def test_a_view_that_has_no_snapshot_is_folded_from_its_own_kinds_alone(
         assert waiting_for_maintenance(reopened.home).n == 10
 
 
+@pytest.mark.parametrize("active", [("sessions",), ("dreams", "research")])
+def test_a_status_opens_its_views_together_and_no_other(tmp_path, active):
+    settings = Settings(active_designs=active)
+    lab_of(tmp_path, 40).close()
+    with Lab(tmp_path, clock=FixedClock(NOW), settings=settings) as lab:
+        lab.status()
+        opened = set(lab.views._open)
+        assert opened == set(status_views(lab.home))
+        every_view = {set_aside_view(), *lab._views()}
+        assert opened <= every_view
+        for kind in every_view - opened:
+            lab.views.get(kind)
+        assert lab.status()["events"] == 40
+
+
 def test_a_status_folds_nothing_of_designs_that_nobody_made_active(tmp_path):
     with lab_of(tmp_path, 40) as lab:
         status = lab.status()
-        unasked = {kind for kind in lab._views() if kind.only_if_active}
+        unasked = set[type[View]]()
+        for design in lab.home.designs:
+            if design.status_views is None:
+                continue
+            if_active = set(design.status_views(True))
+            unasked |= if_active.difference(design.status_views(False))
         assert {kind.name for kind in unasked} == {"trajectories", "research_runs"}
         assert not unasked & set(lab.views._open)
         assert set(status["dreams"]) == {"strategies", "cycles"}

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from theorex_lab.evolution.maintained import waiting_for_maintenance
-from theorex_lab.evolution.outcomes import OutcomeLog
+from theorex_lab.evolution.maintained import (
+    CaptureTimes,
+    MaintenanceReports,
+    waiting_for_maintenance,
+)
+from theorex_lab.evolution.outcomes import OutcomeLog, Outcomes
+from theorex_lab.journal.view import View, set_aside_view
 from theorex_lab.memory.contract import MAINTAIN, Holding, Home
-from theorex_lab.memory.projects import known_projects
+from theorex_lab.memory.projects import known_projects, projects_view
+
+
+def status_views(home: Home) -> list[type[View]]:
+    """Return the views that a status of a home reads, see `Design.status_views`."""
+    active = home.active
+    views: list[type[View]] = [
+        set_aside_view(),
+        projects_view(home),
+        Outcomes,
+        CaptureTimes,
+        MaintenanceReports,
+    ]
+    for design in home.designs:
+        if design.status_views is not None:
+            views += design.status_views(design in active)
+    return views
 
 
 def holdings_in(home: Home, agent: str | None = None) -> list[Holding]:

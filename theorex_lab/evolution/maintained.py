@@ -169,7 +169,6 @@ class MaintenanceReports(View):
 
     name = "maintenance_reports"
     code = 1
-    in_status = True
     kinds = (MAINTENANCE_KIND,)
 
     def __init__(self) -> None:
@@ -204,7 +203,6 @@ class CaptureTimes(View):
 
     name = "capture_times"
     code = 1
-    in_status = True
     reads_outlines = True
     reads_heads = True
     kinds = (*RAW_KINDS, "observation")
@@ -285,7 +283,11 @@ class CaptureTimes(View):
             is_counted &= self._rows_with("project", projects)
         return is_counted
 
-    def _rows_with(self, column: str, names: Sequence[str]) -> NDArray[np.bool_]:
+    def _rows_with(
+        self,
+        column: str,
+        names: Sequence[str],
+    ) -> NDArray[np.bool_]:
         """Return a mask of the rows that have one of the names in a column."""
         numbers = self.names.numbers(*names)
         # Looked up by its number, which costs a hundredth of a search among names.
@@ -298,9 +300,10 @@ class CaptureTimes(View):
         """Return a mask of the captures that `MaintainedPart.holds`."""
         event_seqs = self.rows["seq"]
         is_seen: NDArray[np.bool_] = event_seqs <= maintained.upto
-        days = self.rows["at"] // MICROSECONDS_PER_DAY
+        times = self.rows["at"]
         for evening, upto in maintained.upto_by_day.items():
-            is_in_time = days <= evening
+            next_day = (evening + 1) * MICROSECONDS_PER_DAY
+            is_in_time = times < next_day
             is_before = event_seqs <= upto
             is_seen |= is_in_time & is_before
         return is_seen

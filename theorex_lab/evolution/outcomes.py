@@ -3,10 +3,12 @@
 Which failures wait for a review is here too.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +20,15 @@ from theorex_lab.core.light_dataclass import dataclass
 from theorex_lab.core.project import check_project
 from theorex_lab.core.readable import Report
 from theorex_lab.core.settings import Settings
-from theorex_lab.dispatch.traces import Trace, outcome_id_of, trace
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.text.redact.redaction_scope import door, kept_text
+
+if TYPE_CHECKING:
+    from theorex_lab.dispatch.traces import Trace
 
 WEIGHTS = {
     "explicit": 0.4,
@@ -150,7 +154,6 @@ class Outcomes(View):
 
     name = "outcomes"
     code = 4
-    in_status = True
     kinds = ("outcome", "outcome_scored", "trace_started", "trace_ended", "reviewed")
 
     def __init__(self) -> None:
@@ -454,6 +457,8 @@ class OutcomeLog:
             InvalidInput: For a trace that is unknown, open or erased, for one that has
                 an outcome, and for an `agent` that did not make it.
         """
+        from theorex_lab.dispatch.traces import outcome_id_of, trace
+
         call = trace(self.home.views, trace_id)
         _check_recordable(call, trace_id, agent)
         (end,) = self.home.journal.read(ids=[derived_event_id("trace ended", trace_id)])

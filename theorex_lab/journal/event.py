@@ -306,6 +306,11 @@ def register_kinds(
     UPCASTERS.update(all_upcasters)
 
 
+def undeclared_kinds() -> set[str]:
+    """Return the known kinds that declare no fields, whose bodies may hold anything."""
+    return VERSIONS.keys() - FIELDS.keys()
+
+
 def _refuse_other_version(kind: str, version: int) -> None:
     """Raise InvalidInput where a kind is known with another version."""
     current = VERSIONS.get(kind, version)

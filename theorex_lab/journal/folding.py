@@ -54,10 +54,6 @@ class View(Parts, ABC):
     reads: ClassVar[tuple[str, ...]] = ()
     # Whether events come to it that were set aside or erased.
     takes_unreadable: ClassVar[bool] = False
-    # Whether `Lab.status` reads it, which opens such views together.
-    in_status: ClassVar[bool] = False
-    # Whether a status reads it only where its design is active, to say what waits.
-    only_if_active: ClassVar[bool] = False
     # Whether the outlines of tool calls are enough for the fold, see `Journal.outlines`.
     reads_outlines: ClassVar[bool] = False
     # Whether the heads of events are enough for the fold, but for `whole_kinds`; then

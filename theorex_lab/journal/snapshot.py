@@ -6,8 +6,6 @@ A cache; the journal alone is the truth.
 import json
 import os
 import re
-import secrets
-import shutil
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +16,7 @@ from io import BytesIO
 from mmap import ACCESS_COPY, mmap
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 
@@ -31,12 +29,21 @@ from theorex_lab.core.files import (
     told,
     write_atomically,
 )
+from theorex_lab.core.lazy import LazyModule
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns
 from theorex_lab.journal.erasing import ERASURE
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.places import MERGED
+
+# What only writes and removes snapshots: most processes read them alone.
+if TYPE_CHECKING:
+    import secrets
+    import shutil
+else:
+    secrets = LazyModule("secrets")
+    shutil = LazyModule("shutil")
 
 _SCOPE_BYTES = 8
 _ALL = "\n\n"  # what no project is called

@@ -230,7 +230,9 @@ class Views:
 
         `get` then finds them current. What is open already is left to `get`, as is a
         view whose fold raises, or that was erased from meanwhile; and so is one that is
-        far behind and reads heads of events, which the directory has.
+        far behind and reads heads of events, which the directory has. The directory
+        serves views that are far behind: where none of the others is, it is left to
+        `get` too, since it is large.
 
         Args:
             kinds: The views' classes.
@@ -239,7 +241,7 @@ class Views:
             unopened = [kind for kind in dict.fromkeys(kinds) if kind not in self._open]
         if not unopened:
             return
-        views = [self._from_snapshot(kind) for kind in unopened]
+        views = self._from_snapshots(unopened)
         last = self.journal.last_seq()
         current = self._free_of_erased(views, last)
         beside = _views_beside_directory(current, last)
@@ -249,6 +251,23 @@ class Views:
         passing = self._without_far_behind(left, last)
         passed = fold_together(passing, self.journal, last)
         self._keep_opened(passed)
+
+    def _from_snapshots(self, kinds: Sequence[type[View]]) -> list[View]:
+        """Return views as their snapshots have them.
+
+        The directory is among them only where another one is far behind.
+
+        Args:
+            kinds: The views' classes.
+        """
+        directories = [kind for kind in kinds if issubclass(kind, EventDirectory)]
+        others = [kind for kind in kinds if kind not in directories]
+        views = [self._from_snapshot(kind) for kind in others]
+        last = self.journal.last_seq()
+        oldest = min((view.seq for view in views), default=last)
+        if last - oldest >= directed.FEWEST_EVENTS:
+            views += [self._from_snapshot(kind) for kind in directories]
+        return views
 
     def _keep_opened(self, views: Sequence[View]) -> None:
         """Keep views that were folded as those that are open, and their snapshots."""
@@ -898,7 +917,6 @@ class SetAsideEvents(View):
     code = 1
     takes_unreadable = True
     reads_unreadable_alone = True
-    in_status = True
     reads_outlines = True
     forgets = True
 
@@ -954,6 +972,10 @@ def bad_events(views: Views, kinds: Sequence[type[View]]) -> list[BadEvent]:
 
     They were set aside by the declaration of their kind, or by the fold of one of these
     views. What was looked at before is not read again.
+
+    Args:
+        views: The views of the home.
+        kinds: The classes of the views that may have passed over an event.
 
     Raises:
         StorageError: The journal cannot be read.

@@ -566,6 +566,8 @@ class Design:
             of the next.
         events: What the bodies of its events hold.
         views: Its views.
+        status_views: Gives those of its views that its status and its holdings read, where
+            it is active or not. They are opened together, each event read once.
         items: Its kinds of items.
         search: What search asks it.
         sections: Its sections of a briefing.
@@ -624,6 +626,7 @@ class Design:
     )
     events: EventsPart = EventsPart()
     views: Callable[[], Sequence[type[View]]] = tuple
+    status_views: Callable[[bool], Sequence[type[View]]] | None = None
     items: tuple[ItemKind, ...] = ()
     search: SearchPart = SearchPart()
     sections: tuple[Section, ...] = ()

@@ -55,7 +55,6 @@ class Projects(View):
 
     name = "projects"
     code = 2
-    in_status = True
     reads_outlines = True
     reads_heads = True
     kinds = (

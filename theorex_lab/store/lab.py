@@ -765,21 +765,13 @@ class Lab:
     def _open_for_status(self) -> None:
         """Open the views that a status reads, in one pass over the journal.
 
-        A large journal has its directory opened with them, which `known_projects` asks
-        for.
+        The directory of the journal is opened with them where one of them is far behind.
         """
-        from theorex_lab.journal import directed
+        from theorex_lab.evolution.holdings import status_views
         from theorex_lab.journal.directory import directory_view
-        from theorex_lab.journal.view import set_aside_view
 
-        counted = [view for view in self._views() if view.in_status]
-        for design in self.home.designs:
-            if design not in self.home.active:
-                unasked = [view for view in design.views() if view.only_if_active]
-                counted = [view for view in counted if view not in unasked]
-        if self.journal.last_seq() >= directed.FEWEST_EVENTS:
-            counted.append(directory_view())
-        self.views.open_together([set_aside_view(), *counted])
+        views = status_views(self.home)
+        self.views.open_together([*views, directory_view()])
 
     def _holdings(self, agent: str | None) -> dict[str, Any]:
         """Return what the home holds, and what waits in it, as the status has it."""
@@ -1056,9 +1048,12 @@ class Lab:
         Their bodies are not what their kinds say. They stay in the journal, and nothing is read
         from them. `erase` takes the ids that stand there.
         """
+        from theorex_lab.journal.event import undeclared_kinds
         from theorex_lab.journal.view import bad_events
 
-        return bad_events(self.views, self._views())
+        # A view passes over none but those of a kind that declares no fields.
+        views = self._views() if undeclared_kinds() else []
+        return bad_events(self.views, views)
 
     def _views(self) -> list[type[View]]:
         """Return every view of the home."""
@@ -1181,6 +1176,8 @@ class Lab:
             stay in the spool; and the `problem`, '' where the shared journal can be
             reached and written. None for a home with a journal of its own.
         """
+        if self.journal.local is self.journal:
+            return None
         from theorex_lab.journal.spool import SpooledJournal
 
         if not isinstance(self.journal, SpooledJournal):

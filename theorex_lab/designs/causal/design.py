@@ -109,6 +109,12 @@ def _views() -> Sequence[type[View]]:
     return [Graph, Failures, Experience, Personalities]
 
 
+def _status_views(_is_active: bool) -> Sequence[type[View]]:
+    from theorex_lab.designs.causal.graph import Graph
+
+    return [Graph]
+
+
 def _graph_files(path: Path) -> list[Path]:
     from theorex_lab.designs.causal.graph_reading import graph_files_at
 
@@ -141,6 +147,7 @@ DESIGN = Design(
     kinds=KINDS,
     settings=CausalSettings,
     views=_views,
+    status_views=_status_views,
     records=_records,
     files=(GRAPH,),
     items=(OBSERVATION, GENE, CAPSULE, ATTEMPT),

@@ -52,7 +52,6 @@ class Graph(View):
 
     name = "causal_graph"
     code = 3
-    in_status = True
     kinds = ("attempt", "attempt_closed", "asset")
 
     def __init__(self) -> None:
@@ -290,9 +289,10 @@ def status(home: Home, _agent: str | None) -> dict[str, Any]:
     is_open = ~is_closed
     is_gene = view.known["gene"]
     is_capsule = ~is_gene
+    n_attempts = len(is_closed)
     return {
         "causal": {
-            "attempts": len(is_closed),
+            "attempts": n_attempts,
             "open": int(is_open.sum()),
             "genes": int(is_gene.sum()),
             "capsules": int(is_capsule.sum()),

@@ -88,13 +88,13 @@ def _undreamt(home: Home) -> Mapping[tuple[str, str], int]:
 
 
 def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
-    from theorex_lab.designs.dreams.strategies import procedure_holdings
+    from theorex_lab.designs.dreams.holdings import procedure_holdings
 
     return procedure_holdings(home, agent)
 
 
 def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
-    from theorex_lab.designs.dreams.strategies import status
+    from theorex_lab.designs.dreams.holdings import status
 
     return status(home, agent)
 
@@ -112,7 +112,17 @@ def _records() -> DesignRecords:
 
 
 def _views() -> Sequence[type[View]]:
-    from theorex_lab.designs.dreams.strategies import Strategies
+    from theorex_lab.designs.dreams.strategy_view import Strategies
+    from theorex_lab.designs.dreams.trajectories import Trajectories
+
+    return [Trajectories, Strategies]
+
+
+def _status_views(is_active: bool) -> Sequence[type[View]]:
+    from theorex_lab.designs.dreams.strategy_view import Strategies
+
+    if not is_active:
+        return [Strategies]
     from theorex_lab.designs.dreams.trajectories import Trajectories
 
     return [Trajectories, Strategies]
@@ -150,6 +160,7 @@ DESIGN = Design(
     kinds=KINDS,
     settings=DreamSettings,
     views=_views,
+    status_views=_status_views,
     records=_records,
     files=(SQLITE,),
     items=(OBSERVATION, STRATEGY, CONSTRAINT),

@@ -48,12 +48,12 @@ from theorex_lab.designs.dreams.providers import (
 )
 from theorex_lab.designs.dreams.settings import DreamSettings, dream_settings
 from theorex_lab.designs.dreams.strategies import (
-    Strategies,
     Strategy,
     StrategyVectors,
     strategy_by_id,
     vectors_of,
 )
+from theorex_lab.designs.dreams.strategy_view import Strategies
 from theorex_lab.designs.dreams.trajectories import (
     TEXTS,
     CapturedAction,

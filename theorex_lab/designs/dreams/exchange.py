@@ -6,7 +6,7 @@ Only trajectories that were captured by hand are in it: those of sessions are ca
 from collections.abc import Iterator
 from typing import Any
 
-from theorex_lab.designs.dreams.strategies import Strategies
+from theorex_lab.designs.dreams.strategy_view import Strategies
 from theorex_lab.files.formats.design_records import (
     DesignRecords,
     Numbers,

@@ -21,6 +21,7 @@ from theorex_lab.designs.dreams.migration import MigrationTransform, check_trans
 from theorex_lab.designs.dreams.opcodes import LATEST, get_registry
 from theorex_lab.designs.dreams.providers import BaseLLMProvider
 from theorex_lab.designs.dreams.settings import dream_settings
+from theorex_lab.designs.dreams.strategy_view import Strategies
 from theorex_lab.designs.dreams.trajectories import (
     Trajectories,
     trajectories_of,
@@ -196,7 +197,7 @@ class Dreams(DesignApi):
 
     def domains(self) -> list[str]:
         """Return the domains of trajectories and strategies."""
-        strategies = self.home.views.get(made.Strategies)
+        strategies = self.home.views.get(Strategies)
         trajectories = self.home.views.get(Trajectories)
         return sorted({*strategies.domains, *trajectories.domains})
 
@@ -216,5 +217,5 @@ class Dreams(DesignApi):
             "sessions": len(sessions),
             "isa_version": get_registry().current(),
             "edges": len(made.all_edges(self.home, active)),
-            "dream_cycles": len(self.home.views.get(made.Strategies).cycles),
+            "dream_cycles": len(self.home.views.get(Strategies).cycles),
         }

@@ -15,7 +15,6 @@ from theorex_lab.designs.dreams import DEFAULT_DOMAIN
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.procedure import procedure_steps
 from theorex_lab.designs.dreams.strategies import (
-    Constraint,
     RecallResult,
     Strategy,
     StrategyStep,
@@ -24,6 +23,7 @@ from theorex_lab.designs.dreams.strategies import (
     recall,
     strategies_of,
 )
+from theorex_lab.designs.dreams.strategy_view import Constraint
 from theorex_lab.designs.dreams.trajectories import Trajectories
 from theorex_lab.memory.briefing.token_budget import (
     age_in_words,

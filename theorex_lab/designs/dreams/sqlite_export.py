@@ -28,12 +28,12 @@ from theorex_lab.designs.dreams.sqlite_tables import (
     FileRow,
 )
 from theorex_lab.designs.dreams.strategies import (
-    EdgeRow,
     Strategy,
     StrategyStep,
     all_edges,
     strategies_of,
 )
+from theorex_lab.designs.dreams.strategy_view import EdgeRow
 from theorex_lab.designs.dreams.trajectories import Trajectory, trajectories_of
 from theorex_lab.journal.event import Body, encode
 from theorex_lab.memory.contract import Home

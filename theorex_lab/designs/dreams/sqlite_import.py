@@ -31,12 +31,12 @@ from theorex_lab.designs.dreams.sqlite_tables import (
     read_row,
 )
 from theorex_lab.designs.dreams.strategies import (
-    Strategies,
     Strategy,
     StrategyBranch,
     StrategyStep,
     new_strategy_id,
 )
+from theorex_lab.designs.dreams.strategy_view import Strategies
 from theorex_lab.designs.dreams.trajectories import Trajectories
 from theorex_lab.files.formats.flat_files import append_new, each_noted
 from theorex_lab.files.formats.reports import FileReport, ImportOptions

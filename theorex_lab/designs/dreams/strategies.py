@@ -21,21 +21,22 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.sections import read_sections
-from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, STATED, Edge, Level
+from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, Edge, Level
 from theorex_lab.designs.dreams.items import strategy_text
 from theorex_lab.designs.dreams.settings import DreamSettings, dream_settings
+from theorex_lab.designs.dreams.strategy_view import (
+    Constraint,
+    EdgeRow,
+    Strategies,
+    edge_row,
+)
 from theorex_lab.designs.dreams.tasks import task_in_words
 from theorex_lab.designs.dreams.trajectories import (
-    Projects,
     Trajectories,
-    rows_in,
     unknown_id,
 )
 from theorex_lab.designs.dreams.verdicts import EVIDENCE_IN_WORDS
-from theorex_lab.journal.columns import Names, Strings, Table
-from theorex_lab.journal.event import Event
-from theorex_lab.journal.view import View
-from theorex_lab.memory.contract import MAINTAIN, Holding, Home
+from theorex_lab.memory.contract import Home
 from theorex_lab.search.embed import Embedder
 from theorex_lab.search.fuse import best_first
 from theorex_lab.search.vectors import VectorCache, text_key
@@ -68,37 +69,6 @@ class StrategyBranch(NamedTuple):
 
     after: int
     step: StrategyStep
-
-
-class Constraint(NamedTuple):
-    """Hold what is not to be done again.
-
-    Attributes:
-        source: Whose words they are, a key of `TRUST`.
-        event: The event that has it.
-        at: In µs UTC.
-    """
-
-    id: str
-    text: str
-    fault: str
-    source: str
-    trajectory: str
-    event: str
-    at: int
-
-
-class EdgeRow(NamedTuple):
-    """Hold an edge of the graph.
-
-    The id of a step is its strategy's, a dot and its number from 0.
-    """
-
-    edge_id: str
-    source: str
-    target: str
-    type: str
-    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -257,187 +227,6 @@ def _members_of(state: dict[str, Any]) -> dict[str, Any]:
     return members
 
 
-class Strategies(View):
-    """Hold a row a strategy, in the order in which they were made.
-
-    Attributes:
-        rows: created_at, updated_at (µs), agent, project, domain (numbers of names),
-            state (number of its last text), accesses, `asleep` (pruned), absorbed_by
-            (row + 1, 0 for none).
-        states: As JSON.
-        events: The last of each state.
-        links: In the order in which they were told, as JSON in `edges`.
-        constraints: In the order in which they were told, as JSON in `told`.
-        cycles: seqs of dreams.
-    """
-
-    name = "strategies"
-    code = 2
-    in_status = True
-    kinds = (*STATED, "strategy_linked", "constraint", "dream", "recalled")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ids = Names()
-        self.agents = Names()
-        self.projects = Names()
-        self.domains = Names()
-        self.states = Strings()
-        self.events = Strings()
-        self.told = Strings()
-        self.link_ids = Names()
-        self.rows = Table(
-            created_at="i8",
-            updated_at="i8",
-            agent="i4",
-            project="i4",
-            domain="i4",
-            state="i4",
-            accesses="i8",
-            asleep="?",
-            absorbed_by="i4",
-        )
-        self.links = Table(source="i4", target="i4")
-        self.edges = Strings()
-        self.constraints = Table(row="i4")
-        self.cycles = Table(seq="i8", traces="i8")
-
-    def _strategy(self, event: Event) -> None:
-        strategy_id = event.body["strategy_id"]
-        if self.ids.find(strategy_id) is not None:
-            return
-        self.ids.number(strategy_id)
-        self.rows.add(
-            created_at=event.at,
-            state=-1,
-            agent=self.agents.number(event.agent),
-            project=self.projects.number(event.body["project"]),
-        )
-        self._put_state(event)
-
-    def _put_state(self, event: Event) -> int | None:
-        """Take in the state of an event.
-
-        Return the row of its strategy, if there is one.
-        """
-        row = self.ids.find(event.body["strategy_id"])
-        if row is None:
-            return None
-        state = event.body["state"]
-        if state:
-            self.rows.put(
-                row,
-                state=len(self.states),
-                updated_at=event.at,
-                domain=self.domains.number(state["domain"]),
-            )
-            text = json.dumps(state, separators=(",", ":"))
-            self.states.append(text)
-            self.events.append(event.id)
-        return row
-
-    _strategy_migrated = _put_state
-
-    def _strategy_merged(self, event: Event) -> None:
-        row = self._put_state(event)
-        absorbed = self.ids.find(event.body["absorbed"])
-        if row is None or absorbed is None:
-            return
-        heir = 0 if event.body["undo"] else row + 1
-        self.rows.put(absorbed, absorbed_by=heir)
-
-    def _strategy_compacted(self, event: Event) -> None:
-        row = self._put_state(event)
-        pruned = event.body["pruned"]
-        undo = event.body["undo"]
-        if row is not None and (pruned or undo):
-            self.rows.put(row, asleep=pruned and not undo)
-
-    def _strategy_linked(self, event: Event) -> None:
-        body = event.body
-        edge = _edge(
-            body["from_id"],
-            body["to_id"],
-            body["type"],
-            body["weight"],
-        )
-        source = self.ids.find(edge.source)
-        target = self.ids.find(edge.target)
-        if source is None or target is None:
-            return
-        if self.link_ids.find(edge.edge_id) is None:
-            self.link_ids.number(edge.edge_id)
-            self.links.add(source=source, target=target)
-            self.edges.append(json.dumps(edge))
-
-    def _constraint(self, event: Event) -> None:
-        body = event.body
-        row = self.ids.find(body["strategy_id"])
-        if row is None:
-            return
-        self.constraints.add(row=row)
-        constraint = Constraint(
-            body["constraint_id"],
-            body["text"],
-            body["fault"],
-            body["source"],
-            body["trajectory"],
-            event.id,
-            event.at,
-        )
-        self.told.append(json.dumps(constraint))
-
-    def _dream(self, event: Event) -> None:
-        self.cycles.add(seq=event.seq, traces=event.body["traces_processed"])
-
-    def _recalled(self, event: Event) -> None:
-        for item in event.body["items"]:
-            row = self.ids.find(item)
-            if row is not None:
-                self.rows["accesses"][row] += 1
-
-    def chosen(
-        self,
-        *,
-        domain: str | None = None,
-        active: bool | None = True,
-        projects: Projects = None,
-    ) -> list[int]:
-        """Return rows in their order; `active`: neither pruned nor merged into another."""
-        mask = np.ones(len(self.rows), np.bool_)
-        if active is not None:
-            stands_alone = self.rows["absorbed_by"] == 0
-            is_active = stands_alone & ~self.rows["asleep"]
-            mask = is_active == active
-        return rows_in(self, mask, domain, projects)
-
-    def strategy(self, row: int) -> Strategy:
-        """Return the strategy in a row."""
-        cells = {name: self.rows[name][row].item() for name in _CELLS}
-        absorbed = cells["absorbed_by"]
-        absorbed_by = self.ids[absorbed - 1] if absorbed else ""
-        is_of_strategy = self.constraints["row"] == row
-        numbers = np.flatnonzero(is_of_strategy)
-        constraints = []
-        for number in numbers.tolist():
-            members = json.loads(self.told[number])
-            constraints.append(Constraint(*members))
-        state = json.loads(self.states[cells["state"]])
-        return Strategy(
-            id=self.ids[row],
-            event=self.events[cells["state"]],
-            project=self.projects[cells["project"]],
-            agent=self.agents[cells["agent"]],
-            created_at=cells["created_at"],
-            updated_at=cells["updated_at"],
-            accesses=cells["accesses"],
-            constraints=tuple(constraints),
-            active=not (absorbed or cells["asleep"]),
-            absorbed_by=absorbed_by,
-            **_members_of(state),
-        )
-
-
 # Columns of `Strategies.rows` that a strategy is read from.
 _CELLS = (
     "created_at",
@@ -449,6 +238,33 @@ _CELLS = (
     "asleep",
     "absorbed_by",
 )
+
+
+def strategy_at(view: Strategies, row: int) -> Strategy:
+    """Return the strategy in a row of the view."""
+    cells = {name: view.rows[name][row].item() for name in _CELLS}
+    absorbed = cells["absorbed_by"]
+    absorbed_by = view.ids[absorbed - 1] if absorbed else ""
+    is_of_strategy = view.constraints["row"] == row
+    numbers = np.flatnonzero(is_of_strategy)
+    constraints = []
+    for number in numbers.tolist():
+        members = json.loads(view.told[number])
+        constraints.append(Constraint(*members))
+    state = json.loads(view.states[cells["state"]])
+    return Strategy(
+        id=view.ids[row],
+        event=view.events[cells["state"]],
+        project=view.projects[cells["project"]],
+        agent=view.agents[cells["agent"]],
+        created_at=cells["created_at"],
+        updated_at=cells["updated_at"],
+        accesses=cells["accesses"],
+        constraints=tuple(constraints),
+        active=not (absorbed or cells["asleep"]),
+        absorbed_by=absorbed_by,
+        **_members_of(state),
+    )
 
 
 def new_strategy_id(*parts: object) -> str:
@@ -470,7 +286,7 @@ def strategies_of(
     """
     with home.views.reading(Strategies) as view:
         rows = view.chosen(domain=domain, active=active, projects=home.projects)
-        return [view.strategy(row) for row in rows]
+        return [strategy_at(view, row) for row in rows]
 
 
 def strategy_by_id(home: Home, strategy_id: str) -> Strategy:
@@ -483,7 +299,7 @@ def strategy_by_id(home: Home, strategy_id: str) -> Strategy:
         row = view.ids.find(strategy_id) if isinstance(strategy_id, str) else None
         if row is None:
             raise unknown_id("strategy", strategy_id, view.ids)
-        strategy = view.strategy(row)
+        strategy = strategy_at(view, row)
     if home.project and strategy.project not in ("", home.project):
         raise InvalidInput(
             f"got the strategy {strategy_id}, of project {strategy.project}; allowed"
@@ -520,17 +336,11 @@ def all_edges(home: Home, strategies: Iterable[Strategy]) -> list[EdgeRow]:
 def _own_edges(strategy: Strategy) -> list[EdgeRow]:
     """Return the edges between a strategy and its steps."""
     nodes = [f"{strategy.id}.{number}" for number in range(len(strategy.steps))]
-    edges = [_edge(node, strategy.id, Edge.IS_CHILD_OF) for node in nodes]
+    edges = [edge_row(node, strategy.id, Edge.IS_CHILD_OF) for node in nodes]
     for node, next_node in pairwise(nodes):
-        edges.append(_edge(node, next_node, Edge.NEXT_STEP))
-        edges.append(_edge(next_node, node, Edge.PREVIOUS_STEP))
+        edges.append(edge_row(node, next_node, Edge.NEXT_STEP))
+        edges.append(edge_row(next_node, node, Edge.PREVIOUS_STEP))
     return edges
-
-
-def _edge(source: str, target: str, kind: str, weight: float = 1.0) -> EdgeRow:
-    """Return an edge with the id that its ends and its type give."""
-    edge_id = f"{source}>{target}>{kind}"
-    return EdgeRow(edge_id, source, target, str(kind), weight)
 
 
 def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
@@ -685,36 +495,6 @@ class StrategyVectors:
             self._latest_vector = vectors[0]
             self._latest_query = query
         return self._latest_vector
-
-
-def status(home: Home, _agent: str | None) -> dict[str, Any]:
-    """Return how many strategies that hold and cycles there are.
-
-    Where the design is active, it also says how many trajectories there are, and how many
-    of them were dreamt. Else nobody asked for them, and finding them takes long.
-    """
-    view = home.views.get(Strategies)
-    counts = {
-        "strategies": len(view.chosen(projects=home.projects)),
-        "cycles": len(view.cycles),
-    }
-    if home.is_active("dreams"):
-        trajectories = home.views.get(Trajectories).rows
-        counts["trajectories"] = len(trajectories)
-        counts["dreamt"] = int(trajectories["dreamt"].sum())
-    return {"dreams": counts}
-
-
-def procedure_holdings(home: Home, agent: str | None) -> list[Holding]:
-    """Return how many procedures there are, and how many tasks wait to become some."""
-    status_members = status(home, agent)
-    counts = status_members["dreams"]
-    holdings = [Holding("procedures", counts["strategies"])]
-    if "trajectories" in counts:
-        n_waiting = counts["trajectories"] - counts["dreamt"]
-        waiting = Holding("tasks not yet read for procedures", n_waiting, MAINTAIN)
-        holdings.append(waiting)
-    return holdings
 
 
 def agents_of(home: Home) -> list[str]:
@@ -915,7 +695,7 @@ def ranking(
             similarities[strategy_id] = nearer
     with home.views.reading(Strategies) as view:
         for strategy_id, similarity in similarities.items():
-            strategy = view.strategy(view.ids.number(strategy_id))
+            strategy = strategy_at(view, view.ids.number(strategy_id))
             results.append(_weighed_result(settings, strategy, similarity))
     return sorted(results, key=lambda result: -result.confidence)
 
@@ -948,7 +728,11 @@ def begin_traversal(home: Home, strategy_id: str) -> TraversalState:
     return TraversalState(strategy_by_id(home, strategy_id).id)
 
 
-def next_step(home: Home, state: TraversalState, context: str = "") -> NextStep:
+def next_step(
+    home: Home,
+    state: TraversalState,
+    context: str = "",
+) -> NextStep:
     """Return the next step, and let the state go on with it.
 
     Where the present context fits the strategy no more, it is the strategy to jump to,
@@ -988,7 +772,11 @@ def _jump(
     return NextStep("context_jump", None, 0, entry, reasoning)
 
 
-def _fits(home: Home, strategy: Strategy, context: str) -> bool:
+def _fits(
+    home: Home,
+    strategy: Strategy,
+    context: str,
+) -> bool:
     """Return whether the context is near enough to a strategy.
 
     It may be near to one of its steps.

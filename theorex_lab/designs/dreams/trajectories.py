@@ -24,6 +24,7 @@ from theorex_lab.designs.dreams import (
     Level,
     patterns,
 )
+from theorex_lab.designs.dreams.chosen_rows import Projects, rows_in
 from theorex_lab.designs.dreams.tasks import task_in_words
 from theorex_lab.designs.dreams.verdicts import (
     CORRECTED,
@@ -46,7 +47,6 @@ _HOUR = 3_600_000_000  # µs
 _OUTCOMES = list(Ended)
 _NEAREST_AMONG = 2_000
 _SEEN_BEFORE_STANDING = 2
-Projects = Sequence[str] | None
 TEXTS = read_sections(__file__, "prompts.txt")
 # The input of a tool that was not recorded.
 _BLANK = lazy_pattern(r'\{(?:"\w+": *""(?:, *)?)+\}')
@@ -168,8 +168,6 @@ class Trajectories(View):
 
     name = "trajectories"
     code = 4
-    in_status = True
-    only_if_active = True
     reads_outlines = True
     kinds = (
         "trajectory_started",
@@ -492,27 +490,6 @@ class Trajectories(View):
             is_waiting = ~self.rows["dreamt"] & (has_ended | is_idle)
             mask = is_waiting == waiting
         return rows_in(self, mask, domain, projects)
-
-
-def rows_in(view: Any, mask: Any, domain: str | None, projects: Projects) -> list[int]:
-    """Return rows of a view that a mask chooses.
-
-    They are of a domain, and of these projects or of none.
-
-    Args:
-        view: Holds rows, domains and projects.
-        mask: Which rows may be returned; it is changed.
-        domain: Only of this domain.
-        projects: Only of these projects, or of none.
-    """
-    if domain is not None:
-        number = view.domains.find(domain)
-        mask &= view.rows["domain"] == number
-    if projects is not None:
-        numbers = view.projects.numbers("", *projects)
-        mask &= np.isin(view.rows["project"], numbers)
-    rows: list[int] = np.flatnonzero(mask).tolist()
-    return rows
 
 
 # What a trajectory that goes on after a dream has of the one that was dreamt.

@@ -24,7 +24,6 @@ class Channels(View):
 
     name = "channels"
     code = 1
-    in_status = True
     kinds = ("channel_added",)
 
     def __init__(self) -> None:

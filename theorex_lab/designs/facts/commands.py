@@ -22,6 +22,7 @@ from theorex_lab.designs.facts import (
     CATEGORIES,
     NOTE_CATEGORIES,
     STATUSES,
+    note_view,
     notes,
 )
 from theorex_lab.designs.facts.facts import Fact
@@ -171,7 +172,7 @@ def _tension(
     JSON: {id, repeats}; without facts {notes, alerts}
     """
     if fact1 is None and fact2 is None and not text:
-        return _listed(home, notes.notes_of(home, "pending", tensions=True))
+        return _listed(home, note_view.notes_of(home, "pending", tensions=True))
     if fact1 is None or fact2 is None:
         raise click.UsageError(
             "A tension is between two facts: give their ids with --fact1 and --fact2."
@@ -186,7 +187,7 @@ def _notes(home: Home, status: str | None) -> Output:
     JSON: {notes: [{id, category, status, …}], alerts}; a note has observation or
     tension too
     """
-    return _listed(home, notes.notes_of(home, status))
+    return _listed(home, note_view.notes_of(home, status))
 
 
 def _listed(home: Home, listed: list[Note]) -> Output:

@@ -122,6 +122,10 @@ def _views() -> Sequence[type[View]]:
     return [Facts, Channels, Notes]
 
 
+def _status_views(_is_active: bool) -> Sequence[type[View]]:
+    return _views()
+
+
 def _folder_files(path: Path) -> list[Path]:
     from theorex_lab.designs.facts.folder_read import folder_files
 
@@ -156,6 +160,7 @@ DESIGN = Design(
     settings=FactSettings,
     files=(TREES,),
     views=_views,
+    status_views=_status_views,
     records=_records,
     items=(OBSERVATION, FACT),
     shared_kinds=("entity_archived",),

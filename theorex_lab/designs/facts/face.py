@@ -14,6 +14,7 @@ from theorex_lab.designs.facts import channels, heartbeat, signals, writing
 from theorex_lab.designs.facts import notes as work
 from theorex_lab.designs.facts.domain_face import DomainMethods
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
+from theorex_lab.designs.facts.note_view import notes_of
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import moment, summary, tier
 from theorex_lab.memory.contract import on_home
@@ -76,7 +77,7 @@ class FactsMemory(DomainMethods):
     access = on_home(writing.note_access)
     observe = on_home(work.observe)
     note_tension = on_home(work.note_tension)
-    notes = on_home(work.notes_of)
+    notes = on_home(notes_of)
     review = on_home(work.review)
     alerts = on_home(work.alerts)
     add_line = on_home(work.add_line)

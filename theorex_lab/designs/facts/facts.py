@@ -141,7 +141,6 @@ class Facts(View):
 
     name = "facts"
     code = 4
-    in_status = True
     kinds = (
         "fact",
         "fact_superseded",

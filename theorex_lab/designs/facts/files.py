@@ -23,8 +23,7 @@ from theorex_lab.designs.facts import KINDS, notes
 from theorex_lab.designs.facts.domains import domains_of
 from theorex_lab.designs.facts.facts import Fact, facts_of, split_id
 from theorex_lab.designs.facts.kept_files import with_kept, with_last_line_ended
-from theorex_lab.designs.facts.note_view import Note
-from theorex_lab.designs.facts.notes import notes_of
+from theorex_lab.designs.facts.note_view import Note, notes_of
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
 from theorex_lab.designs.facts.summaries import local_day, summary
 from theorex_lab.files.formats.reports import Exported, portable
@@ -105,9 +104,11 @@ def documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     if agent is None:
         yield from domain_documents(home)
     observations = notes_of(home, tensions=False)
-    yield from _notes("ops/observations", _of_agent(observations, agent))
+    own_observations = _of_agent(observations, agent)
+    yield from _notes("ops/observations", own_observations)
     tensions = notes_of(home, tensions=True)
-    yield from _notes("ops/tensions", _of_agent(tensions, agent))
+    own_tensions = _of_agent(tensions, agent)
+    yield from _notes("ops/tensions", own_tensions)
     yield from self_documents(home, agent)
 
 

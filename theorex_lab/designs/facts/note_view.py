@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.core.clock import to_iso
 from theorex_lab.designs.facts import STATUSES
+from theorex_lab.designs.facts.words import check_word
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.view import View
@@ -76,7 +77,6 @@ class Notes(View):
 
     name = "notes"
     code = 1
-    in_status = True
     kinds = ("friction_noted", "tension_noted", "note_reviewed")
 
     def __init__(self) -> None:
@@ -172,3 +172,41 @@ def next_id(home: Home, prefix: str) -> str:
             if note_id.startswith(f"{prefix}-"):
                 last = max(last, int(note_id.rpartition("-")[2]))
     return f"{prefix}-{last + 1:04d}"
+
+
+def notes_of(
+    home: Home, status: str | None = None, *, tensions: bool | None = None
+) -> list[Note]:
+    """Return notes of the home's project or of none, in the order of their writing.
+
+    Args:
+        home: Whose notes they are.
+        status: Only of this status.
+        tensions: These alone, those that are none, or with None both.
+
+    Raises:
+        InvalidInput: There is no such status.
+    """
+    if status is not None:
+        check_word("status", status, STATUSES)
+    notes: list[Note] = []
+    with home.views.reading(Notes) as view:
+        for row in range(len(view.notes)):
+            note = view.note(row)
+            if status not in (None, note.status):
+                continue
+            if home.projects is not None and note.project not in ("", *home.projects):
+                continue
+            if tensions in (None, note.category == TENSION):
+                notes.append(note)
+    return notes
+
+
+def note_by_id(home: Home, note_id: str) -> Note:
+    """Return the note of this id.
+
+    Raises:
+        InvalidInput: There is none.
+    """
+    notes = {note.id: note for note in notes_of(home)}
+    return notes[check_word("note", note_id, notes)]

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.lazy import LazyModule
-from theorex_lab.designs.facts import NOTE_CATEGORIES, STATUSES, items
+from theorex_lab.designs.facts import NOTE_CATEGORIES, items
 from theorex_lab.designs.facts.facts import Fact, fact_by_id, facts_of
 from theorex_lab.designs.facts.note_view import (
-    TENSION,
     Note,
-    Notes,
     next_id,
+    note_by_id,
+    notes_of,
     tension_event,
 )
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction, normal_form
@@ -54,44 +54,6 @@ class NoteResult(NamedTuple):
 
     id: str
     repeats: str = ""
-
-
-def notes_of(
-    home: Home, status: str | None = None, *, tensions: bool | None = None
-) -> list[Note]:
-    """Return notes of the home's project or of none, in the order of their writing.
-
-    Args:
-        home: Whose notes they are.
-        status: Only of this status.
-        tensions: These alone, those that are none, or with None both.
-
-    Raises:
-        InvalidInput: There is no such status.
-    """
-    if status is not None:
-        check_word("status", status, STATUSES)
-    notes: list[Note] = []
-    with home.views.reading(Notes) as view:
-        for row in range(len(view.notes)):
-            note = view.note(row)
-            if status not in (None, note.status):
-                continue
-            if home.projects is not None and note.project not in ("", *home.projects):
-                continue
-            if tensions in (None, note.category == TENSION):
-                notes.append(note)
-    return notes
-
-
-def note_by_id(home: Home, note_id: str) -> Note:
-    """Return the note of this id.
-
-    Raises:
-        InvalidInput: There is none.
-    """
-    notes = {note.id: note for note in notes_of(home)}
-    return notes[check_word("note", note_id, notes)]
 
 
 def observe(

@@ -2,7 +2,7 @@
 
 from theorex_lab.designs.facts import TEXT_OF
 from theorex_lab.designs.facts.facts import Facts
-from theorex_lab.designs.facts.notes import notes_of
+from theorex_lab.designs.facts.note_view import notes_of
 from theorex_lab.designs.facts.summaries import status
 from theorex_lab.evolution.maintained import CaptureTimes
 from theorex_lab.memory.contract import MAINTAIN, Holding, Home

@@ -110,13 +110,13 @@ def _agents_of(home: Home) -> Iterable[str]:
 
 
 def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
-    from theorex_lab.designs.research.learning import research_holdings
+    from theorex_lab.designs.research.holdings import research_holdings
 
     return research_holdings(home, agent)
 
 
 def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
-    from theorex_lab.designs.research.insights import status
+    from theorex_lab.designs.research.holdings import status
 
     return status(home, agent)
 
@@ -164,6 +164,20 @@ def _views() -> Sequence[type[View]]:
     return [Episodes, Records, Theorems, Insights, Skills, SessionProgress]
 
 
+def _status_views(is_active: bool) -> Sequence[type[View]]:
+    from theorex_lab.designs.research.insights import Insights
+    from theorex_lab.designs.research.records import Records
+    from theorex_lab.designs.research.skills import Skills
+    from theorex_lab.designs.research.theorems import Theorems
+
+    views: list[type[View]] = [Records, Theorems, Insights, Skills]
+    if is_active:
+        from theorex_lab.designs.research.learning import SessionProgress
+
+        views.append(SessionProgress)
+    return views
+
+
 FILES = FileLayout(
     "memory/*.json, memories/*/*.md, skills/*/SKILL.md, runs/*/*.json",
     _export_tiers,
@@ -180,6 +194,7 @@ DESIGN = Design(
     kinds=KINDS,
     settings=ResearchSettings,
     views=_views,
+    status_views=_status_views,
     records=_records,
     items=(OBSERVATION, INSIGHT, THEOREM, RECORD, SKILL),
     evidence={"skill_outcome": skill_runs},

@@ -112,7 +112,6 @@ class Insights(View):
 
     name = "research_insights"
     code = 1
-    in_status = True
     kinds = ("insight",)
 
     def __init__(self) -> None:
@@ -647,21 +646,3 @@ def insight_counts(home: Home) -> dict[str, int]:
         numbers = view.rows["category"][rows].tolist()
         counts = Counter(view.categories[number] for number in numbers)
     return {category: counts[category] for category in CATEGORIES}
-
-
-def status(home: Home, _agent: str | None) -> dict[str, Any]:
-    """Return how many insights, records, theorems and skills there are."""
-    from theorex_lab.designs.research.records import all_records
-    from theorex_lab.designs.research.skills import Skills
-    from theorex_lab.designs.research.theorems import Theorems
-
-    n_theorems = len(home.views.get(Theorems).ids)
-    n_skills = len(home.views.get(Skills).names)
-    return {
-        "research": {
-            "insights": sum(insight_counts(home).values()),
-            "records": len(all_records(home)),
-            "theorems": n_theorems,
-            "skills": n_skills,
-        }
-    }

@@ -28,7 +28,6 @@ from theorex_lab.designs.research.insights import (
     ask_model,
     insight_events,
     insights_of,
-    status,
 )
 from theorex_lab.designs.research.items import domain_slug, skill_id_of
 from theorex_lab.designs.research.records import chosen_domain
@@ -49,7 +48,7 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.briefing.rule_signs import states_a_wish, wish_signs
 from theorex_lab.memory.checks import error_of, family_of, has_failed
-from theorex_lab.memory.contract import MAINTAIN, Holding, Home
+from theorex_lab.memory.contract import Home
 from theorex_lab.text.directives import Directive, directives
 from theorex_lab.text.line import fence, one_line
 from theorex_lab.text.paths import kept_path, named_path, quoted_path
@@ -731,8 +730,6 @@ class SessionProgress(View):
 
     name = "research_runs"
     code = 1
-    in_status = True
-    only_if_active = True
     reads_outlines = True
     kinds = (*_READ_KINDS, "post_run")
 
@@ -1122,19 +1119,6 @@ def unlearnt_sessions(home: Home, agent: str | None) -> list[str]:
             if agent in (None, owner):
                 sessions.append(session)
     return sessions
-
-
-def research_holdings(home: Home, agent: str | None) -> list[Holding]:
-    """Return how many insights, theorems and skills there are.
-
-    Where the design is active, it also says how many sessions wait.
-    """
-    counts = status(home, agent)["research"]
-    held = [Holding(name, counts[name]) for name in ("insights", "theorems", "skills")]
-    if home.is_active("research"):
-        n_waiting = len(unlearnt_sessions(home, agent))
-        held.append(Holding("sessions not yet learnt from", n_waiting, MAINTAIN))
-    return held
 
 
 def learn_in_maintenance(home: Home, agent: str | None) -> str:

@@ -359,7 +359,6 @@ class Records(View):
 
     name = "research_records"
     code = 1
-    in_status = True
     kinds = ("record", "record_deleted")
 
     def __init__(self) -> None:

@@ -108,7 +108,6 @@ class Skills(View):
 
     name = "research_skills"
     code = 1
-    in_status = True
     kinds = ("skill", "skill_outcome")
 
     def __init__(self) -> None:

@@ -101,7 +101,6 @@ class Theorems(View):
 
     name = "research_theorems"
     code = 1
-    in_status = True
     kinds = ("theorem", "theorem_link")
 
     def __init__(self) -> None:
@@ -333,7 +332,12 @@ def theorem_named(
         return view.node(_row(home, view, id_or_name, domain))
 
 
-def _row(home: Home, view: Theorems, id_or_name: str, domain: str | None = None) -> int:
+def _row(
+    home: Home,
+    view: Theorems,
+    id_or_name: str,
+    domain: str | None = None,
+) -> int:
     """Return the row of the theorem of this id or name.
 
     Raises:

@@ -47,7 +47,7 @@ def _retrieve(
 
 
 def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
-    from theorex_lab.designs.sessions.digests import session_holdings
+    from theorex_lab.designs.sessions.session_ends import session_holdings
 
     return session_holdings(home, agent)
 
@@ -65,13 +65,16 @@ def _records() -> DesignRecords:
 
 
 def _views() -> Sequence[type[View]]:
-    from theorex_lab.designs.sessions.said import (
-        FileTouches,
-        SessionEnds,
-        SessionWords,
-    )
+    from theorex_lab.designs.sessions.said import FileTouches, SessionWords
+    from theorex_lab.designs.sessions.session_ends import SessionEnds
 
     return [SessionEnds, SessionWords, FileTouches]
+
+
+def _status_views(_is_active: bool) -> Sequence[type[View]]:
+    from theorex_lab.designs.sessions.session_ends import SessionEnds
+
+    return [SessionEnds]
 
 
 DESIGN = Design(
@@ -80,6 +83,7 @@ DESIGN = Design(
     kinds=KINDS,
     settings=SessionSettings,
     views=_views,
+    status_views=_status_views,
     records=_records,
     items=(OBSERVATION, SENTENCE, DIGEST, FIX),
     steps=(MaintenanceStep("digest", _digest_idle),),

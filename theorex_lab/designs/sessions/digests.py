@@ -10,16 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.patterns import lazy_pattern
-from theorex_lab.designs.sessions.said import SessionEnds, edited, read, shortest_ends
+from theorex_lab.designs.sessions.said import edited, read, shortest_ends
 from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_of_event
+from theorex_lab.designs.sessions.session_ends import SessionEnds
 from theorex_lab.journal.base import append_each_once, append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.checks import error_of, family_of, has_failed
-from theorex_lab.memory.contract import MAINTAIN, Holding, Home
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.paths import quoted_path
 
@@ -554,23 +553,6 @@ def _explanation(
         pair for pair in pairs[:_MOST_SENTENCES] if _ABOUT_FIX.search(pair[0].text)
     ]
     return max(about_fix, key=lambda pair: pair[0].worth, default=None)
-
-
-def session_holdings(home: Home, agent: str | None) -> list[Holding]:
-    """Return how many sessions there are, and how many wait to be put in short."""
-    with home.views.reading(SessionEnds) as view:
-        ends = view.ends
-        is_counted = view.of_project(ends["project"], home.projects)
-        is_waiting = ends["last_seq"] > ends["digested"]
-        if agent is not None:
-            owners = [name.partition("/")[0] for name in view.sessions]
-            is_counted &= np.array([owner == agent for owner in owners], np.bool_)
-        n_sessions = int(is_counted.sum())
-        n_waiting = int((is_counted & is_waiting).sum())
-    return [
-        Holding("sessions", n_sessions),
-        Holding("sessions not yet in short", n_waiting, MAINTAIN),
-    ]
 
 
 def agents_of(home: Home) -> list[str]:

@@ -6,7 +6,6 @@ It is the words that were used, and the files that were touched and will be need
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,10 +26,10 @@ from theorex_lab.designs.sessions.sentences import (
     said_in,
     words,
 )
+from theorex_lab.designs.sessions.session_ends import SessionEnds
 from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.journal.columns import Names, Strings, Table
-from theorex_lab.journal.event import Body, Event
-from theorex_lab.journal.heads import Heads, NameColumn
+from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import PROJECT_SCOPE, View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
@@ -56,211 +55,6 @@ _USED = ("session", "project", "word")  # columns of a use of a word
 _MOST_SESSIONS_KEPT = 256  # whose words are looked up without a search
 
 
-def _group_of(
-    event: Event,
-) -> tuple[bool, str, str | int, str]:
-    """Return what events have alike that the fold of `SessionEnds` takes in together.
-
-    It is whether they are digests, and their agent, session and project.
-    """
-    is_digest = event.kind == "digest"
-    session = event.session or event.at // MICROSECONDS_PER_DAY
-    project = event.body.get("project", "")
-    return (
-        is_digest,
-        event.agent,
-        session,
-        project,
-    )
-
-
-def _stretches(heads: Heads) -> Ints:
-    """Return where stretches of events begin that are of one session and project.
-
-    What is of no session is of one a day.
-    """
-    columns = (
-        heads.agent.numbers,
-        heads.session.numbers,
-        heads.project.numbers,
-        heads.at // MICROSECONDS_PER_DAY,
-    )
-    is_start = np.zeros(len(heads.seq), np.bool_)
-    is_start[:1] = True
-    for column in columns:
-        is_start[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(is_start)
-
-
-class SessionEnds(View):
-    """When each session began and ended.
-
-    Attributes:
-        ends: Of each session project, first_at, last_at (µs), first_seq, last_seq, and
-            the seq up to which it was digested.
-    """
-
-    name = "session_ends"
-    code = 1
-    in_status = True
-    reads_outlines = True
-    reads_heads = True
-    whole_kinds = ("digest",)
-    kinds = (*TEXT_OF, "tool_used", "digest")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.projects = Names()
-        self.sessions = Names()
-        self.ends = Table(
-            project="i4",
-            first_at="i8",
-            last_at="i8",
-            first_seq="i8",
-            last_seq="i8",
-            digested="i8",
-        )
-
-    def apply(self, events: Sequence[Event]) -> None:
-        """Take in when something was said or done.
-
-        Events that follow each other in a session are taken in together.
-        """
-        for (is_digest, *_), group in groupby(events, _group_of):
-            if is_digest:
-                for event in group:
-                    self._note_digest(event)
-            else:
-                self._take_together(list(group))
-
-    def apply_heads(self, heads: Heads) -> None:
-        """Take in when something was said or done, by the heads of events."""
-        starts = _stretches(heads)
-        stretches = heads.rows(starts)
-        n_before = len(self.ends)
-        rows = self._rows_of_sessions(stretches)
-        # A new session has a row that is greater than all before it.
-        rows_before = np.append(n_before - 1, rows[:-1])
-        is_new = rows > np.maximum.accumulate(rows_before)
-        new_rows = rows[is_new]
-        self.ends.grow(len(new_rows))
-        self.ends["first_at"][new_rows] = stretches.at[is_new]
-        self.ends["first_seq"][new_rows] = stretches.seq[is_new]
-        newest_at = np.maximum.reduceat(heads.at, starts)
-        np.maximum.at(
-            self.ends["last_at"],
-            rows,
-            newest_at,
-        )
-        next_starts = np.append(starts[1:], len(heads.seq))
-        self.ends["last_seq"][rows] = heads.seq[next_starts - 1]
-        self._note_projects(rows, stretches.project)
-
-    def _rows_of_sessions(
-        self,
-        heads: Heads,
-    ) -> Ints:
-        """Return the row of each event's session, which may be new."""
-        agents = heads.agent.texts()
-        sessions = heads.session.texts()
-        days = heads.at // MICROSECONDS_PER_DAY
-        rows: list[int] = []
-        for agent, session, day in zip(
-            agents,
-            sessions,
-            days.tolist(),
-            strict=True,
-        ):
-            name = f"{agent}/{session or day}"
-            rows.append(self.sessions.number(name))
-        return np.array(rows, np.int64)
-
-    def _note_projects(
-        self,
-        rows: Ints,
-        projects: NameColumn,
-    ) -> None:
-        """Note the last project that the events of each session name."""
-        is_named = np.array([name != "" for name in projects.names])
-        has_project = is_named[projects.numbers]
-        named = projects.rows(has_project)
-        numbers = named.numbers_in(self.projects)
-        named_rows = rows[has_project]
-        self.ends["project"][named_rows] = numbers + 1
-
-    def _take_together(
-        self,
-        events: Sequence[Event],
-    ) -> None:
-        """Take in what was said or done in a session, in one project."""
-        row = self._session(events[0])
-        newest_at = max(event.at for event in events)
-        last_at = self.ends["last_at"]
-        before = int(last_at[row])
-        last_at[row] = max(before, newest_at)
-        last_event = events[-1]
-        self.ends["last_seq"][row] = last_event.seq
-
-    def _note_digest(
-        self,
-        event: Event,
-    ) -> None:
-        row = self.sessions.find(f"{event.agent}/{event.session}")
-        if row is None:
-            return
-        digested = self.ends["digested"]
-        before = int(digested[row])
-        digested[row] = max(before, event.body["upto"])
-
-    def _session(
-        self,
-        event: Event,
-    ) -> int:
-        """Return the row of the event's session.
-
-        What is of no session is one of its own a day.
-        """
-        name = event.session or event.at // MICROSECONDS_PER_DAY
-        row = self.sessions.number(f"{event.agent}/{name}")
-        if row == len(self.ends):
-            self.ends.add(first_at=event.at, first_seq=event.seq)
-        project = self._project(event.body)
-        if project:
-            self.ends["project"][row] = project
-        last_at = self.ends["last_at"]
-        last_at[row] = max(int(last_at[row]), event.at)
-        self.ends["last_seq"][row] = event.seq
-        return row
-
-    def _project(
-        self,
-        body: Body,
-    ) -> int:
-        """Return the number of a project from 1 on; 0 for what is of none."""
-        project = body.get("project")
-        if not project:
-            return 0
-        return self.projects.number(project) + 1
-
-    def of_project(
-        self, numbers: NDArray[np.int32], projects: Sequence[str] | None
-    ) -> NDArray[np.bool_]:
-        """Return a mask of the numbers that are of some projects or of none.
-
-        Args:
-            numbers: Numbers of projects.
-            projects: The names of the projects; None: all.
-        """
-        if projects is None:
-            return np.ones(len(numbers), np.bool_)
-        allowed = [0]
-        for name in projects:
-            number = self.projects.find(name)
-            if number is not None:
-                allowed.append(number + 1)
-        return np.isin(numbers, allowed)
-
-
 class SessionWords(SessionEnds):
     """The words of each session, and when it began and ended.
 
@@ -271,7 +65,6 @@ class SessionWords(SessionEnds):
 
     name = "session_words"
     code = 1
-    in_status = False
     reads_outlines = False  # it reads every text
     reads_heads = False
 
@@ -336,7 +129,11 @@ class SessionWords(SessionEnds):
             self._keep_uses(session, uses)
         return uses
 
-    def _keep_uses(self, session: int, uses: set[tuple[int, ...]]) -> None:
+    def _keep_uses(
+        self,
+        session: int,
+        uses: set[tuple[int, ...]],
+    ) -> None:
         """Keep the uses of a session, and let go of those that were kept first."""
         self._uses[session] = uses
         if len(self._uses) > _MOST_SESSIONS_KEPT:
@@ -499,12 +296,21 @@ class FileTouches(View):
         self.rows["edits"][row] += is_edited
         self.rows["count"][row] += 1
 
-    def _raise(self, column: str, row: int, value: int) -> None:
+    def _raise(
+        self,
+        column: str,
+        row: int,
+        value: int,
+    ) -> None:
         """Set a number to a value where it is lower."""
         values = self.rows[column]
         values[row] = max(int(values[row]), value)
 
-    def within(self, projects: Sequence[str] | None, now: int) -> Ints:
+    def within(
+        self,
+        projects: Sequence[str] | None,
+        now: int,
+    ) -> Ints:
         """Return the rows of these projects (None: all) up to a time."""
         is_inside = self.rows["last_at"] <= now
         if projects is not None:
@@ -516,7 +322,11 @@ class FileTouches(View):
             is_inside &= np.isin(self.rows["project"], numbers)
         return np.flatnonzero(is_inside)
 
-    def names_of(self, rows: Ints, now: int) -> list[str]:
+    def names_of(
+        self,
+        rows: Ints,
+        now: int,
+    ) -> list[str]:
         """Return the names that the files of these rows have at a time.
 
         Args:
@@ -625,7 +435,11 @@ class NeededFile(NamedTuple):
     edits: int
 
 
-def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
+def needed_files(
+    home: Home,
+    now: int,
+    query: str = "",
+) -> list[NeededFile]:
     """Return the known files, those that will probably be needed first.
 
     They are those of the home's project, or of all projects without one. A file that
@@ -755,7 +569,11 @@ def _scores_for_query(
     return raised
 
 
-def _by_age(touches: _Touches, now: int, power: float) -> Floats:
+def _by_age(
+    touches: _Touches,
+    now: int,
+    power: float,
+) -> Floats:
     """Return the sum over days of each file.
 
     The sessions of one day are one touch, the last of them.

@@ -112,7 +112,6 @@ class Axon(View):
 
     name = "axon"
     code = 6
-    in_status = True
     kinds = ("observation", "graduated", "scan", "prune", "imported", "imported_links")
 
     def __init__(self) -> None:
@@ -811,7 +810,11 @@ class Axon(View):
             lost = np.flatnonzero(has_pruned_end & is_living)
             self._drop_links(self._link_keys(lost))
 
-    def _living_rows(self, agent: str, concept_ids: Iterable[int]) -> list[int]:
+    def _living_rows(
+        self,
+        agent: str,
+        concept_ids: Iterable[int],
+    ) -> list[int]:
         """Return the rows of those of these concepts that live."""
         rows = []
         for concept_id in concept_ids:

@@ -205,13 +205,13 @@ def _agents_of(home: Home) -> Iterable[str]:
 
 
 def _holdings(home: Home, agent: str | None) -> Iterable[Holding]:
-    from theorex_lab.designs.theorex.answers import concept_holdings
+    from theorex_lab.designs.theorex.holdings import concept_holdings
 
     return concept_holdings(home, agent)
 
 
 def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
-    from theorex_lab.designs.theorex.answers import status
+    from theorex_lab.designs.theorex.holdings import status
 
     return status(home, agent)
 
@@ -262,6 +262,13 @@ def _views() -> Sequence[type[View]]:
     return [Axon, Flash, ShortTerm, SharedWeb]
 
 
+def _status_views(_is_active: bool) -> Sequence[type[View]]:
+    from theorex_lab.designs.theorex.axon import Axon
+    from theorex_lab.designs.theorex.flash import Flash
+
+    return [Axon, Flash]
+
+
 FILES = FileLayout(
     "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl,"
     " moments/*.json, short-term/*.jsonl, stm.jsonl",
@@ -288,6 +295,7 @@ DESIGN = Design(
     upcasters=UPCASTERS,
     events=EventsPart(settled=_settled),
     views=_views,
+    status_views=_status_views,
     records=_records,
     items=(OBSERVATION, CONCEPT, MOMENT),
     shared_kinds=("promoted", "imported_shared", "prune", "scan"),

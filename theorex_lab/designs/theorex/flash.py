@@ -74,7 +74,6 @@ class Flash(View):
 
     name = "flash"
     code = 2
-    in_status = True
     reads_outlines = True
     reads_heads = True
     whole_kinds = ("flushed",)

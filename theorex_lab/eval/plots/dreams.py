@@ -11,12 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from theorex_lab.designs.dreams.strategies import (
-    EdgeRow,
-    Strategy,
-    all_edges,
-    vectors_of,
-)
+from theorex_lab.designs.dreams.strategies import Strategy, all_edges, vectors_of
+from theorex_lab.designs.dreams.strategy_view import EdgeRow
 from theorex_lab.eval.plots import axes
 from theorex_lab.search.embed import Embedder
 from theorex_lab.store.lab import Lab
