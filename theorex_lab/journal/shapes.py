@@ -249,7 +249,7 @@ def _deep_checks(fields: dict[str, Shape]) -> dict[str, Check]:
     for field, shape in fields.items():
         if not _is_plain(shape):
             name = field.removesuffix("?")
-            checks[name] = _check_of(shape)
+            checks[name] = check_of(shape)
     return checks
 
 
@@ -288,7 +288,7 @@ def _is_plain(shape: Shape) -> bool:
     return True
 
 
-def _check_of(shape: Shape) -> Check:
+def check_of(shape: Shape) -> Check:
     """Return the function that checks values against a shape."""
     if isinstance(shape, FieldRule):
         return _rule_check(shape)
@@ -348,7 +348,7 @@ def _nothing_wrong(_value: Any, _place: str) -> str:
 
 
 def _rule_check(rule: FieldRule) -> Check:
-    check_shape = _check_of(rule.shape)
+    check_shape = check_of(rule.shape)
     test = rule.test
     # Texts that passed once: names of sources, projects and the like come again and
     # again.
@@ -395,13 +395,13 @@ def _nested_check(shapes: Sequence[Shape]) -> Check | None:
     """
     for shape in shapes:
         if isinstance(shape, list | dict | Row):
-            return _check_of(shape)
+            return check_of(shape)
     return None
 
 
 def _either_check(shapes: Sequence[Shape]) -> Check:
     plain_types = _types_of_plain(shapes)
-    checks = [_check_of(shape) for shape in shapes]
+    checks = [check_of(shape) for shape in shapes]
     check_nested = _nested_check(shapes)
 
     def check(value: Any, place: str) -> str:
@@ -418,7 +418,7 @@ def _either_check(shapes: Sequence[Shape]) -> Check:
 
 
 def _list_check(shape: Shape) -> Check:
-    check_one = _check_of(shape)
+    check_one = check_of(shape)
     are_sound = _test_of_all(shape)
 
     def check(values: Any, place: str) -> str:
@@ -477,7 +477,7 @@ def _are_whole_rows(rows: Sequence[Any], width: int) -> bool:
 
 
 def _row_check(row: Row) -> Check:
-    checks = [_check_of(shape) for shape in row.shapes]
+    checks = [check_of(shape) for shape in row.shapes]
     # The places whose types do not tell all, and the types of rows that were sound
     # once.
     deep = [
@@ -518,7 +518,7 @@ def _row_problem(
 
 
 def _values_check(shape: Shape) -> Check:
-    check_one = _check_of(shape)
+    check_one = check_of(shape)
 
     def check(values: Any, place: str) -> str:
         if not isinstance(values, dict):
@@ -553,7 +553,7 @@ def _members_check(shape: dict[str, Shape]) -> Check:
     for field in sorted(shape, key=_is_optional):
         member = shape[field]
         name = field.removesuffix("?")
-        members.append((name, _check_of(member), member, _is_optional(field)))
+        members.append((name, check_of(member), member, _is_optional(field)))
 
     def check(value: Any, place: str) -> str:
         for name, check_one, member, is_optional in members:

@@ -39,6 +39,7 @@ NEWEST = "SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1"
 _COVERS_SEQ = 1 << 32
 _PAGE_ROWS = 5_000
 _KEYS_PER_QUERY = 500
+_FEW_EVENTS = 100  # which are checked one by one
 _PLACES_AFTER = 1_000  # events, after which what they say of projects is kept again
 
 
@@ -314,7 +315,7 @@ class StoredJournal(Journal):
             n_scanned = last - places.seq
             where = "WHERE seq > ? AND seq <= ? AND kind IN (?, ?, ?) ORDER BY seq"
             rows = self._rows(where, [places.seq, last, *KINDS])
-            events = (self._as_written(row) for row in rows)
+            events = (readable(self._as_written(row)) for row in rows)
             places = places.after(events, last, event_id)
         self._places = places
         may_write = not self.read_only and not self._in_transaction()
@@ -365,7 +366,8 @@ class StoredJournal(Journal):
         decoded = self._decoded_events()
         if decoded is None:
             rows = self._rows(where, parameters)
-            events = [self._as_written(row) for row in rows]
+            stored_events = [self._as_written(row) for row in rows]
+            events = self._readable(stored_events)
         else:
             events = self._select_once(decoded, where, parameters)
         if not events:
@@ -409,7 +411,7 @@ class StoredJournal(Journal):
         for part in _parts(missing):
             marks = ",".join("?" * len(part))
             for row in self._rows(f"WHERE seq IN ({marks})", part):
-                event = self._as_written(row)
+                event = readable(self._as_written(row))
                 fresh[event.seq] = event
                 decoded.add(event, len(row[7]))
         events: list[Event] = []
@@ -435,12 +437,13 @@ class StoredJournal(Journal):
     def _as_written(
         self, row: tuple[int, str, int, str, str, str, str, str, int]
     ) -> Event:
+        """Return what `_decoded` does, where the row has its checksum."""
         if not has_checksum(row):
             raise self.damaged(f"event {row[0]} does not have its checksum")
         return self._decoded(row)
 
     def _decoded(self, row: tuple[Any, ...]) -> Event:
-        """Return the event of a row that has its checksum."""
+        """Return the event of a row that has its checksum, its body as it is stored."""
         seq, event_id, at, agent, session, kind, lineage, body, _ = row
         parents: tuple[str, ...] = ()
         try:
@@ -450,9 +453,24 @@ class StoredJournal(Journal):
         except (ValueError, TypeError) as error:
             raise self.damaged(f"event {seq} is not JSON: {error}") from error
         content = self._whole_body(event_id, kind, content)
-        return readable(
-            Event(seq, event_id, at, agent, session, kind, parents, content)
+        return Event(
+            seq,
+            event_id,
+            at,
+            agent,
+            session,
+            kind,
+            parents,
+            content,
         )
+
+    def _readable(self, events: Sequence[Event]) -> list[Event]:
+        """Return stored events as readers are given them; many are checked at once."""
+        if len(events) < _FEW_EVENTS:
+            return [readable(event) for event in events]
+        from theorex_lab.journal.page_checks import readable_page
+
+        return readable_page(events)
 
     def _tail_condition(
         self, kinds: Sequence[str] | None, lacking: tuple[str, str] | None

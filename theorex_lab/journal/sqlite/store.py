@@ -15,7 +15,7 @@ from theorex_lab.core.clock import LATEST, Clock, SystemClock
 from theorex_lab.core.errors import CorruptJournal, StorageError
 from theorex_lab.core.light_sqlite import sqlite3
 from theorex_lab.journal.base import check_time, is_wanted
-from theorex_lab.journal.event import RAW_KINDS, Body, Event, segment_of
+from theorex_lab.journal.event import RAW_KINDS, Body, Event, readable, segment_of
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.connection import damaged, explained, transaction
 from theorex_lab.journal.sqlite.inserting import insert, next_seq
@@ -205,7 +205,11 @@ class SqliteJournal(StoredJournal):
         condition, parameters = self._tail_condition(kinds, None)
         last = self.last_seq() if upto is None else upto
         outline_reading.prepare(self.connection())
-        reader = outline_reading.OutlineReader(self._decoded)
+
+        def decoded(row: tuple[Any, ...]) -> Event:
+            return readable(self._decoded(row))
+
+        reader = outline_reading.OutlineReader(decoded)
 
         def select(where: str, parameters: Sequence[object]) -> list[Event]:
             return self._select_outlines(reader, where, parameters)
@@ -261,10 +265,9 @@ class SqliteJournal(StoredJournal):
         odd_seqs = [seqs[position] for position in odd_positions]
         odd_events = self.read(seqs=odd_seqs, erased=True) if odd_seqs else []
         page.put(odd_positions, odd_events)
-        whole_events: list[Event] = []
-        for position in whole_positions:
-            event = self._decoded(rows[position])
-            whole_events.append(of_project_now(event, merged))
+        stored_events = [self._decoded(rows[position]) for position in whole_positions]
+        readable_events = self._readable(stored_events)
+        whole_events = [of_project_now(event, merged) for event in readable_events]
         page.put(whole_positions, whole_events)
         page.keep_whole([*odd_events, *whole_events], reader.whole_kinds)
         return page
