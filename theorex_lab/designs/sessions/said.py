@@ -30,7 +30,7 @@ from theorex_lab.designs.sessions.sentences import (
 from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
-from theorex_lab.journal.heads import Heads, NameColumn
+from theorex_lab.journal.heads import Heads, NameColumn, heads_of
 from theorex_lab.journal.view import PROJECT_SCOPE, View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
@@ -39,6 +39,7 @@ from theorex_lab.text.paths import is_project_path, kept_path, named_path
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_Uses = dict[int, set[int]]  # by project the words
 EDIT_WEIGHT = 2  # reads that an edit counts for
 # The law: sum over days of weight × (age in days + offset)^-agePower; of the laws tried
 # .75 lost least on any of four projects.
@@ -52,26 +53,12 @@ _MOST_TOUCHES = 6  # of one session and file that count in ABOUT_FACTOR
 _NAME_WORD = lazy_pattern(r"[^\W\d_]{3,}")
 _CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 KEY = ("project", "path", "session", "day")  # of a row
-_USED = ("session", "project", "word")  # columns of a use of a word
 _MOST_SESSIONS_KEPT = 256  # whose words are looked up without a search
 
 
-def _group_of(
-    event: Event,
-) -> tuple[bool, str, str | int, str]:
-    """Return what events have alike that the fold of `SessionEnds` takes in together.
-
-    It is whether they are digests, and their agent, session and project.
-    """
-    is_digest = event.kind == "digest"
-    session = event.session or event.at // MICROSECONDS_PER_DAY
-    project = event.body.get("project", "")
-    return (
-        is_digest,
-        event.agent,
-        session,
-        project,
-    )
+def _is_digest(event: Event) -> bool:
+    """Return whether an event says up to where its session was digested."""
+    return event.kind == "digest"
 
 
 def _stretches(heads: Heads) -> Ints:
@@ -122,19 +109,24 @@ class SessionEnds(View):
         )
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in when something was said or done.
-
-        Events that follow each other in a session are taken in together.
-        """
-        for (is_digest, *_), group in groupby(events, _group_of):
+        """Take in when something was said or done."""
+        for is_digest, group in groupby(events, _is_digest):
+            run = list(group)
             if is_digest:
-                for event in group:
-                    self._note_digest(event)
+                self._note_digests(run)
             else:
-                self._take_together(list(group))
+                self._take_in_run(run)
 
     def apply_heads(self, heads: Heads) -> None:
         """Take in when something was said or done, by the heads of events."""
+        self._rows_taken_in(heads)
+
+    def _take_in_run(self, events: Sequence[Event]) -> None:
+        """Take in events none of which is a digest."""
+        self._rows_taken_in(heads_of(events))
+
+    def _rows_taken_in(self, heads: Heads) -> Ints:
+        """Take in heads, and return the row of each event's session."""
         starts = _stretches(heads)
         stretches = heads.rows(starts)
         n_before = len(self.ends)
@@ -155,6 +147,7 @@ class SessionEnds(View):
         next_starts = np.append(starts[1:], len(heads.seq))
         self.ends["last_seq"][rows] = heads.seq[next_starts - 1]
         self._note_projects(rows, stretches.project)
+        return np.repeat(rows, next_starts - starts)
 
     def _rows_of_sessions(
         self,
@@ -164,15 +157,14 @@ class SessionEnds(View):
         agents = heads.agent.texts()
         sessions = heads.session.texts()
         days = heads.at // MICROSECONDS_PER_DAY
-        rows: list[int] = []
-        for agent, session, day in zip(
+        columns = zip(
             agents,
             sessions,
             days.tolist(),
             strict=True,
-        ):
-            name = f"{agent}/{session or day}"
-            rows.append(self.sessions.number(name))
+        )
+        names = [f"{agent}/{session or day}" for agent, session, day in columns]
+        rows = self.sessions.numbered(names)
         return np.array(rows, np.int64)
 
     def _note_projects(
@@ -188,59 +180,17 @@ class SessionEnds(View):
         named_rows = rows[has_project]
         self.ends["project"][named_rows] = numbers + 1
 
-    def _take_together(
+    def _note_digests(
         self,
-        events: Sequence[Event],
+        events: Iterable[Event],
     ) -> None:
-        """Take in what was said or done in a session, in one project."""
-        row = self._session(events[0])
-        newest_at = max(event.at for event in events)
-        last_at = self.ends["last_at"]
-        before = int(last_at[row])
-        last_at[row] = max(before, newest_at)
-        last_event = events[-1]
-        self.ends["last_seq"][row] = last_event.seq
-
-    def _note_digest(
-        self,
-        event: Event,
-    ) -> None:
-        row = self.sessions.find(f"{event.agent}/{event.session}")
-        if row is None:
-            return
-        digested = self.ends["digested"]
-        before = int(digested[row])
-        digested[row] = max(before, event.body["upto"])
-
-    def _session(
-        self,
-        event: Event,
-    ) -> int:
-        """Return the row of the event's session.
-
-        What is of no session is one of its own a day.
-        """
-        name = event.session or event.at // MICROSECONDS_PER_DAY
-        row = self.sessions.number(f"{event.agent}/{name}")
-        if row == len(self.ends):
-            self.ends.add(first_at=event.at, first_seq=event.seq)
-        project = self._project(event.body)
-        if project:
-            self.ends["project"][row] = project
-        last_at = self.ends["last_at"]
-        last_at[row] = max(int(last_at[row]), event.at)
-        self.ends["last_seq"][row] = event.seq
-        return row
-
-    def _project(
-        self,
-        body: Body,
-    ) -> int:
-        """Return the number of a project from 1 on; 0 for what is of none."""
-        project = body.get("project")
-        if not project:
-            return 0
-        return self.projects.number(project) + 1
+        for event in events:
+            row = self.sessions.find(f"{event.agent}/{event.session}")
+            if row is None:
+                continue
+            digested = self.ends["digested"]
+            before = int(digested[row])
+            digested[row] = max(before, event.body["upto"])
 
     def of_project(
         self, numbers: NDArray[np.int32], projects: Sequence[str] | None
@@ -261,6 +211,21 @@ class SessionEnds(View):
         return np.isin(numbers, allowed)
 
 
+class _NewUses:
+    """Uses of words that are not in the table yet: a session, project and word each."""
+
+    def __init__(self) -> None:
+        self.sessions: list[int] = []
+        self.projects: list[int] = []
+        self.words: list[int] = []
+
+    def clear(self) -> None:
+        """Let go of all of them."""
+        self.sessions.clear()
+        self.projects.clear()
+        self.words.clear()
+
+
 class SessionWords(SessionEnds):
     """The words of each session, and when it began and ended.
 
@@ -279,69 +244,104 @@ class SessionWords(SessionEnds):
         super().__init__()
         self.words = Names()
         self.used = Table(session="i4", project="i4", word="i4")
-        # The project and word of each use of the sessions that were folded last: those
+        # By session and project the words of the sessions that were folded last: those
         # of all sessions would be most of what a process holds.
-        self._uses: dict[int, set[tuple[int, ...]]] = {}
+        self._uses: dict[int, _Uses] = {}
 
     def _after_load(self) -> None:
         self._uses = {}
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def _take_in_run(self, events: Sequence[Event]) -> None:
         """Take in what was said, and which words tools were given."""
-        for event in events:
-            if event.kind == "digest":
-                self._note_digest(event)
-                continue
-            n_sessions = len(self.ends)
-            session = self._session(event)
-            if session == n_sessions:
-                self._keep_uses(session, set())
-            if event.kind == "tool_used":
-                self._use(session, event, words(_tool_text(event)))
-                continue
-            is_derived = event.body.get("type") in (FIX_TYPE, AVOID_TYPE)
-            if event.kind in TEXT_OF and not is_derived:
-                self._use(session, event, words(said_in(event)))
+        n_before = len(self.ends)
+        rows = self._rows_taken_in(heads_of(events))
+        newest_session = n_before - 1
+        new = _NewUses()
+        for event, session in zip(events, rows.tolist(), strict=True):
+            if session > newest_session:
+                newest_session = session
+                self._keep_uses(session, {})
+            used_words = _words_of(event)
+            if used_words:
+                self._use(session, event, used_words, new)
+        self._append(new)
 
     def _use(
         self,
         session: int,
         event: Event,
         used_words: Iterable[str],
+        new: _NewUses,
     ) -> None:
+        """Note which words an event uses that its session did not use before."""
         project = self._project(event.body)
-        uses = self._uses_of(session)
-        new = []
-        for word in sorted(used_words):
-            use = (project, self.words.number(word))
-            if use not in uses:
-                new.append((session, *use))
-                uses.add(use)
-        self.used.extend(_USED, new)
-
-    def _uses_of(self, session: int) -> set[tuple[int, ...]]:
-        """Return the project and word of each use in a session."""
         uses = self._uses.get(session)
         if uses is None:
-            is_of_session = self.used["session"] == session
-            rows = np.flatnonzero(is_of_session)
-            projects = self.used["project"][rows]
-            word_numbers = self.used["word"][rows]
-            pairs = zip(
-                projects.tolist(),
-                word_numbers.tolist(),
-                strict=True,
-            )
-            uses = set(pairs)
+            self._append(new)  # it is searched too
+            uses = self._searched_uses(session)
             self._keep_uses(session, uses)
+        word_numbers = self.words.numbered(sorted(used_words))
+        words_before = uses.setdefault(project, set())
+        new_words = [word for word in word_numbers if word not in words_before]
+        words_before.update(new_words)
+        n_new = len(new_words)
+        new.sessions += [session] * n_new
+        new.projects += [project] * n_new
+        new.words += new_words
+
+    def _project(
+        self,
+        body: Body,
+    ) -> int:
+        """Return the number of a project from 1 on; 0 for what is of none."""
+        project = body.get("project")
+        if not project:
+            return 0
+        return self.projects.number(project) + 1
+
+    def _append(self, new: _NewUses) -> None:
+        """Append uses to the table, and empty what held them."""
+        if not new.words:
+            return
+        self.used.put(
+            self.used.grow(len(new.words)),
+            session=new.sessions,
+            project=new.projects,
+            word=new.words,
+        )
+        new.clear()
+
+    def _searched_uses(self, session: int) -> _Uses:
+        """Return the words that a session used by project, from the table."""
+        is_of_session = self.used["session"] == session
+        rows = np.flatnonzero(is_of_session)
+        projects = self.used["project"][rows]
+        word_numbers = self.used["word"][rows]
+        uses: _Uses = {}
+        pairs = zip(
+            projects.tolist(),
+            word_numbers.tolist(),
+            strict=True,
+        )
+        for project, word in pairs:
+            uses.setdefault(project, set()).add(word)
         return uses
 
-    def _keep_uses(self, session: int, uses: set[tuple[int, ...]]) -> None:
+    def _keep_uses(self, session: int, uses: _Uses) -> None:
         """Keep the uses of a session, and let go of those that were kept first."""
         self._uses[session] = uses
         if len(self._uses) > _MOST_SESSIONS_KEPT:
             first_session = next(iter(self._uses))
             self._uses.pop(first_session)
+
+
+def _words_of(event: Event) -> set[str]:
+    """Return the words that an event adds to its session."""
+    if event.kind == "tool_used":
+        return words(_tool_text(event))
+    if event.body.get("type") in (FIX_TYPE, AVOID_TYPE):
+        return set()
+    return words(said_in(event))
 
 
 def _tool_text(event: Event) -> str:
