@@ -219,6 +219,24 @@ class Names(Strings):
             self.append(name)
         return number
 
+    def numbered(self, names: Iterable[str]) -> list[int]:
+        """Return the number of each of these names, given out on first sight.
+
+        >>> names = Names()
+        >>> names.numbered(["main", "sage", "main"]), list(names)
+        ([0, 1, 0], ['main', 'sage'])
+        """
+        if self._by_name is None:
+            return [self.number(name) for name in names]
+        number_of = self._by_name.get
+        numbers: list[int] = []
+        for name in names:
+            number = number_of(name)
+            if number is None:
+                number = self.number(name)
+            numbers.append(number)
+        return numbers
+
     def find(self, name: str) -> int | None:
         """Return the number of `name`, or None where it was never seen."""
         if self._by_name is None and self._n_searches < _MOST_SEARCHES:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.journal.columns import Names
-from theorex_lab.journal.event import FIELDS
+from theorex_lab.journal.event import FIELDS, Event
+from theorex_lab.journal.head_page import HeadPage
 from theorex_lab.journal.kinds import PROJECT
 
 Integers = NDArray[np.int64]
@@ -36,6 +37,18 @@ class NameColumn(NamedTuple):
 
     names: Sequence[str]
     numbers: Integers
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> NameColumn:
+        """Return the column of the names of events.
+
+        >>> NameColumn.of(["sage", "main", "sage"]).names
+        ['sage', 'main']
+        """
+        names = list(dict.fromkeys(texts))
+        number_of = {name: number for number, name in enumerate(names)}
+        numbers = map(number_of.__getitem__, texts)
+        return cls(names, np.fromiter(numbers, np.int64, len(texts)))
 
     def texts(self) -> list[str]:
         """Return the name of each event."""
@@ -94,6 +107,19 @@ class Heads(NamedTuple):
             session=self.session.rows(where),
             project=self.project.rows(where),
         )
+
+
+def heads_of(events: Sequence[Event]) -> Heads:
+    """Return the heads of events, at least of one, see `heads_tell`."""
+    page = HeadPage.of(events)
+    return Heads(
+        seq=np.array(page.seqs, np.int64),
+        at=np.array(page.times, np.int64),
+        kind=NameColumn.of(page.kinds),
+        agent=NameColumn.of(page.agents),
+        session=NameColumn.of(page.sessions),
+        project=NameColumn.of(page.projects),
+    )
 
 
 def heads_tell(kind: str) -> bool:

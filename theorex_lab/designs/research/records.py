@@ -123,6 +123,8 @@ class Episodes(View):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in captures and domains of sessions; the last 500 captures stay."""
+        seqs: list[int] = []
+        roles: list[str] = []
         for event in events:
             if event.kind == "session_begun":
                 row = self.sessions.number(event.session)
@@ -131,9 +133,14 @@ class Episodes(View):
                 self.about.put(row, domain=len(self.domains))
                 self.domains.append(event.body["domain"])
             else:
-                role = event.body.get("agent_role") or event.agent
-                number = self.roles.number(role)
-                self.rows.add(seq=event.seq, role=number)
+                seqs.append(event.seq)
+                roles.append(event.body.get("agent_role") or event.agent)
+        if seqs:
+            self.rows.put(
+                self.rows.grow(len(seqs)),
+                seq=seqs,
+                role=self.roles.numbered(roles),
+            )
         n_rows = len(self.rows)
         if n_rows > RING:
             is_recent = np.arange(n_rows) >= n_rows - RING

@@ -22,14 +22,14 @@ from theorex_lab.designs.sessions.renamed import (
     names_now,
 )
 from theorex_lab.designs.sessions.sentences import (
-    TEXT_OF,
     said_in,
     words,
 )
 from theorex_lab.designs.sessions.session_ends import SessionEnds
 from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.journal.columns import Names, Strings, Table
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.heads import heads_of
 from theorex_lab.journal.view import PROJECT_SCOPE, View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
@@ -38,6 +38,7 @@ from theorex_lab.text.paths import is_project_path, kept_path, named_path
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_Uses = dict[int, set[int]]  # by project the words
 EDIT_WEIGHT = 2  # reads that an edit counts for
 # The law: sum over days of weight × (age in days + offset)^-agePower; of the laws tried
 # .75 lost least on any of four projects.
@@ -51,8 +52,22 @@ _MOST_TOUCHES = 6  # of one session and file that count in ABOUT_FACTOR
 _NAME_WORD = lazy_pattern(r"[^\W\d_]{3,}")
 _CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 KEY = ("project", "path", "session", "day")  # of a row
-_USED = ("session", "project", "word")  # columns of a use of a word
 _MOST_SESSIONS_KEPT = 256  # whose words are looked up without a search
+
+
+class _NewUses:
+    """Uses of words that are not in the table yet: a session, project and word each."""
+
+    def __init__(self) -> None:
+        self.sessions: list[int] = []
+        self.projects: list[int] = []
+        self.words: list[int] = []
+
+    def clear(self) -> None:
+        """Let go of all of them."""
+        self.sessions.clear()
+        self.projects.clear()
+        self.words.clear()
 
 
 class SessionWords(SessionEnds):
@@ -72,73 +87,104 @@ class SessionWords(SessionEnds):
         super().__init__()
         self.words = Names()
         self.used = Table(session="i4", project="i4", word="i4")
-        # The project and word of each use of the sessions that were folded last: those
+        # By session and project the words of the sessions that were folded last: those
         # of all sessions would be most of what a process holds.
-        self._uses: dict[int, set[tuple[int, ...]]] = {}
+        self._uses: dict[int, _Uses] = {}
 
     def _after_load(self) -> None:
         self._uses = {}
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def _take_in_run(self, events: Sequence[Event]) -> None:
         """Take in what was said, and which words tools were given."""
-        for event in events:
-            if event.kind == "digest":
-                self._note_digest(event)
-                continue
-            n_sessions = len(self.ends)
-            session = self._session(event)
-            if session == n_sessions:
-                self._keep_uses(session, set())
-            if event.kind == "tool_used":
-                self._use(session, event, words(_tool_text(event)))
-                continue
-            is_derived = event.body.get("type") in (FIX_TYPE, AVOID_TYPE)
-            if event.kind in TEXT_OF and not is_derived:
-                self._use(session, event, words(said_in(event)))
+        n_before = len(self.ends)
+        rows = self._rows_taken_in(heads_of(events))
+        newest_session = n_before - 1
+        new = _NewUses()
+        for event, session in zip(events, rows.tolist(), strict=True):
+            if session > newest_session:
+                newest_session = session
+                self._keep_uses(session, {})
+            used_words = _words_of(event)
+            if used_words:
+                self._use(session, event, used_words, new)
+        self._append(new)
 
     def _use(
         self,
         session: int,
         event: Event,
         used_words: Iterable[str],
+        new: _NewUses,
     ) -> None:
+        """Note which words an event uses that its session did not use before."""
         project = self._project(event.body)
-        uses = self._uses_of(session)
-        new = []
-        for word in sorted(used_words):
-            use = (project, self.words.number(word))
-            if use not in uses:
-                new.append((session, *use))
-                uses.add(use)
-        self.used.extend(_USED, new)
-
-    def _uses_of(self, session: int) -> set[tuple[int, ...]]:
-        """Return the project and word of each use in a session."""
         uses = self._uses.get(session)
         if uses is None:
-            is_of_session = self.used["session"] == session
-            rows = np.flatnonzero(is_of_session)
-            projects = self.used["project"][rows]
-            word_numbers = self.used["word"][rows]
-            pairs = zip(
-                projects.tolist(),
-                word_numbers.tolist(),
-                strict=True,
-            )
-            uses = set(pairs)
+            self._append(new)  # it is searched too
+            uses = self._searched_uses(session)
             self._keep_uses(session, uses)
+        word_numbers = self.words.numbered(sorted(used_words))
+        words_before = uses.setdefault(project, set())
+        new_words = [word for word in word_numbers if word not in words_before]
+        words_before.update(new_words)
+        n_new = len(new_words)
+        new.sessions += [session] * n_new
+        new.projects += [project] * n_new
+        new.words += new_words
+
+    def _project(
+        self,
+        body: Body,
+    ) -> int:
+        """Return the number of a project from 1 on; 0 for what is of none."""
+        project = body.get("project")
+        if not project:
+            return 0
+        return self.projects.number(project) + 1
+
+    def _append(self, new: _NewUses) -> None:
+        """Append uses to the table, and empty what held them."""
+        if not new.words:
+            return
+        self.used.put(
+            self.used.grow(len(new.words)),
+            session=new.sessions,
+            project=new.projects,
+            word=new.words,
+        )
+        new.clear()
+
+    def _searched_uses(self, session: int) -> _Uses:
+        """Return the words that a session used by project, from the table."""
+        is_of_session = self.used["session"] == session
+        rows = np.flatnonzero(is_of_session)
+        projects = self.used["project"][rows]
+        word_numbers = self.used["word"][rows]
+        uses: _Uses = {}
+        pairs = zip(
+            projects.tolist(),
+            word_numbers.tolist(),
+            strict=True,
+        )
+        for project, word in pairs:
+            uses.setdefault(project, set()).add(word)
         return uses
 
-    def _keep_uses(
-        self,
-        session: int,
-        uses: set[tuple[int, ...]],
-    ) -> None:
+    def _keep_uses(self, session: int, uses: _Uses) -> None:
         """Keep the uses of a session, and let go of those that were kept first."""
         self._uses[session] = uses
         if len(self._uses) > _MOST_SESSIONS_KEPT:
             first_session = next(iter(self._uses))
             self._uses.pop(first_session)
+
+
+def _words_of(event: Event) -> set[str]:
+    """Return the words that an event adds to its session."""
+    if event.kind == "tool_used":
+        return words(_tool_text(event))
+    if event.body.get("type") in (FIX_TYPE, AVOID_TYPE):
+        return set()
+    return words(said_in(event))
 
 
 def _tool_text(event: Event) -> str:
@@ -296,21 +342,12 @@ class FileTouches(View):
         self.rows["edits"][row] += is_edited
         self.rows["count"][row] += 1
 
-    def _raise(
-        self,
-        column: str,
-        row: int,
-        value: int,
-    ) -> None:
+    def _raise(self, column: str, row: int, value: int) -> None:
         """Set a number to a value where it is lower."""
         values = self.rows[column]
         values[row] = max(int(values[row]), value)
 
-    def within(
-        self,
-        projects: Sequence[str] | None,
-        now: int,
-    ) -> Ints:
+    def within(self, projects: Sequence[str] | None, now: int) -> Ints:
         """Return the rows of these projects (None: all) up to a time."""
         is_inside = self.rows["last_at"] <= now
         if projects is not None:
@@ -322,11 +359,7 @@ class FileTouches(View):
             is_inside &= np.isin(self.rows["project"], numbers)
         return np.flatnonzero(is_inside)
 
-    def names_of(
-        self,
-        rows: Ints,
-        now: int,
-    ) -> list[str]:
+    def names_of(self, rows: Ints, now: int) -> list[str]:
         """Return the names that the files of these rows have at a time.
 
         Args:
@@ -435,11 +468,7 @@ class NeededFile(NamedTuple):
     edits: int
 
 
-def needed_files(
-    home: Home,
-    now: int,
-    query: str = "",
-) -> list[NeededFile]:
+def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     """Return the known files, those that will probably be needed first.
 
     They are those of the home's project, or of all projects without one. A file that
@@ -569,11 +598,7 @@ def _scores_for_query(
     return raised
 
 
-def _by_age(
-    touches: _Touches,
-    now: int,
-    power: float,
-) -> Floats:
+def _by_age(touches: _Touches, now: int, power: float) -> Floats:
     """Return the sum over days of each file.
 
     The sessions of one day are one touch, the last of them.

@@ -43,6 +43,10 @@ def words(text: str) -> set[str]:
     >>> sorted(words("Use the TTL cache, always."))
     ['always', 'cache']
     """
+    if text.isascii():
+        # Its length stays the same, and what is a letter stays one.
+        all_words = _WORD.findall(text.lower())
+        return {word for word in all_words if len(word) <= _LONGEST_WORD}
     short_words = set[str]()
     for word in _WORD.findall(text):
         if len(word) <= _LONGEST_WORD:

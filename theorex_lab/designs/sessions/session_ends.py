@@ -1,6 +1,6 @@
 """When sessions began and ended, and how many of them wait."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -9,30 +9,17 @@ from numpy.typing import NDArray
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.sessions.sentences import TEXT_OF
 from theorex_lab.journal.columns import Names, Table
-from theorex_lab.journal.event import Body, Event
-from theorex_lab.journal.heads import Heads, NameColumn
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.heads import Heads, NameColumn, heads_of
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import MAINTAIN, Holding, Home
 
 Ints = NDArray[np.int64]
 
 
-def _group_of(
-    event: Event,
-) -> tuple[bool, str, str | int, str]:
-    """Return what events have alike that the fold of `SessionEnds` takes in together.
-
-    It is whether they are digests, and their agent, session and project.
-    """
-    is_digest = event.kind == "digest"
-    session = event.session or event.at // MICROSECONDS_PER_DAY
-    project = event.body.get("project", "")
-    return (
-        is_digest,
-        event.agent,
-        session,
-        project,
-    )
+def _is_digest(event: Event) -> bool:
+    """Return whether an event says up to where its session was digested."""
+    return event.kind == "digest"
 
 
 def _stretches(heads: Heads) -> Ints:
@@ -82,19 +69,24 @@ class SessionEnds(View):
         )
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in when something was said or done.
-
-        Events that follow each other in a session are taken in together.
-        """
-        for (is_digest, *_), group in groupby(events, _group_of):
+        """Take in when something was said or done."""
+        for is_digest, group in groupby(events, _is_digest):
+            run = list(group)
             if is_digest:
-                for event in group:
-                    self._note_digest(event)
+                self._note_digests(run)
             else:
-                self._take_together(list(group))
+                self._take_in_run(run)
 
     def apply_heads(self, heads: Heads) -> None:
         """Take in when something was said or done, by the heads of events."""
+        self._rows_taken_in(heads)
+
+    def _take_in_run(self, events: Sequence[Event]) -> None:
+        """Take in events none of which is a digest."""
+        self._rows_taken_in(heads_of(events))
+
+    def _rows_taken_in(self, heads: Heads) -> Ints:
+        """Take in heads, and return the row of each event's session."""
         starts = _stretches(heads)
         stretches = heads.rows(starts)
         n_before = len(self.ends)
@@ -115,6 +107,7 @@ class SessionEnds(View):
         next_starts = np.append(starts[1:], len(heads.seq))
         self.ends["last_seq"][rows] = heads.seq[next_starts - 1]
         self._note_projects(rows, stretches.project)
+        return np.repeat(rows, next_starts - starts)
 
     def _rows_of_sessions(
         self,
@@ -124,15 +117,14 @@ class SessionEnds(View):
         agents = heads.agent.texts()
         sessions = heads.session.texts()
         days = heads.at // MICROSECONDS_PER_DAY
-        rows: list[int] = []
-        for agent, session, day in zip(
+        columns = zip(
             agents,
             sessions,
             days.tolist(),
             strict=True,
-        ):
-            name = f"{agent}/{session or day}"
-            rows.append(self.sessions.number(name))
+        )
+        names = [f"{agent}/{session or day}" for agent, session, day in columns]
+        rows = self.sessions.numbered(names)
         return np.array(rows, np.int64)
 
     def _note_projects(
@@ -148,59 +140,17 @@ class SessionEnds(View):
         named_rows = rows[has_project]
         self.ends["project"][named_rows] = numbers + 1
 
-    def _take_together(
+    def _note_digests(
         self,
-        events: Sequence[Event],
+        events: Iterable[Event],
     ) -> None:
-        """Take in what was said or done in a session, in one project."""
-        row = self._session(events[0])
-        newest_at = max(event.at for event in events)
-        last_at = self.ends["last_at"]
-        before = int(last_at[row])
-        last_at[row] = max(before, newest_at)
-        last_event = events[-1]
-        self.ends["last_seq"][row] = last_event.seq
-
-    def _note_digest(
-        self,
-        event: Event,
-    ) -> None:
-        row = self.sessions.find(f"{event.agent}/{event.session}")
-        if row is None:
-            return
-        digested = self.ends["digested"]
-        before = int(digested[row])
-        digested[row] = max(before, event.body["upto"])
-
-    def _session(
-        self,
-        event: Event,
-    ) -> int:
-        """Return the row of the event's session.
-
-        What is of no session is one of its own a day.
-        """
-        name = event.session or event.at // MICROSECONDS_PER_DAY
-        row = self.sessions.number(f"{event.agent}/{name}")
-        if row == len(self.ends):
-            self.ends.add(first_at=event.at, first_seq=event.seq)
-        project = self._project(event.body)
-        if project:
-            self.ends["project"][row] = project
-        last_at = self.ends["last_at"]
-        last_at[row] = max(int(last_at[row]), event.at)
-        self.ends["last_seq"][row] = event.seq
-        return row
-
-    def _project(
-        self,
-        body: Body,
-    ) -> int:
-        """Return the number of a project from 1 on; 0 for what is of none."""
-        project = body.get("project")
-        if not project:
-            return 0
-        return self.projects.number(project) + 1
+        for event in events:
+            row = self.sessions.find(f"{event.agent}/{event.session}")
+            if row is None:
+                continue
+            digested = self.ends["digested"]
+            before = int(digested[row])
+            digested[row] = max(before, event.body["upto"])
 
     def of_project(
         self, numbers: NDArray[np.int32], projects: Sequence[str] | None
