@@ -201,12 +201,13 @@ def test_where_nothing_could_be_taken_the_exit_code_says_so(
 def test_equal_problems_are_one_line(tmp_path: Path) -> None:
     file = tmp_path / "observations.jsonl"
     wrong = json.dumps({"text": "x", "timestamp": "soon"})
-    file.write_text(f"{wrong}\n" * 300_000)
+    # Far more than are ever shown; more would be counted likewise.
+    file.write_text(f"{wrong}\n" * 20_000)
     with home(tmp_path / "home") as lab:
         (report,) = take(lab, file)
     assert (report.imported, len(report.problems)) == (0, 1)
     assert report.problems[0].startswith("observations.jsonl:1: ")
-    assert report.problems[0].endswith("(and 299999 more like it)")
+    assert report.problems[0].endswith("(and 19999 more like it)")
 
 
 def test_problems_that_differ_are_told_up_to_a_number() -> None:

@@ -34,12 +34,26 @@ FORMER = re.compile(rf"`((?:{'|'.join(FORMER_ROOMS)})(?:\.[A-Za-z_]\w*)+)`")
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
+# What stands in a statement and holds statements itself.
+Holder = ast.stmt | ast.excepthandler | ast.match_case
+
+
+def statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield a module and every statement in it; no expression holds a docstring."""
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:
+        yield node
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, Holder):
+                nodes.append(child)
+
+
 def docstrings() -> Iterator[tuple[str, str]]:
     """Yield where a docstring of the package stands, and its text."""
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        for node in statements(tree):
             if isinstance(node, Documented):
                 text = ast.get_docstring(node) or ""
                 yield f"{name} {getattr(node, 'name', '')}".strip(), text

@@ -65,21 +65,40 @@ def _without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_texts, "bundled_embedder", lambda: None)
 
 
+def memory_of(name: str, folder: Path) -> Any:
+    """Return the memory of a store; the file of an MCP server lies in the folder."""
+    if name == "mcp":
+        (folder / "server.toml").write_text(SERVER_FILE)
+        name = f"mcp:{folder / 'server.toml'}"
+    maker = memory_named(name)
+    return maker()
+
+
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Callable[[str], Any]]:
     made: list[Any] = []
 
     def memory(name: str) -> Any:
-        if name == "mcp":
-            (tmp_path / "server.toml").write_text(SERVER_FILE)
-            name = f"mcp:{tmp_path / 'server.toml'}"
-        maker = memory_named(name)
-        made.append(maker())
+        made.append(memory_of(name, tmp_path))
         return made[-1]
 
     yield memory
     for memory_made in made:
         memory_made.close()
+
+
+@pytest.fixture(scope="module", params=STORES)
+def asked(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    """Give a memory that tests only ask: to start a server takes a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored_texts, "bundled_embedder", lambda: None)
+        with closing(
+            memory_of(request.param, tmp_path_factory.mktemp("asked"))
+        ) as memory:
+            memory.observe(events(*SAID, "It says {query} and {folder} in braces."))
+            yield memory
 
 
 # The contract
@@ -129,16 +148,11 @@ def test_a_budget_is_kept_and_a_text_said_again_comes_once(
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", STORES)
 @pytest.mark.parametrize(
     "query", ["", "  \n", '"', "a OR", "{folder}", "near(", "*", "\0"]
 )
-def test_no_query_is_an_error(
-    make: Callable[[str], Any], name: str, query: str
-) -> None:
-    memory = make(name)
-    memory.observe(events(*SAID, "It says {query} and {folder} in braces."))
-    memory.retrieve(query, NOW, 100)
+def test_no_query_is_an_error(asked: Any, query: str) -> None:
+    asked.retrieve(query, NOW, 100)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ Bounds = tuple[Floats, Floats]  # from, to
 BOOTSTRAPS = 1_000
 Z_95 = 1.96  # standard deviations to each side that hold 95 %
 _QUANTILES_95 = [0.025, 0.975]
+# Draws of more rows are made anew each time: those of 1,000 rows take 8 MB.
+_MOST_ROWS_KEPT = 1_000
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, z: float = Z_95) -> Bounds:
@@ -175,11 +178,25 @@ def _summed_by_group(
 
 
 def _resamples(m: int, seed: int, draws: int) -> Floats:
-    """Return how often each of m rows was drawn in each resample, (draws, m)."""
+    """Return how often each of m rows was drawn in each resample, (draws, m).
+
+    The scores of one set have equal draws, so the last two are kept.
+    """
+    if m > _MOST_ROWS_KEPT:
+        return _drawn(m, seed, draws)
+    return _kept_draws(m, seed, draws)
+
+
+def _drawn(m: int, seed: int, draws: int) -> Floats:
+    """Draw the resamples; nothing may change them."""
     generator = np.random.default_rng(seed)
     chances = np.full(m, 1 / m)
-    drawn = generator.multinomial(m, chances, size=draws)
-    return drawn.astype(np.float64)
+    drawn = generator.multinomial(m, chances, size=draws).astype(np.float64)
+    drawn.flags.writeable = False
+    return drawn
+
+
+_kept_draws = lru_cache(maxsize=2, typed=True)(_drawn)
 
 
 def bootstrap_ratio(
