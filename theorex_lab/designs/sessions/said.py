@@ -154,7 +154,10 @@ class SessionWords(SessionEnds):
         )
         new.clear()
 
-    def _searched_uses(self, session: int) -> _Uses:
+    def _searched_uses(
+        self,
+        session: int,
+    ) -> _Uses:
         """Return the words that a session used by project, from the table."""
         is_of_session = self.used["session"] == session
         rows = np.flatnonzero(is_of_session)
@@ -170,7 +173,11 @@ class SessionWords(SessionEnds):
             uses.setdefault(project, set()).add(word)
         return uses
 
-    def _keep_uses(self, session: int, uses: _Uses) -> None:
+    def _keep_uses(
+        self,
+        session: int,
+        uses: _Uses,
+    ) -> None:
         """Keep the uses of a session, and let go of those that were kept first."""
         self._uses[session] = uses
         if len(self._uses) > _MOST_SESSIONS_KEPT:
@@ -342,12 +349,21 @@ class FileTouches(View):
         self.rows["edits"][row] += is_edited
         self.rows["count"][row] += 1
 
-    def _raise(self, column: str, row: int, value: int) -> None:
+    def _raise(
+        self,
+        column: str,
+        row: int,
+        value: int,
+    ) -> None:
         """Set a number to a value where it is lower."""
         values = self.rows[column]
         values[row] = max(int(values[row]), value)
 
-    def within(self, projects: Sequence[str] | None, now: int) -> Ints:
+    def within(
+        self,
+        projects: Sequence[str] | None,
+        now: int,
+    ) -> Ints:
         """Return the rows of these projects (None: all) up to a time."""
         is_inside = self.rows["last_at"] <= now
         if projects is not None:
@@ -359,7 +375,11 @@ class FileTouches(View):
             is_inside &= np.isin(self.rows["project"], numbers)
         return np.flatnonzero(is_inside)
 
-    def names_of(self, rows: Ints, now: int) -> list[str]:
+    def names_of(
+        self,
+        rows: Ints,
+        now: int,
+    ) -> list[str]:
         """Return the names that the files of these rows have at a time.
 
         Args:
@@ -468,7 +488,11 @@ class NeededFile(NamedTuple):
     edits: int
 
 
-def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
+def needed_files(
+    home: Home,
+    now: int,
+    query: str = "",
+) -> list[NeededFile]:
     """Return the known files, those that will probably be needed first.
 
     They are those of the home's project, or of all projects without one. A file that
@@ -598,7 +622,11 @@ def _scores_for_query(
     return raised
 
 
-def _by_age(touches: _Touches, now: int, power: float) -> Floats:
+def _by_age(
+    touches: _Touches,
+    now: int,
+    power: float,
+) -> Floats:
     """Return the sum over days of each file.
 
     The sessions of one day are one touch, the last of them.
