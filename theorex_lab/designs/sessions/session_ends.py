@@ -82,7 +82,7 @@ class SessionEnds(View):
         self._rows_taken_in(heads)
 
     def _take_in_run(self, events: Sequence[Event]) -> None:
-        """Take in events none of which is a digest."""
+        """Take in events that are no digests."""
         self._rows_taken_in(heads_of(events))
 
     def _rows_taken_in(self, heads: Heads) -> Ints:
