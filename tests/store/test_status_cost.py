@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from theorex_lab import Lab, Settings
 from theorex_lab.app.cli import memory, theorex
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, FixedClock
+from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.evolution.holdings import status_views
 from theorex_lab.evolution.maintained import (
     CaptureTimes,
@@ -172,3 +173,30 @@ def test_a_status_reads_no_texts_to_count_those_with_vectors(tmp_path, monkeypat
     many = json.loads(CliRunner().invoke(theorex, words).stdout)
     assert many["vectors"] == "texts with vectors are counted after the next search"
     assert not [row for row in many["waits"] if "vector" in row["what"]]
+
+
+def test_no_status_behind_a_large_scan_reads_it(tmp_path, decoded, monkeypatch):
+    clock = FixedClock(NOW)
+    with Lab(tmp_path, clock=clock) as lab:
+        for number in range(8):
+            lab.agent("main").write(f"The till {number} prints a receipt.")
+        lab.status()
+        clock.advance(days=400)
+        monkeypatch.setattr(lifecycle, "_MANY_CHANGES", 1)
+        scan = lab.theorex.scan()
+        assert scan.slept > 0
+        numbers = lab.status()
+    with Lab(tmp_path, clock=clock) as lab:
+        decoded.clear()
+        assert lab.status() == numbers
+        assert decoded["scan"] == 0
+    # A small one is read by whoever comes.
+    with Lab(tmp_path, clock=clock) as lab:
+        clock.advance(days=400)
+        lab.agent("main").write("The till 3 prints a receipt.")
+        monkeypatch.setattr(lifecycle, "_MANY_CHANGES", 20_000)
+        lab.theorex.scan()
+    with Lab(tmp_path, clock=clock) as lab:
+        decoded.clear()
+        lab.status()
+        assert decoded["scan"] == 1

@@ -18,6 +18,8 @@ shape becomes functions when the first body of its kind is checked.
 
 from __future__ import annotations
 
+from itertools import chain
+
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +43,7 @@ _IN_WORDS: dict[Any, str] = {
     object: "any JSON",
 }
 # What JSON has as a list: a body that is about to be written may hold a tuple.
-_LISTS = (list, tuple)
+_LISTS = frozenset((list, tuple))
 _SHOWN_CHARACTERS = 60
 _MOST_KEPT = 1_000  # forms, or texts, that a check keeps in memory
 
@@ -466,13 +468,14 @@ def _are_whole(values: Sequence[Any]) -> bool:
 
 def _are_whole_rows(rows: Sequence[Any], width: int) -> bool:
     """Return whether all rows are lists of so many whole numbers."""
-    numbers: list[Any] = []
-    for row in rows:
-        if type(row) not in _LISTS:
-            return False
-        if len(row) != width:
-            return False
-        numbers += row
+    types = set(map(type, rows))
+    if not types <= _LISTS:
+        return False
+    lengths = set(map(len, rows))
+    lengths.discard(width)
+    if lengths:
+        return False
+    numbers = list(chain.from_iterable(rows))
     return _are_whole(numbers)
 
 

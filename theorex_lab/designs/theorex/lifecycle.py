@@ -21,11 +21,15 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.view import View, Views
+from theorex_lab.journal.view import View, Views, set_aside_view
 from theorex_lab.memory.contract import FlushResult, Home
 from theorex_lab.memory.observation import common_project
+from theorex_lab.memory.projects import projects_view
 
 MICROSECONDS_PER_HOUR = 3_600_000_000
+# Concepts and links that a scan changes: to read and fold so many takes each process
+# longer than to map a snapshot, see record 071.
+_MANY_CHANGES = 20_000
 V = TypeVar("V", bound=View)
 
 
@@ -150,6 +154,10 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.TierUpdat
     mentioned there and nowhere else.
     """
     scans = _decided_on_axon(home, scores.scan, agents)
+    event = scans[0] if scans else None
+    n_moved, n_slept, n_dropped = scores.changes(event)
+    if n_moved + n_dropped >= _MANY_CHANGES:
+        _save_scanned(home)
     with home.views.reading(Axon) as axon:
         current = scores.scores_of(
             axon,
@@ -159,14 +167,20 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.TierUpdat
             among=axon.within(home.projects, alone=True),
         )
         counts = current.counts()
-    event = scans[0] if scans else None
-    n_moved, n_slept, n_dropped = scores.changes(event)
     return scores.TierUpdate(
         counts,
         n_moved,
         n_slept,
         n_dropped,
     )
+
+
+def _save_scanned(home: Home) -> None:
+    """Write snapshots of the views that a status reads and that take in a scan."""
+    whole_views = home.views.whole
+    for kind in (Axon, set_aside_view(), projects_view(home)):
+        with whole_views.reading(kind) as view:
+            whole_views.snapshot(view)
 
 
 def prune(home: Home, *, agents: Sequence[str] | None = None) -> int:
