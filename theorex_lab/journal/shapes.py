@@ -463,7 +463,9 @@ def _are_whole(values: Sequence[Any]) -> bool:
         return False
     least = min(values)
     greatest = max(values)
-    return _is_whole(least) and _is_whole(greatest)
+    if not _is_whole(least):
+        return False
+    return _is_whole(greatest)
 
 
 def _are_whole_rows(rows: Sequence[Any], width: int) -> bool:
