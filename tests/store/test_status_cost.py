@@ -196,7 +196,7 @@ def test_no_status_behind_a_large_scan_reads_it(tmp_path, decoded, monkeypatch):
     with Lab(tmp_path, clock=clock) as lab:
         clock.advance(days=400)
         lab.agent("main").write("The till 3 prints a receipt.")
-        monkeypatch.setattr(lifecycle, "_MANY_CHANGES", 20_000)
+        monkeypatch.setattr(lifecycle, "_MANY_CHANGES", 50_000)
         lab.theorex.scan()
     with Lab(tmp_path, clock=clock) as lab:
         decoded.clear()

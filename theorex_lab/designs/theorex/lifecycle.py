@@ -29,7 +29,7 @@ from theorex_lab.memory.projects import projects_view
 MICROSECONDS_PER_HOUR = 3_600_000_000
 # Concepts and links that a scan changes: to read and fold so many takes each process
 # longer than to map a snapshot, see record 071.
-_MANY_CHANGES = 20_000
+_MANY_CHANGES = 50_000
 V = TypeVar("V", bound=View)
 
 
