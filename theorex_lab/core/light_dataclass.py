@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -245,10 +245,14 @@ def _values(record: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 class _Factory:
-    """Stands in a signature for a default that is new each time."""
+    """Stands in a signature for a default that is new each time.
+
+    It is shown as in a stub file: what the standard library shows, `<factory>`, is no
+    Python, and documentation of many parameters could not be made of it.
+    """
 
     def __repr__(self) -> str:
-        return "<factory>"
+        return "..."
 
 
 class _SignatureOfFields:
@@ -258,6 +262,7 @@ class _SignatureOfFields:
         from inspect import Parameter, Signature
 
         form: _Form = getattr(cls, _FORM)
+        types = _types_of(cls)
         parameters: list[Parameter] = []
         for field in dataclasses.fields(cls):
             default = field.default
@@ -269,13 +274,21 @@ class _SignatureOfFields:
                 field.name,
                 Parameter.POSITIONAL_OR_KEYWORD,
                 default=default,
-                annotation=field.type,
+                annotation=types.get(field.name, field.type),
             )
             if field.kw_only:
                 parameter = parameter.replace(kind=Parameter.KEYWORD_ONLY)
             parameters.append(parameter)
         parameters.sort(key=lambda parameter: parameter.kind)
         return Signature(parameters, return_annotation=None)
+
+
+def _types_of(cls: type) -> dict[str, Any]:
+    """Return the types of fields; none where one is known to type checkers alone."""
+    try:
+        return get_type_hints(cls)
+    except NameError:
+        return {}
 
 
 _SIGNATURE = _SignatureOfFields()
