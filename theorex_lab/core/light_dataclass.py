@@ -6,8 +6,9 @@ dozens of classes, and calls few of them. Here all classes share the same method
 which look up the fields when they are called. `fields`, `replace`, `asdict` and `copy`
 work as they do with any dataclass, and type checkers take one for the other.
 
-To make an instance takes about as long here as there. A class with slots, which has
-very many instances, takes the decorator of the standard library.
+To make a small instance takes up to twice as long here, and to compare two some ten
+times as long. So a class of very many instances, which has slots, takes the decorator
+of the standard library.
 """
 
 from __future__ import annotations
