@@ -26,6 +26,7 @@ from benchmarks.growth_homes import (
 from theorex_lab.app.cli import run_command
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.files.command_line import command, emit, given_options
+from theorex_lab.journal.directory import EventDirectory
 from theorex_lab.store.lab import Lab
 
 SIZES = {
@@ -101,6 +102,12 @@ class _SizeRun:
         """Leave the home cold: the journal alone."""
         shutil.rmtree(self.home / _SNAPSHOTS, ignore_errors=True)
 
+    def forget_folded(self) -> None:
+        """Leave the directory of the journal, as a release does that changes views."""
+        for folder in (self.home / _SNAPSHOTS).glob("*/"):
+            if folder.name != EventDirectory.name:
+                shutil.rmtree(folder)
+
     def add_tail(self) -> None:
         """Write what a scan then has to look at."""
         self.theorex("write", "TTL invalidation prevents the stampede of checkout")
@@ -154,6 +161,7 @@ def measure_size(run: _SizeRun) -> None:
     run.measure("scan of a tail", "tiers", "scan", before=run.add_tail)
     run.measure("status, after a scan", "status", before=run.scan_tail)
     _measure_erasure(run)
+    run.measure("status, views anew", "status", before=run.forget_folded)
     run.measure("status, cold", "status", before=run.forget_snapshots)
     run.measure(
         "briefing, cold",
