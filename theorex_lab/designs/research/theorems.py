@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.core import light_json
 from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.errors import AlreadyThere, InvalidInput
 from theorex_lab.core.ids import check_agent, check_session, derived_event_id
@@ -137,7 +138,7 @@ class Theorems(View):
 
     def node(self, row: int, distance: int = 0) -> KnowledgeNode:
         """Return the theorem in a row."""
-        members = json.loads(self.told[row])
+        members = light_json.loads(self.told[row])
         members["created_at"] = to_datetime(members["created_at"])
         return KnowledgeNode(**members, distance=distance)
 
