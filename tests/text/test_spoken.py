@@ -4,6 +4,8 @@ made by a program.
 
 import itertools
 import random
+import re
+import string
 import subprocess
 import sys
 import time
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from theorex_lab.text import spoken, spoken_patterns
 from theorex_lab.text.directives import directives
 from theorex_lab.text.line import NOTICE, fence
 from theorex_lab.text.spoken import LONGEST, SHORTEST, sentences_of, worth
@@ -359,3 +362,24 @@ def test_no_line_closes_the_element_in_which_a_program_hands_it_on() -> None:
         r"\</local-command-stdout>",
         "</div>",
     ]
+
+
+@pytest.mark.parametrize("pattern", spoken_patterns.UNREADABLE)
+@given(data=st.data())
+def test_every_unreadable_sentence_has_a_sign_or_a_long_word(
+    pattern: str, data: st.DataObject
+) -> None:
+    unreadable = re.compile(pattern, re.IGNORECASE)
+    fitting = data.draw(st.from_regex(unreadable))
+    around = st.text(max_size=10)
+    sentence = data.draw(around) + fitting + data.draw(around)
+    sentence = sentence.strip()
+    if sentence and unreadable.search(sentence):
+        assert spoken._may_be_unreadable(sentence)
+
+
+@given(st.text(st.sampled_from(string.printable + "\x1c\x1d\x1e\x1f\x00\x85é日")))
+def test_signs_are_counted_as_python_tells_them_apart(words: str) -> None:
+    n_letters = sum(map(str.isalpha, words))
+    n_spoken = sum(sign.isalnum() or sign.isspace() for sign in words)
+    assert spoken._spoken_signs(words) == (n_letters, n_spoken)

@@ -5,6 +5,7 @@ What they only pasted or quoted, and what a program handed to them, is left out.
 
 import math
 import re
+import string
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
@@ -25,6 +26,9 @@ _ABBREVIATIONS = frozenset(
     "e.g i.e eg ie etc vs cf approx resp incl no fig mr mrs dr st"
     " т.е т.д т.п напр см".split()
 )
+# The signs of ASCII that `str` calls letters, and digits and white space.
+_LETTERS = string.ascii_letters.encode()
+_DIGITS_AND_BLANKS = b"0123456789 \t\n\v\f\r\x1c\x1d\x1e\x1f"
 _Interval = tuple[int, int]  # start and end in a text
 _Tags = list[tuple[str, int]]  # the name of each tag that is open, and its start
 # What is worth keeping.
@@ -163,10 +167,16 @@ def _is_foreign_message(text: str) -> bool:
 
 def _hidden_spans(text: str) -> list[_Interval]:
     """Return where fenced code, tagged blocks and comments lie, in order."""
-    comments = compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)")
-    spans = [comment.span() for comment in comments.finditer(text)]
-    spans += _fenced(text)
-    spans += _tagged(text)
+    spans: list[_Interval] = []
+    if "<!--" in text or "/*" in text:
+        comments = compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)")
+        for comment in comments.finditer(text):
+            span = comment.span()
+            spans.append(span)
+    if "```" in text or "~~~" in text:
+        spans += _fenced(text)
+    if "<" in text:
+        spans += _tagged(text)
     return sorted(spans)
 
 
@@ -559,16 +569,30 @@ def _is_readable(sentence: str, short: bool) -> bool:
     if "</" in sentence:
         mentions = f"(?i){patterns.MENTIONED_ELEMENT}|{patterns.MENTIONED_TAG}"
         sentence = compiled(mentions).sub("x", sentence)
+    if not _may_be_unreadable(sentence):
+        return True
     return not _pattern(patterns.UNREADABLE).search(sentence)
+
+
+def _may_be_unreadable(sentence: str) -> bool:
+    """Return whether a sentence has a sign or a long word, as each unreadable one has.
+
+    Most sentences have neither: that is seen sooner than that no pattern fits.
+    """
+    if sentence[-1] == "(":
+        return True
+    if compiled(patterns.UNREADABLE_SIGN).search(sentence):
+        return True
+    words = sentence.split()
+    longest = max(map(len, words))
+    return longest >= patterns.SHORTEST_UNREADABLE
 
 
 def _is_worded(sentence: str, short: bool) -> bool:
     """Return whether enough of a sentence is letters, and it has enough words."""
     code_or_address = compiled(r"`[^`\n]*`|https?://\S+")
     words = code_or_address.sub("x", sentence)
-    n_letters = sum(map(str.isalpha, words))
-    n_blanks = sum(map(str.isspace, words))
-    n_spoken = sum(map(str.isalnum, words)) + n_blanks
+    n_letters, n_spoken = _spoken_signs(words)
     least_letters = 0.4 if short else 0.6
     if n_letters < least_letters * len(words):
         return False
@@ -578,6 +602,21 @@ def _is_worded(sentence: str, short: bool) -> bool:
         return True
     unspaced_letters = compiled("[\u3040-\u9fff\u0e00-\u0eff]").findall(words)
     return len(unspaced_letters) >= SHORTEST // 2
+
+
+def _spoken_signs(words: str) -> tuple[int, int]:
+    """Return how many signs are letters, and how many letters, digits and blanks."""
+    if words.isascii():
+        signs = words.encode()
+        others = signs.translate(None, _LETTERS)
+        n_letters = len(signs) - len(others)
+        unspoken = others.translate(None, _DIGITS_AND_BLANKS)
+        n_spoken = len(signs) - len(unspoken)
+        return n_letters, n_spoken
+    n_letters = sum(map(str.isalpha, words))
+    n_blanks = sum(map(str.isspace, words))
+    n_spoken = sum(map(str.isalnum, words)) + n_blanks
+    return n_letters, n_spoken
 
 
 def worth(sentence: str, by: Speaker = "agent") -> float:

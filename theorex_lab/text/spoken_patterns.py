@@ -156,6 +156,11 @@ UNREADABLE = (
     r"(?:^|\s)(?:\.{3}|…)\s*\[|\[truncated|\[image|\[Pasted text",
 )
 
+# One of these signs, a "(" at the end or a word this long is in whatever one of the
+# patterns above fits.
+UNREADABLE_SIGN = r'[\\&"\[\]{}|=<>;\x1b\ue000-\uf8ff\ufffd─-╿]'
+SHORTEST_UNREADABLE = 24  # characters
+
 # A program's element within a sentence that is about it: after a word, with nothing but
 # a few words in it.
 _MENTIONED_NAME = (
