@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from theorex_lab.core.patterns import lazy_pattern
+from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing.candidates import (
     RULES,
     Candidate,
@@ -189,7 +190,7 @@ def _likeness(saying: Saying, group: _Group) -> float:
     shared = saying.words & first.words
     if saying.source == "report" and _answers(saying, group):
         return 1.0
-    if _principles(saying) & _principles(first):
+    if _principles(saying.text) & _principles(first.text):
         return 1.0
     if len(shared) < _FEWEST_SHARED or _name_other_things(saying, first):
         return 0.0
@@ -199,9 +200,16 @@ def _likeness(saying: Saying, group: _Group) -> float:
 
 def _name_other_things(saying: Saying, other: Saying) -> bool:
     """Return whether two sayings name exact things, such as a path, and none alike."""
-    names = set(specifics(saying.text))
-    other_names = set(specifics(other.text))
+    names = _exact_names(saying.text)
+    other_names = _exact_names(other.text)
     return bool(names and other_names) and names.isdisjoint(other_names)
+
+
+# Each saying is compared with many others.
+@remembered(1 << 12)
+def _exact_names(text: str) -> frozenset[str]:
+    """Return what a text names exactly, such as a path."""
+    return frozenset(specifics(text))
 
 
 def _answers(report: Saying, group: _Group) -> bool:
@@ -215,8 +223,10 @@ def _answers(report: Saying, group: _Group) -> bool:
     return False
 
 
-def _principles(saying: Saying) -> set[str]:
-    return set(_PRINCIPLE.findall(saying.text))
+@remembered(1 << 12)
+def _principles(text: str) -> frozenset[str]:
+    """Return the principles, such as DRY, that a text names."""
+    return frozenset(_PRINCIPLE.findall(text))
 
 
 def _with_reminders(
