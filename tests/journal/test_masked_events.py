@@ -256,6 +256,75 @@ def test_a_secret_is_masked_at_any_depth(token: str, depth: int, before: str) ->
     assert token not in kept_event(event)[1]
 
 
+HINTED = {"password": PASSWORD}  # another member of the same event
+
+
+def kept_member(member: dict[str, Any], *, beside: dict[str, Any]) -> Any:
+    """What a journal keeps of an object in an event, with another object beside it."""
+    body = {**BODIES["prompt"], "report": {"first": member, "other": beside}}
+    event = new_event("prompt", body, agent="main", at=NOW)
+    kept, _ = kept_event(event)
+    return kept.body["report"]["first"]
+
+
+@pytest.mark.parametrize("name", ["pass", "PASS", "Pass"])
+@pytest.mark.parametrize("beside", [{}, {"n": 1}, HINTED])
+@pytest.mark.parametrize(
+    "value",
+    ["hunter2hunter2", "hunter2", "s3cr3t!", "Tr0ub4dor&3", "c@rrot", PASSWORD],
+)
+def test_a_member_pass_is_masked_whatever_stands_beside_it(
+    name: str, value: str, beside: dict[str, Any]
+) -> None:
+    assert kept_member({name: value}, beside=beside) == {name: MASK}
+
+
+@pytest.mark.parametrize("beside", [{}, {"n": 1}, HINTED])
+@pytest.mark.parametrize(
+    "value",
+    [
+        True,
+        False,
+        None,
+        0,
+        12,
+        1_772_355_600_000,
+        0.97,
+        "12",
+        "12/12",
+        "95%",
+        "yes",
+        "first",
+        "integration-tests",
+        "unit-and-integration-tests",
+        "test_login_works_2",
+        "build-1234",
+        "phase2",
+        "2026-01-02",
+        "tests/unit/test_a.py",
+        "3 of 3 passed",
+        "${PASS}",
+        ["first", "second"],
+    ],
+)
+def test_a_report_of_tests_stays_readable(value: Any, beside: dict[str, Any]) -> None:
+    member = {"pass": value, "fail": 0}
+    assert kept_member(member, beside=beside) == member
+
+
+@pytest.mark.parametrize("user", ["user", "Username", "login", "email", "account"])
+def test_a_word_is_a_password_beside_a_user(user: str) -> None:
+    member = {user: "bob", "pass": "swordfish"}
+    assert kept_member(member, beside={}) == {user: "bob", "pass": MASK}
+
+
+def test_a_text_that_is_the_word_pass_was_seen_before_its_member() -> None:
+    """A text without a hint is noted as plain, and is not looked at again."""
+    assert mask("pass") == "pass"
+    assert kept_member({"state": "pass"}, beside={}) == {"state": "pass"}
+    assert kept_member({"pass": "hunter2hunter2"}, beside={}) == {"pass": MASK}
+
+
 def test_a_hidden_character_splits_no_secret() -> None:
     text = f"{KEY[:20]}\u200b{KEY[20:]}"
     body = {

@@ -16,6 +16,7 @@ from theorex_lab.text.redact.masking import (
     mask,
     masked_value,
     may_hold_secret,
+    names_pass,
     not_looked_at_lately,
     note_plain,
     was_masked,
@@ -52,14 +53,7 @@ def kept_event(event: Event) -> tuple[Event, str]:
     text = encode(event.body)
     if secrets_stay():
         return event, text
-    names = [event.agent, event.session, *event.lineage]
-    if not _is_drawn(event.id):
-        names.append(event.id)
-    texts = not_looked_at_lately([*names, *_texts_in(event)])
-    if not texts:
-        return event, text
-    if not may_hold_secret(visible(" ".join(texts))):
-        note_plain(texts)
+    if _is_plain(event):
         return event, text
     try:
         body = _kept_body(event)
@@ -82,6 +76,22 @@ def kept_event(event: Event) -> tuple[Event, str]:
     count_masked(f"{event.agent} {event.session} {text}", kept_text)
     check_event(masked_event)
     return masked_event, kept_text
+
+
+def _is_plain(event: Event) -> bool:
+    """Return whether an event shows no hint of a secret; note its texts as plain then."""
+    texts = [event.agent, event.session, *event.lineage, *_texts_in(event)]
+    if not _is_drawn(event.id):
+        texts.append(event.id)
+    if names_pass(texts):
+        return False
+    new_texts = not_looked_at_lately(texts)
+    if not new_texts:
+        return True
+    if may_hold_secret(visible(" ".join(new_texts))):
+        return False
+    note_plain(new_texts)
+    return True
 
 
 def _is_drawn(event_id: str) -> bool:

@@ -9,6 +9,7 @@ its hints stand. Standard library only.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 
 from theorex_lab.text.redact.hints import HINTS, MASK, HintSet
 
@@ -31,6 +32,8 @@ _ESCAPING = ("%", "&", "=3D", "\\u", "\\x", "\\/", '\\"', "\\'", "'\"'")
 # One of these is in a text whose form may hide every hint.
 _HIDING = ("%C", "%D", "%E", "&#", "\\u0", "\\u3", "\\u5", "\\ub")
 _DRAWN = "<drawn>"  # noted beside the hints
+# This name is no hint, since logs of tests are full of the word: see `names_pass`.
+_PASS_NAMES = frozenset(map("".join, product("pP", "aA", "sS", "sS")))
 
 
 def mask(text: str) -> str:
@@ -201,23 +204,50 @@ def _mask_hinted(text: str) -> str:
 @lru_cache(1 << 12)
 def _may_name_secret(key: str) -> bool:
     """Return whether the name of a member has a hint of a secret."""
-    if key.lower() == "pass":
-        return True
     hints = _FIRST_LOOK.found_in(key)
     return bool(hints.difference(_MARKS))
 
 
-def is_secret_member(key: str, value: object) -> bool:
-    """Return whether a member of a JSON object is a secret by its name.
+def names_pass(texts: Iterable[str]) -> bool:
+    """Return whether one of some texts is the name `pass`, in any case.
 
-    >>> is_secret_member("dbPassword", "x"), is_secret_member("max_tokens", 4096)
+    A member of that name may be a password, though its name is no hint of a secret.
+
+    >>> names_pass(["text", "Pass"]), names_pass(["text", "passed"])
     (True, False)
     """
+    return not _PASS_NAMES.isdisjoint(texts)
+
+
+def is_secret_member(key: str, members: dict[Any, Any]) -> bool:
+    """Return whether a member of a JSON object is a secret by its name.
+
+    Args:
+        key: The name of the member.
+        members: The object.
+
+    >>> is_secret_member("dbPassword", {"dbPassword": "x"})
+    True
+    >>> is_secret_member("max_tokens", {"max_tokens": 4096})
+    False
+    """
+    if key in _PASS_NAMES:
+        return _is_secret_pass(key, members)
     if not _may_name_secret(key):
         return False
-    from theorex_lab.text.redact.secret_names import is_secret_member as named
+    from theorex_lab.text.redact.secret_members import is_secret_member as by_name
 
-    return named(key, value)
+    return by_name(key, members[key])
+
+
+def _is_secret_pass(key: str, members: dict[Any, Any]) -> bool:
+    """Return whether a member with the name `pass` is a password; a number is none."""
+    value = members[key]
+    if not isinstance(value, str):
+        return False
+    from theorex_lab.text.redact.secret_members import is_secret_pass
+
+    return is_secret_pass(value, members)
 
 
 def may_hold_secret(text: str) -> bool:
@@ -296,7 +326,7 @@ def _masked_object(
         if name != key:
             name = _free_name(name, taken)
             taken.add(name)
-        if is_secret_member(key, member):
+        if is_secret_member(key, value):
             members[name] = MASK
         else:
             members[name] = member

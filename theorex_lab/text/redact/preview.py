@@ -91,7 +91,7 @@ def _trimmed_object(
         if budget[0] <= 0:
             break
         name = str(_trimmed(key, budget, depth))
-        if is_secret_member(key, member):
+        if is_secret_member(key, value):
             members[name] = MASK
         else:
             members[name] = _trimmed(member, budget, depth + 1)

@@ -282,22 +282,22 @@ def _looks_chosen(value: str, match: re.Match[str]) -> bool:
     """
     is_password = match["pass"] is not None
     bare = value.rstrip("!?")
-    if _is_word_or_code(value):
+    if is_word_or_code(value):
         return False
     if value.isdecimal():
         return _is_told_number(value, match)
     if named_pattern("technical").fullmatch(bare):
         return False
     if re.search("[0-9]", value):
-        return _is_drawn_with_digits(value, is_password=is_password)
+        return is_drawn_with_digits(value, is_password=is_password)
     if re.search("[@#$%^&*!+=~]", bare):
-        return _is_drawn_with_signs(value, bare, is_password=is_password)
+        return is_drawn_with_signs(value, bare, is_password=is_password)
     if is_password:
         return _is_password_word(value, bare, match)
-    return _is_drawn_of_letters(value)
+    return is_drawn_of_letters(value)
 
 
-def _is_word_or_code(value: str) -> bool:
+def is_word_or_code(value: str) -> bool:
     """Return whether a value is very short, tells of a state, or is code."""
     if len(value) < 3 or value.lower() in TOLD_STATES:
         return True
@@ -313,7 +313,7 @@ def _is_told_number(value: str, match: re.Match[str]) -> bool:
     return _is_code_number(value, match["tail"])
 
 
-def _is_drawn_with_signs(value: str, bare: str, *, is_password: bool) -> bool:
+def is_drawn_with_signs(value: str, bare: str, *, is_password: bool) -> bool:
     """Return whether a value with signs is a secret: long, with a sign beside a letter.
 
     Args:
@@ -337,7 +337,7 @@ def _is_code_number(value: str, tail: str) -> bool:
     return re.fullmatch("(?:19|20)[0-9]{2}", value) is None
 
 
-def _is_drawn_with_digits(value: str, *, is_password: bool) -> bool:
+def is_drawn_with_digits(value: str, *, is_password: bool) -> bool:
     """Return whether a value with digits is a secret, and no numbered word."""
     if is_password and len(value) > 6:
         return True
@@ -347,7 +347,7 @@ def _is_drawn_with_digits(value: str, *, is_password: bool) -> bool:
     return re.fullmatch(r"[a-z]+(?:[_-][a-z]+)*[_-]?[0-9]", value) is None
 
 
-def _is_drawn_of_letters(value: str) -> bool:
+def is_drawn_of_letters(value: str) -> bool:
     """Return whether a machine drew letters: long, of both cases, changing often."""
     drawn = "(?=.{0,30}[a-z])(?=[a-z]{0,30}[A-Z])[A-Za-z]{20,}"
     if re.fullmatch(drawn, value) is None:

@@ -1,6 +1,6 @@
 """Mask secrets that are known by the name before them.
 
-Those are assignments in code and settings, options, elements and JSON members.
+Those are assignments in code and settings, options and elements.
 """
 
 import re
@@ -35,7 +35,7 @@ _NAME = f"(?:{_ANY_NAME}){_SUFFIX}"
 _LOOKS_BACK = re.compile(r"(?:\(\?<[=!][^()]*\))+")
 _REACH = 14  # from the beginning of a name to its hint, at most: `subscription-key`
 _PASSWORD = "|".join(name for _, name in PASSWORDS)
-_MEMBER = rf"(?i)(?:{_NAME}|authorization|(?<![\s\S])pass)\Z"
+MEMBER = rf"(?i)(?:{_NAME}|authorization|(?<![\s\S])pass)\Z"
 _A_PASSWORD = rf"(?i)(?:{_PASSWORD}|pass|psk|storepw|requirepass){_SUFFIX}"
 # All names stand in it, as in the rows of VALUES_WITHOUT_A_SIGN: for each set of names
 # that a text has, another pattern would have to be compiled.
@@ -373,16 +373,3 @@ def _is_plain_word(word: str, *, is_password: bool) -> bool:
     if is_password and len(word) <= 3:
         return False
     return word in _PLAIN_WORDS
-
-
-def is_secret_member(key: str, value: object) -> bool:
-    """Return whether a JSON member holds a secret, by its name."""
-    if isinstance(value, bool):
-        return False
-    if not isinstance(value, str | int | float):
-        return False
-    name = compiled(_MEMBER).search(key)
-    if name is None:
-        return False
-    text = str(value)
-    return not is_ordinary(name[0], ":", text, quoted=True)
