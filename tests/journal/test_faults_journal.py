@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import NOW, observation
-from faults import VIEWS, holding, opened, quick_context, tool_event
+from faults import VIEWS, context_with, holding, opened, tool_event
 
 from theorex_lab import CorruptJournal, FixedClock, StorageError
 from theorex_lab.files.formats.home_files import export_home
@@ -63,10 +63,11 @@ def _keep(folder: Path, name: str) -> None:
 def _start(folder: Path, name: str, target: int) -> BaseProcess:
     """Start a writer up to its target, or a keeper.
 
-    Each goes on where the one before it was killed. It is a copy of this process, so
-    that it is killed at its work rather than while it imports the package.
+    Each goes on where the one before it was killed. It is a copy of a process that has
+    imported this module, so that it is killed at its work rather than while it imports
+    the package.
     """
-    context = quick_context()
+    context = context_with(__name__)
     if name in ("scan", "erase"):
         process = context.Process(target=_keep, args=(folder, name))
     else:
