@@ -16,7 +16,6 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from multiprocessing import forkserver
 from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any
@@ -226,30 +225,6 @@ def quick_context() -> BaseContext:
     """
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     return multiprocessing.get_context(method)
-
-
-def context_with(module: str) -> BaseContext:
-    """Return how processes are started that do little else than what a module has.
-
-    They are copies of a process that has imported the module alone, where the system
-    has copies. With all tests collected, this process is several times as large: to
-    copy it, and to end the copy, takes longer than what a short process does.
-    """
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([module])
-    # The process that is copied imports the module before it gets this path.
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    try:
-        forkserver.ensure_running()
-    finally:
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
-    return context
 
 
 def together(*runs: Callable[[], object]) -> list[int]:
