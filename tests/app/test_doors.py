@@ -11,7 +11,7 @@ import contextlib
 import inspect
 import json
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -40,17 +40,21 @@ from test_json_fields import (
 from test_mcp import PLAIN
 from test_rest import RIGHT, running, spoken
 
+import theorex_lab.eval.tour
 from theorex_lab import Lab, installed
 from theorex_lab.app import hook
 from theorex_lab.app.server.mcp import build_server
 from theorex_lab.app.server.memory_page.keys import PageKeys
 from theorex_lab.core import processes
+from theorex_lab.designs.dreams.demos import hypotheses
 from theorex_lab.eval.metrics import access, causal
+from theorex_lab.eval.tour import run_tour
 from theorex_lab.files.formats.home_files import export_home, import_home
 from theorex_lab.files.ingest.code import CODE, LANGUAGES
 from theorex_lab.files.ingest.media import images
 from theorex_lab.files.ingest.text import FORMS
 from theorex_lab.memory.hook_payloads import BODIES
+from theorex_lab.search.embed import OnnxEmbedder
 from theorex_lab.text.redact.hints import MASK
 from theorex_lab.text.redact.redaction_scope import door
 
@@ -350,7 +354,7 @@ def lines_with(case: Any, words: list[str]) -> Iterator[Line]:
 
 
 def once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that computes what it gives for equal arguments once.
+    """Return a function that computes what it gives for equal arguments once a folder.
 
     Most options of a command change nothing of what is computed. A call with one runs
     the whole command but for this.
@@ -358,7 +362,7 @@ def once(function: Callable[..., Any]) -> Callable[..., Any]:
     results: dict[bytes, Any] = {}
 
     def computed(*arguments: Any, **options: Any) -> Any:
-        asked = pickle.dumps((arguments, options))
+        asked = pickle.dumps((str(Path.cwd()), arguments, options))
         if asked not in results:
             results[asked] = function(*arguments, **options)
         return results[asked]
@@ -366,12 +370,28 @@ def once(function: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
+def pooled_once(pool: Callable[..., Any]) -> Callable[..., Any]:
+    """Return how a model's states are pooled, each batch of texts once."""
+    results: dict[bytes, Any] = {}
+
+    def pooled(embedder: OnnxEmbedder, token_ids: Sequence[Sequence[int]]) -> Any:
+        asked = pickle.dumps(token_ids)
+        if asked not in results:
+            results[asked] = pool(embedder, token_ids)
+        return results[asked].copy()
+
+    return pooled
+
+
 def test_no_command_keeps_a_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Neither is given the home, nor writes but for a folder among its arguments.
+    # None is given the home, nor writes but for a folder among its arguments.
     monkeypatch.setattr(access, "tune", once(access.tune))
     monkeypatch.setattr(causal, "score_advice", once(causal.score_advice))
+    monkeypatch.setattr(hypotheses, "run_hypotheses", once(hypotheses.run_hypotheses))
+    monkeypatch.setattr(theorex_lab.eval.tour, "run_tour", once(run_tour))
+    monkeypatch.setattr(OnnxEmbedder, "_pool", pooled_once(OnnxEmbedder._pool))
     (tmp_path / "day").mkdir()
     newcomer = Newcomer(tmp_path / "day", programs=PROGRAMS)
     place = newcomer.repository

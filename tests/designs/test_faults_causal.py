@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from conftest import DAY, NOW
-from faults import boundaries, checkpoint, forked, killed_at, opened, quick_folder
+from faults import boundaries, checkpoint, forked, opened, quick_folder
+from killed_homes import every, killed_homes
 from test_faults_processes import together
 
 from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab
@@ -167,15 +167,13 @@ def test_an_outcome_killed_at_any_change_to_the_disk_is_there_once_or_can_be_rec
     places = boundaries(template, tmp_path, outcome)
     closed = 0
     assert places[-1] == "end"
-    for number in range(1, len(places) + 1):
-        home = killed_at(number, template, tmp_path, outcome)
-        with opened(home) as lab:
+    for killed in killed_homes(template, tmp_path, outcome, every(places)):
+        with opened(killed.home) as lab:
             open_still = bool(lab.causal.open_attempts())
-            closed += not open_still
+            closed += 0 if open_still else len(killed.boundaries)
             assert bool(lab.causal.record_outcome_from_state([])) == open_still
             assert runs_of(lab, "gene_a") == (1, 1)
             assert lab.verify().ok
-        shutil.rmtree(home)
     assert 0 < closed < len(places)
 
 

@@ -13,7 +13,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from faults import boundaries, documented, forked, killed_at, quick_folder
+from faults import boundaries, documented, forked, quick_folder
+from killed_homes import every, killed_homes
 
 from theorex_lab import Lab
 from theorex_lab.designs.dreams import engine
@@ -153,19 +154,17 @@ def test_a_dream_that_was_killed_anywhere_is_made_good_by_the_next(
     expected = _known(whole)
     passed = boundaries(template, tmp_path, _maintain)
     assert passed.count("COMMIT") >= len(GOALS) + 3
-    for number in range(1, len(passed) + 1):
-        if passed[number - 1] in ("fsync", "COMMIT", "end") or passed[
-            number - 1
-        ].startswith("INSERT"):
-            killed = killed_at(number, template, tmp_path, _maintain)
-            _known(killed)
-            for _ in range(2):
-                with documented(killed) as lab:
-                    _maintain(lab)
-            assert _known(killed) == expected, (
-                f"killed at {number}: {passed[number - 1]}"
-            )
-            shutil.rmtree(killed)
+    places = {
+        number: name
+        for number, name in every(passed).items()
+        if name in ("fsync", "COMMIT", "end") or name.startswith("INSERT")
+    }
+    for killed in killed_homes(template, tmp_path, _maintain, places):
+        _known(killed.home)
+        for _ in range(2):
+            with documented(killed.home) as lab:
+                _maintain(lab)
+        assert _known(killed.home) == expected, f"killed at {killed.boundaries}"
 
 
 def test_two_processes_that_dream_at_once_take_nothing_twice(

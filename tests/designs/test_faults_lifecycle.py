@@ -28,6 +28,7 @@ from faults import (
     state,
     tool_event,
 )
+from killed_homes import every, killed_homes
 
 from theorex_lab import Lab, ObservationEntry
 from theorex_lab.designs.theorex.axon import Axon
@@ -80,15 +81,13 @@ def test_a_step_that_was_killed_is_repeated_as_if_nothing_had_happened(
     assert undisturbed != state(homes[name]), "the step does something"
     passed = boundaries(homes[name], tmp_path, STEPS[name])
     assert len(passed) >= 4
-    for number in range(1, len(passed) + 1):
-        home = killed_at(number, homes[name], tmp_path, STEPS[name])
-        with documented(home) as lab:
+    for killed in killed_homes(homes[name], tmp_path, STEPS[name], every(passed)):
+        with documented(killed.home) as lab:
             STEPS[name](lab)
-        assert state(home) == undisturbed, passed[number - 1]
-        assert {file for file in files(home) if not _is_draft(file)} == files(
+        assert state(killed.home) == undisturbed, killed.boundaries
+        assert {file for file in files(killed.home) if not _is_draft(file)} == files(
             _after(name, homes)
         )
-        shutil.rmtree(home)
 
 
 def test_a_killed_save_leaves_the_old_briefing_or_the_new(
@@ -139,18 +138,16 @@ def test_snapshots_that_were_killed_are_written_when_repeated(
     passed = boundaries(home, tmp_path, STEPS["snapshot"])
     assert {"os.rmdir", "os.rename", "fsync"} <= {name.split()[0] for name in passed}
     expected = state(undisturbed)
-    for number in range(1, len(passed) + 1):
-        killed = killed_at(number, home, tmp_path, STEPS["snapshot"])
-        with documented(killed) as lab:
+    for killed in killed_homes(home, tmp_path, STEPS["snapshot"], every(passed)):
+        with documented(killed.home) as lab:
             assert lab.views.get(Flash).columns().keys() == Flash().columns().keys(), (
                 "usable before it is repeated"
             )
-        with documented(killed) as lab:
+        with documented(killed.home) as lab:
             assert STEPS["snapshot"](lab)
-        assert files(killed) == names, passed[number - 1]
-        assert _sound(killed) == {Flash.name}
-        assert state(killed) == expected, passed[number - 1]
-        shutil.rmtree(killed)
+        assert files(killed.home) == names, killed.boundaries
+        assert _sound(killed.home) == {Flash.name}
+        assert state(killed.home) == expected, killed.boundaries
 
 
 # Damaged snapshots
@@ -460,11 +457,10 @@ def test_an_erasure_that_was_killed_is_finished_by_repeating_it(
         if not name.startswith(("os.remove", "UPDATE"))
     ]
     numbers += range(2, len(passed), 11)
-    for number in sorted(set(numbers)):
-        home = killed_at(number, with_secret, tmp_path, _erase)
-        with documented(home) as lab:
+    places = {number: passed[number - 1] for number in sorted(set(numbers))}
+    for killed in killed_homes(with_secret, tmp_path, _erase, places):
+        with documented(killed.home) as lab:
             _erase(lab)
-        assert holding(home, SECRET) == [], passed[number - 1]
-        if number % 5 == 0:
-            _expect_gone(home)
-        shutil.rmtree(home)
+        assert holding(killed.home, SECRET) == [], killed.boundaries
+        if any(number % 5 == 0 for number in killed.boundaries):
+            _expect_gone(killed.home)

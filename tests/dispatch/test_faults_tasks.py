@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import shutil
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from conftest import NOW
-from faults import boundaries, forked, killed_at, opened, quick_folder
+from faults import boundaries, forked, opened, quick_folder
+from killed_homes import every, killed_homes
 from test_faults_processes import together
 
 from theorex_lab import InvalidInput, Lab
@@ -160,13 +160,13 @@ def test_a_worker_killed_at_any_moment_leaves_its_step_taken_or_not(
         "complete": ("working", "completed"),
     }[name]
     seen = set()
-    for number in range(1, len(boundaries(template, tmp_path, STEPS[name])) + 1):
-        home = killed_at(number, template, tmp_path, STEPS[name])
-        with opened(home) as lab:
+    passed = boundaries(template, tmp_path, STEPS[name])
+    for killed in killed_homes(template, tmp_path, STEPS[name], every(passed)):
+        with opened(killed.home) as lab:
             state = lab.tasks.tasks("sage")[0].state
             assert state in (before, after)
             seen.add(state)
-        with opened(home, at=AFTER_THE_LEASE) as lab:
+        with opened(killed.home, at=AFTER_THE_LEASE) as lab:
             while task := lab.tasks.claim("sage", worker="w2"):
                 lab.tasks.complete(task.id, worker="w2")
             assert [task.state for task in lab.tasks.tasks("sage")] == [
@@ -174,7 +174,6 @@ def test_a_worker_killed_at_any_moment_leaves_its_step_taken_or_not(
                 "completed",
             ]
             assert _sound(lab)
-        shutil.rmtree(home)
     assert seen == {before, after}
 
 

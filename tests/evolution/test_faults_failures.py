@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faults import boundaries, forked, killed_at, opened, quick_folder
+from faults import boundaries, forked, opened, quick_folder
 from hostile_server import (
     FAILURES,
     Exchange,
@@ -25,6 +25,7 @@ from hostile_server import (
     completion_body,
     head,
 )
+from killed_homes import every, killed_homes
 from test_failures import FIX, GOOD, events, failed, log_of, models, saying, traced
 
 from theorex_lab import Event, Lab, StorageError
@@ -236,18 +237,16 @@ def test_a_review_that_was_killed_is_repeated_as_if_nothing_had_happened(
         assert expected[1] == {failures[0]: 1}, "of the other there is no trace to read"
     passed = boundaries(home, home.parent, review)
     assert passed.count("COMMIT") >= 2
-    for number in range(1, len(passed) + 1):
-        killed = killed_at(number, home, home.parent, review)
-        with opened(killed) as lab:
+    for killed in killed_homes(home, home.parent, review, every(passed)):
+        with opened(killed.home) as lab:
             fixes(lab)  # no fix without its review, and no review without its fix
             review(lab)
-            assert (columns(lab), fixes(lab)) == expected, passed[number - 1]
+            assert (columns(lab), fixes(lab)) == expected, killed.boundaries
             assert lab.verify().ok
             assert not any(
                 each.written_to_axon
                 for each in lab.review_failures(reviewer=HeuristicReviewer())
             )
-        shutil.rmtree(killed)
 
 
 @needs_fork
@@ -258,14 +257,13 @@ def test_a_killed_attempt_that_failed_leaves_the_failure_waiting(home: Path) -> 
     def review(lab: Lab) -> object:
         return lab.review_failures(reviewer=saying("nonsense"))
 
-    for number in range(1, len(boundaries(home, home.parent, review)) + 1):
-        killed = killed_at(number, home, home.parent, review)
-        with opened(killed) as lab:
+    passed = boundaries(home, home.parent, review)
+    for killed in killed_homes(home, home.parent, review, every(passed)):
+        with opened(killed.home) as lab:
             assert len(events(lab, "review_failed")) <= 1
             assert fixes(lab) == {}
             assert lab.review_failures(reviewer=saying(GOOD))[0].written_to_axon
             assert fixes(lab) == {failure: 1}
-        shutil.rmtree(killed)
 
 
 def test_two_processes_that_review_at_once_write_one_fix_each(home: Path) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 from conftest import NOW
-from faults import VIEWS, boundaries, documented, files, forked, killed_at, quick_folder
+from faults import VIEWS, boundaries, documented, files, forked, quick_folder
+from killed_homes import every, killed_homes
 from test_failures import traced
 from test_gate import _lab, _new
 from test_maintenance import STEPS, fill
@@ -174,16 +175,16 @@ def test_the_maintenance_that_was_killed_is_made_good_by_the_next(
     others = [number for number in range(1, len(passed) + 1) if number not in numbers]
     numbers |= set(others[:: max(1, len(others) // FURTHER_KILLS)])
     assert len(commits) >= len(STEPS)
-    for number in sorted(numbers):
-        home = killed_at(number, template, tmp_path, _maintain)
-        with documented(home) as lab:
+    places = {number: passed[number - 1] for number in sorted(numbers)}
+    for killed in killed_homes(template, tmp_path, _maintain, places):
+        with documented(killed.home) as lab:
             _maintain(lab)
-        assert _state(home) == expected, passed[number - 1]
+        assert _state(killed.home) == expected, killed.boundaries
         # But for drafts that the killed process left, and the note of what was checked
         # of config.json.
         left = {
             each
-            for each in files(home) ^ files(undisturbed)
+            for each in files(killed.home) ^ files(undisturbed)
             if not each.startswith(
                 (
                     ".SHARED_",
@@ -195,7 +196,6 @@ def test_the_maintenance_that_was_killed_is_made_good_by_the_next(
             )
         }
         assert not left
-        shutil.rmtree(home)
 
 
 def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(
@@ -213,13 +213,11 @@ def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(
         back(lab)
     expected = _state(undisturbed)
     passed = boundaries(template, tmp_path, back)
-    for number in range(1, len(passed) + 1):
-        home = killed_at(number, template, tmp_path, back)
-        with documented(home) as lab:
+    for killed in killed_homes(template, tmp_path, back, every(passed)):
+        with documented(killed.home) as lab:
             back(lab)
             assert policy_settings(load_settings(lab.config_file)) == old.settings
-        assert _state(home) == expected, passed[number - 1]
-        shutil.rmtree(home)
+        assert _state(killed.home) == expected, killed.boundaries
 
 
 def test_two_runs_at_once_are_one(template: Path, tmp_path: Path) -> None:

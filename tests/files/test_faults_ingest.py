@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from faults import boundaries, forked, killed_at, opened, quick_folder
+from faults import boundaries, forked, opened, quick_folder
 from ingested import folder, found, notebook, page, pdf
+from killed_homes import every, killed_homes
 from test_faults_disk import files_of_at_most
 
 from theorex_lab import InvalidInput, Lab, StorageError
@@ -410,18 +411,16 @@ def test_killed_at_any_point_a_run_that_is_repeated_does_the_rest(
         events = [(event.kind, event.body) for event in lab.journal.tail(0)]
     assert sorted(expected) == ["0.md", "3.md", "moved.md", "new.md"]
     assert len(passed) > 8
-    for number in range(1, len(passed) + 1):
-        home = killed_at(number, template, tmp_path, step)
-        with opened(home) as lab:
+    for killed in killed_homes(template, tmp_path, step, every(passed)):
+        with opened(killed.home) as lab:
             assert lab.verify().ok
             step(lab)
-            assert (names(lab), found(lab, "lamp")) == (expected, texts), passed[
-                number - 1
-            ]
+            assert (names(lab), found(lab, "lamp")) == (expected, texts), (
+                killed.boundaries
+            )
             assert sorted(
                 map(str, ((event.kind, event.body) for event in lab.journal.tail(0)))
             ) == sorted(map(str, events))
-        shutil.rmtree(home)
 
 
 TWICE = """

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,8 @@ from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.memory.contract import item_view
 from theorex_lab.memory.evidence import EvidenceView
 
+Step = Callable[[Lab], object]
+Opening = Callable[[Path], AbstractContextManager[Lab]]
 ITEMS = item_view(installed())
 VIEWS: tuple[type[View], ...] = (
     Axon,
@@ -268,11 +270,22 @@ def at_once(
 class Boundaries:
     """Notes each change that this process is about to make to a home, and kills it at
     the chosen one, from 1 on.
+
+    At another one it may wait for whoever looks at the home meanwhile.
     """
 
-    def __init__(self, home: Path, kill_at: int = 0) -> None:
+    def __init__(
+        self,
+        home: Path,
+        kill_at: int = 0,
+        *,
+        wait_at: int = 0,
+        wait: Callable[[], None] | None = None,
+    ) -> None:
         self.home = str(home)
         self.kill_at = kill_at
+        self.wait_at = wait_at
+        self.wait = wait
         self.passed: list[str] = []
         self._fsync = os.fsync
         self._connect = sqlite3.connect
@@ -287,6 +300,8 @@ class Boundaries:
     def reach(self, name: str) -> None:
         """One boundary; the process ends here when it is the chosen one."""
         self.passed.append(name)
+        if self.wait is not None and len(self.passed) == self.wait_at:
+            self.wait()
         if len(self.passed) == self.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -316,7 +331,7 @@ class Boundaries:
 
 
 def boundaries(
-    template: Path, folder: Path, step: Callable[[Lab], object]
+    template: Path, folder: Path, step: Step, *, opening: Opening = documented
 ) -> list[str]:
     """Names of the boundaries that a step passes, the last one being its end, found by
     doing it once in a child.
@@ -327,7 +342,7 @@ def boundaries(
     def run() -> None:
         seen = Boundaries(home)
         seen.install()
-        with documented(home) as lab:
+        with opening(home) as lab:
             step(lab)
             seen.reach("end")
             noted.write_text(json.dumps(seen.passed))
@@ -337,9 +352,7 @@ def boundaries(
     return list(json.loads(noted.read_text()))
 
 
-def killed_at(
-    number: int, template: Path, folder: Path, step: Callable[[Lab], object]
-) -> Path:
+def killed_at(number: int, template: Path, folder: Path, step: Step) -> Path:
     """A copy of the template in which the step was killed at its boundary of this
     number, from 1 on.
     """

@@ -12,73 +12,37 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
+import writing_processes
 from conftest import NOW, observation
-from faults import VIEWS, holding, opened, quick_context, tool_event
+from faults import holding, opened
+from writing_processes import SECRET, acknowledged_ids, keep, write
 
 from theorex_lab import CorruptJournal, FixedClock, StorageError
-from theorex_lab.files.formats.home_files import export_home
-from theorex_lab.journal.event import new_event
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 KILLS = 200
 WRITERS = 8
 WRITES = 250
-SECRET = "the vault opens with 4711"
 # How long at most a process is waited for before it is killed: long enough that each
 # gets through its work, short enough that it is killed at any point of it.
 LONGEST_WAIT = 0.03
 
 
-def _write(folder: Path, name: str, done: int, target: int) -> None:
-    """Append events up to a target, and note each that the journal acknowledged."""
-    journal = SqliteJournal(folder / "home" / "theorex.db", clock=FixedClock(NOW))
-    with (folder / f"acknowledged-{name}").open("a", buffering=1) as acknowledged:
-        for number in range(done, target):
-            event = observation(f"{name} {number}", labels=[f"concept {number % 20}"])
-            journal.append([event])
-            acknowledged.write(event.id + "\n")
-
-
-def _keep(folder: Path, name: str) -> None:
-    """Work beside the writers, over and over.
-
-    One process scans and writes snapshots, another archives, erases and exports.
-    """
-    while not (folder / "stop").exists():
-        with opened(folder / "home", snapshotAfterEvents=100) as lab:
-            if name == "scan":
-                lab.theorex.scan()
-                for kind in VIEWS:
-                    lab.views.snapshot(lab.views.get(kind))
-                continue
-            ended = new_event("session_ended", {}, agent="main", session="s1", at=NOW)
-            events = [observation(SECRET), tool_event("ok"), tool_event(SECRET), ended]
-            lab.journal.append(events)
-            lab.archive(NOW + 1)
-            lab.erase(match=SECRET)
-            export_home(lab.home, lab.searcher, folder / "export", replace=True)
-
-
 def _start(folder: Path, name: str, target: int) -> BaseProcess:
     """Start a writer up to its target, or a keeper.
 
-    Each goes on where the one before it was killed. It is a copy of this process, so
-    that it is killed at its work rather than while it imports the package.
+    Each goes on where the one before it was killed. It is a copy of a process that has
+    imported the package, so that it is killed at its work.
     """
-    context = quick_context()
+    context = writing_processes.context()
     if name in ("scan", "erase"):
-        process = context.Process(target=_keep, args=(folder, name))
+        process = context.Process(target=keep, args=(folder, name))
     else:
-        done = len(_acknowledged(folder, name))
-        process = context.Process(target=_write, args=(folder, name, done, target))
+        done = len(acknowledged_ids(folder, name))
+        process = context.Process(target=write, args=(folder, name, done, target))
     process.start()
     return process
-
-
-def _acknowledged(folder: Path, name: str) -> list[str]:
-    file = folder / f"acknowledged-{name}"
-    return file.read_text().splitlines() if file.exists() else []
 
 
 def test_every_acknowledged_event_survives_eight_writers_and_their_keepers_that_are_killed(
@@ -118,7 +82,9 @@ def test_every_acknowledged_event_survives_eight_writers_and_their_keepers_that_
         events = list(lab.journal.tail(0, kinds=["observation"], erased=True))
         stored = [event.id for event in events]
         acknowledged = [
-            event_id for name in targets for event_id in _acknowledged(tmp_path, name)
+            event_id
+            for name in targets
+            for event_id in acknowledged_ids(tmp_path, name)
         ]
         assert len(acknowledged) >= WRITERS * WRITES
         assert len(set(stored)) == len(stored)

@@ -11,14 +11,17 @@ import signal
 import sqlite3
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from conftest import NOW, Meanings, Run, observation
-from faults import boundaries, documented, fill, forked, killed_at, quick_folder, state
+from faults import boundaries, documented, fill, forked, quick_folder, state
+from killed_homes import killed_homes
 from test_faults_disk import files_of_at_most
 from test_faults_processes import together
 
@@ -548,61 +551,34 @@ def test_a_home_is_old_or_new_wherever_its_replacement_is_killed(
         return replace(lab.folder)
 
     # A home to be salvaged cannot be opened.
-    names = (
-        _boundaries_of(template, tmp_path, replace)
-        if step == "salvage"
-        else boundaries(template, tmp_path, run)
-    )
-    expected = None
-    for number in range(len(names), 0, -3):
-        home = (
-            _killed_in(number, template, tmp_path, replace)
-            if step == "salvage"
-            else killed_at(number, template, tmp_path, run)
-        )
+    opening = _only_home if step == "salvage" else documented
+    names = boundaries(template, tmp_path, run, opening=opening)
+    replaced = shutil.copytree(template, tmp_path / "replaced")
+    replace(replaced)
+    expected = _columns(state(replaced))
+    places = {number: names[number - 1] for number in range(len(names), 0, -3)}
+    in_order = dict(sorted(places.items()))
+    for killed in killed_homes(template, tmp_path, run, in_order, opening=opening):
         try:
-            found = state(home)
+            found = state(killed.home)
         except StorageError:
-            replace(home)
-            found = state(home)
-        found["events"] = [event for event in found["events"] if event[0] != "salvaged"]
-        columns = {key: value for key, value in found.items() if key != "context"}
-        expected = expected or columns
-        assert columns == expected or (step == "restore" and found == old), names[
-            number - 1
-        ]
-        shutil.rmtree(home)
+            replace(killed.home)
+            found = state(killed.home)
+        is_old = step == "restore" and found == old
+        assert is_old or _columns(found) == expected, killed.boundaries
 
 
-def _boundaries_of(
-    template: Path, folder: Path, step: Callable[[Path], object]
-) -> list[str]:
-    """As `faults.boundaries`, for a home that cannot be opened."""
-    with _without_opening():
-        return boundaries(template, folder, lambda lab: step(lab.folder))
-
-
-def _killed_in(
-    number: int, template: Path, folder: Path, step: Callable[[Path], object]
-) -> Path:
-    with _without_opening():
-        return killed_at(number, template, folder, lambda lab: step(lab.folder))
+def _columns(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what a home holds without its context, and without notes of a salvage."""
+    events = [event for event in found["events"] if event[0] != "salvaged"]
+    columns = {key: value for key, value in found.items() if key != "context"}
+    return {**columns, "events": events}
 
 
 @contextmanager
-def _without_opening() -> Iterator[None]:
-    """`faults.documented` gives only the home, since the step opens it itself."""
-    import faults
-
-    @contextmanager
-    def only_home(home: Path) -> Iterator[object]:
-        yield type("OnlyHome", (), {"folder": home})
-
-    original, faults.documented = faults.documented, only_home  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        faults.documented = original
+def _only_home(home: Path) -> Iterator[Any]:
+    """Give the home alone, since the step opens it itself."""
+    yield SimpleNamespace(folder=home)
 
 
 # Creating, replacing, refusing

@@ -5,20 +5,20 @@ from __future__ import annotations
 import itertools
 import random
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from conftest import NOW, TESTS, observation
+import writing_processes
+from conftest import NOW, observation
 from faults import quick_context
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from postgres_server import PostgresServer, running_server, server_program
 from shared_file import SharedFile, spooled
+from writing_processes import acknowledged_ids, write_to_spool
 
 from theorex_lab import Event, FixedClock, StorageError, new_event
 from theorex_lab.journal import spool as spooling
@@ -348,22 +348,6 @@ def _check_order(team: Team, steps: list[tuple[str, str]]) -> None:
     team.shared.journal.close()
 
 
-WRITER = """
-import sys
-from pathlib import Path
-sys.path[:0] = {paths!r}
-from conftest import observation
-from shared_file import spooled
-journal = spooled(Path(sys.argv[1]), Path(sys.argv[2]))
-for number in range(int(sys.argv[4])):
-    event = observation(f"{{sys.argv[3]}} {{number}}")
-    journal.append([event])
-    print(event.id, flush=True)
-    if number % 100 == 50:
-        journal.forward()
-"""
-
-
 def test_eight_processes_through_two_spools_arrive_gapless_and_once(
     team: Team,
 ) -> None:
@@ -384,19 +368,20 @@ def test_eight_processes_through_two_spools_arrive_gapless_and_once(
 
     follower = threading.Thread(target=follow)
     follower.start()
-    program = WRITER.format(paths=[str(TESTS), str(TESTS / "helpers")])
+    context = writing_processes.context()
     processes = []
     for number in range(8):
-        home = team.folder / "ab"[number % 2]
-        home.mkdir(exist_ok=True)
-        words = [home, team.folder / "shared.db", number, n_each]
-        command = [sys.executable, "-c", program, *map(str, words)]
-        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        home = "ab"[number % 2]
+        (team.folder / home).mkdir(exist_ok=True)
+        arguments = (team.folder, home, str(number), n_each)
+        process = context.Process(target=write_to_spool, args=arguments)
+        process.start()
+        processes.append(process)
     acknowledged: list[str] = []
-    for process in processes:
-        output, _ = process.communicate()
-        acknowledged += output.split()
-        assert process.returncode == 0
+    for number, process in enumerate(processes):
+        process.join()
+        acknowledged += acknowledged_ids(team.folder, str(number))
+        assert process.exitcode == 0
     for name in "ab":
         team.machine(name).forward()
     is_over.set()
