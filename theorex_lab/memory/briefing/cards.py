@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.patterns import lazy_pattern
+from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing.candidates import (
     WORK,
     Candidate,
@@ -173,6 +174,8 @@ _TESTING = lazy_pattern(
     r"(?:^|[\s/:])(?:test|tests|pytest|jest|vitest|mocha|rspec|ctest|unittest|tox)\b"
 )
 _LONGEST_COMMAND = 80
+# Each wish is looked at for the card, for what is unfinished, and for what was done.
+_REMEMBERED_TEXTS = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,16 +256,16 @@ def card_of(
         now: The time of the briefing (µs UTC).
         rank: How many sessions with a card are later.
     """
-    lines = _whole_lines(session, now, rank)
+    lines = [line for line in _lines_of(session, now, rank) if _is_whole(line)]
     reports = Reports(_later_ones(session, sessions, lines))
     return _card_of_lines(lines, session, reports, MOST_LINES_OF_A_CARD)
 
 
-def _whole_lines(session: Session, now: int, rank: int) -> list[CardLine]:
-    """Return the whole lines that a session's card is chosen from, best first."""
+def _lines_of(session: Session, now: int, rank: int) -> list[CardLine]:
+    """Return what a session's card is chosen from, best first."""
     lines = [*_request_lines(session), *_conclusions(session, rank)]
     lines.extend(_failing_tests(session))
-    weighted = [_placed(line, now, rank) for line in lines if _is_whole(line)]
+    weighted = [_placed(line, now, rank) for line in lines]
     weighted.sort(key=lambda line: -line.weight)
     return weighted
 
@@ -273,14 +276,18 @@ def _card_of_lines(
     reports: Reports,
     most: int,
 ) -> list[CardLine]:
-    """Return the first lines that are not done, each of which says something new."""
+    """Return the first whole lines that are not done, each of which says something new.
+
+    Most cards are full before all lines are looked at.
+    """
     card: list[CardLine] = []
     for line in lines:
         if len(card) == most:
             break
-        if _repeats(line, card) or reports.was_done(line, session):
+        if not _is_whole(line) or _repeats(line, card):
             continue
-        card.append(line)
+        if not reports.was_done(line, session):
+            card.append(line)
     return card
 
 
@@ -297,7 +304,7 @@ def _later_ones(
 
 def lines_at_the_end(session: Session) -> list[CardLine]:
     """Return what a session's card is chosen from at its end, best first."""
-    return _whole_lines(session, session.end, 0)
+    return _lines_of(session, session.end, 0)
 
 
 class CardReaders(NamedTuple):
@@ -442,6 +449,7 @@ def _is_item_of_a_form(statement: Statement) -> bool:
     return len(statement.text.split()) <= _MOST_WORDS_OF_AN_ITEM
 
 
+@remembered(_REMEMBERED_TEXTS)
 def wish_in(text: str) -> str:
     """Return the wish in a sentence of the user's, '' where it holds none.
 

@@ -18,6 +18,7 @@ from collections.abc import (
     Iterator,
     Mapping,
     Sequence,
+    Set,
 )
 from contextlib import closing, contextmanager, suppress
 from copy import copy
@@ -96,6 +97,7 @@ _LINES_OF_A_CARD = 6
 # Of how many sessions and passages it is remembered what an index took of them.
 _REMEMBERED_SESSIONS = 512
 _REMEMBERED_PASSAGES = 1 << 14
+_REMEMBERED_HEADINGS = 256
 # How soon a longer passage loses in BM25. A word counts once, so there is no other
 # parameter.
 _LENGTH_NORMALIZATION = 0.5
@@ -580,10 +582,28 @@ def _terms_of(text: str, heading: str) -> tuple[str, str]:
         names.
     """
     words, parts = words_in(text)
-    terms = words
+    terms = words | parts
     if heading:
-        terms, parts = words_in(text, heading)
-    return _joined(words), _joined((terms | parts) - words)
+        terms |= _terms_of_heading(text, heading)
+    return _joined(words), _joined(terms - words)
+
+
+def _terms_of_heading(text: str, heading: str) -> Set[str]:
+    """Return the terms that a heading adds to those of a text above which it stands.
+
+    A number in the heading may be named by the last word of the text.
+    """
+    if not any(map(str.isdigit, heading)):
+        return _terms_of_plain_heading(heading)
+    words, parts = words_in(text, heading)
+    return words | parts
+
+
+# One heading stands above many passages.
+@remembered(_REMEMBERED_HEADINGS)
+def _terms_of_plain_heading(heading: str) -> frozenset[str]:
+    words, parts = words_in(heading)
+    return frozenset(words | parts)
 
 
 _READING_ONCE = _Readers(
@@ -765,6 +785,8 @@ def _replaced(passages_by_session: Iterable[Sequence[Passage]]) -> set[int]:
             alike[claim.subject, claim.attribute].append(passage)
     replaced: set[int] = set()
     for group in alike.values():
+        if len(group) == 1:
+            continue
         statements = [DatedStatement(passage.text, passage.at) for passage in group]
         for passage, newer in zip(group, superseded(statements), strict=True):
             if newer is not None:
