@@ -302,9 +302,7 @@ def _content_of(sessions: Sequence[Session], lines: Sequence[Candidate]) -> _Con
         _last_content.content = _Content(sessions, read=_READING_AGAIN)
         _last_content.session_ids = session_ids
     last_content: _Content = _last_content.content
-    content = last_content.copy()
-    content.add_lines(lines)
-    return content
+    return last_content.with_lines(lines) if lines else last_content
 
 
 def _kept(
@@ -676,7 +674,7 @@ class _Content:
         self.weights: list[float] = []
         self.postings: dict[str, _Postings] = defaultdict(_Postings)
         self._add_passages()
-        self.add_lines(lines)
+        self._add_lines(lines)
         for number, profile in enumerate(self.profiles):
             for term in profile.index_terms():
                 self.postings[term].sessions.append(number)
@@ -687,8 +685,8 @@ class _Content:
             readers=read.cards,
         )
 
-    def copy(self) -> _Content:
-        """Return the same, to which lines can be added."""
+    def with_lines(self, lines: Iterable[Candidate]) -> _Content:
+        """Return the same with further lines, which no session said."""
         twin = copy(self)
         twin.passages = self.passages.copy()
         twin.ids = self.ids.copy()
@@ -698,10 +696,10 @@ class _Content:
         twin.postings = defaultdict(_Postings)
         for term, postings in self.postings.items():
             twin.postings[term] = _Postings(postings.holders[:], postings.sessions)
+        twin._add_lines(lines)
         return twin
 
-    def add_lines(self, lines: Iterable[Candidate]) -> None:
-        """Take in further lines, as if no session had said them."""
+    def _add_lines(self, lines: Iterable[Candidate]) -> None:
         for line in lines:
             self._add_as_marked(_passage_of(line), line.id)
 
