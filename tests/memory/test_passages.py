@@ -1,5 +1,6 @@
 """Passages: lines of earlier sessions that fit a prompt."""
 
+import sqlite3
 import time
 from collections.abc import Callable, Sequence
 
@@ -7,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theorex_lab.core.remembering import forget_texts
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.briefing.candidates import ASKED, fits_a_line
-from theorex_lab.memory.briefing.prompt_index import index_of
+from theorex_lab.memory.briefing import compose, prompt_index
+from theorex_lab.memory.briefing.candidates import ASKED, Candidate, fits_a_line
+from theorex_lab.memory.briefing.prompt_index import index_of, kept_index_of
 from theorex_lab.memory.briefing.prompt_lines import PromptLine, lines_for_prompt
 from theorex_lab.memory.briefing.session_log import Session, sessions_of
 
@@ -28,23 +31,33 @@ def _event(number: int, session: str, kind: str, body: dict) -> Event:
     return Event(number, f"event-{number}", at, "agent", session, kind, (), body)
 
 
-def _log(turns: Sequence[tuple[str, str, str]]) -> list[Session]:
-    """Return sessions of turns: session, prompt, message."""
+def _events(turns: Sequence[tuple[str, str, str]]) -> list[Event]:
+    """Return the events of turns: session, prompt, message."""
     events: list[Event] = []
     for session, prompt, message in turns:
         body = {"text": prompt, "source": "user"}
         events.append(_event(len(events), session, "prompt", body))
         body = {"message": message, "source": "agent"}
         events.append(_event(len(events), session, "turn_ended", body))
-    return sessions_of(events)
+    return events
+
+
+def _log(turns: Sequence[tuple[str, str, str]]) -> list[Session]:
+    """Return sessions of turns: session, prompt, message."""
+    return sessions_of(_events(turns))
+
+
+def _turns_about(subjects: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Return a session for each subject."""
+    turns: list[tuple[str, str, str]] = []
+    for subject, message in subjects:
+        turns.append((subject, f"Improve the {subject} of the tool", message))
+    return turns
 
 
 @pytest.fixture
 def sessions() -> list[Session]:
-    turns: list[tuple[str, str, str]] = []
-    for subject, message in SUBJECTS:
-        turns.append((subject, f"Improve the {subject} of the tool", message))
-    return _log(turns)
+    return _log(_turns_about(SUBJECTS))
 
 
 NOW = START + 1_000 * HOUR
@@ -209,3 +222,89 @@ def test_every_line_is_one_short_line_whatever_the_prompt_is(prompt: str) -> Non
         assert fits_a_line(line.text)
         assert line.text.splitlines() == [line.text]
         assert line.why
+
+
+def _rows(index: sqlite3.Connection) -> dict[str, list[tuple[object, ...]]]:
+    """Return the rows of each table of an index, in their order."""
+    rows: dict[str, list[tuple[object, ...]]] = {}
+    for table in ("projects", "passages", "terms", "sessions", "cards"):
+        rows[table] = index.execute(f"SELECT * FROM {table}").fetchall()
+    return rows
+
+
+def _design_line(text: str) -> Candidate:
+    return Candidate(
+        section=ASKED,
+        kind="fact",
+        text=text,
+        weight=0.5,
+        at=START,
+        session="",
+        words=frozenset(text.split()),
+        events=("event-0",),
+        why="a design learnt it",
+    )
+
+
+@pytest.mark.parametrize("text", ["", "The mailer speaks to a relay in Oslo."])
+def test_a_kept_index_of_a_growing_log_is_made_as_one_of_the_whole_log(
+    text: str,
+) -> None:
+    lines = [_design_line(text)] if text else []
+    turns = _turns_about(SUBJECTS)
+    for n_turns in range(len(turns) + 1):
+        sessions = _log(turns[:n_turns])
+        bare = _rows(kept_index_of(sessions))
+        with_lines = _rows(kept_index_of(sessions, lines))
+
+        assert bare == _rows(index_of(sessions))
+        assert with_lines == _rows(index_of(sessions, lines))
+
+
+def test_a_session_that_goes_on_is_read_again() -> None:
+    turns = _turns_about(SUBJECTS)
+    kept_index_of(_log(turns))
+    sessions = _log([*turns, ("parser", "Improve it once more", SUBJECTS[0][1])])
+
+    assert _rows(kept_index_of(sessions)) == _rows(index_of(sessions))
+
+
+def test_each_session_of_a_growing_log_is_read_once() -> None:
+    forget_texts()
+    turns = _turns_about(SUBJECTS)
+    for n_turns in range(1, len(turns) + 1):
+        kept_index_of(_log(turns[:n_turns]))
+
+    readers = prompt_index._READING_AGAIN
+    assert readers.profile.cache_info().misses == len(turns)
+    assert readers.passages.cache_info().misses == len(turns)
+
+
+def test_nothing_is_kept_of_a_large_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prompt_index, "MOST_KEPT_EVENTS", 1)
+    forget_texts()
+    sessions = _log(_turns_about(SUBJECTS))
+
+    assert _rows(kept_index_of(sessions)) == _rows(index_of(sessions))
+    assert prompt_index._READING_AGAIN.profile.cache_info().currsize == 0
+
+
+def test_lines_of_a_start_are_made_once_for_all_that_is_composed_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    times: list[int] = []
+    make_candidates = compose.start_candidates
+
+    def make_noted(sessions: Sequence[Session], now: int) -> list[Candidate]:
+        times.append(now)
+        return make_candidates(sessions, now)
+
+    monkeypatch.setattr(compose, "start_candidates", make_noted)
+    events = _events(_turns_about(SUBJECTS))
+    line = _design_line("The mailer speaks to a relay in Oslo.")
+    for now in (NOW, NOW + HOUR):
+        for query in ("", "why does the parser not accept tabs"):
+            compose.compose(events, now, query=query, tokens=500)
+            compose.compose(events, now, query=query, tokens=500, further=[line])
+
+    assert times == [NOW, NOW + HOUR]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from hashlib import blake2b
 
 from theorex_lab.core.patterns import lazy_pattern
@@ -42,6 +43,7 @@ _LABEL = lazy_pattern(r"asked(?:\ [\w, ]{1,40}|,\ [\w, ]{1,40})?:\s+", re.I)
 # What a word of a line may have around it that says nothing.
 _AROUND_A_WORD = "`\"'“”‘’,;:!?()[]"
 _ID_BYTES = 6
+_REMEMBERED_TIMES = 256  # what one message says is dated statement by statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,9 @@ def line_id(text: str) -> str:
     """
     words: list[str] = []
     for raw_word in bare_text(text).lower().split():
+        if raw_word.isalnum():  # most words, around which nothing stands
+            words.append(raw_word)
+            continue
         word = raw_word.strip(_AROUND_A_WORD)
         if word.endswith(".") and any(map(str.isalnum, word)):
             word = word.rstrip(".")
@@ -129,6 +134,7 @@ def dated(text: str, at: int) -> str:
     return f"{sentence} ({short_date(at)})."
 
 
+@lru_cache(_REMEMBERED_TIMES)
 def short_date(at: int) -> str:
     """Return the day and month of a time (µs UTC).
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.patterns import lazy_pattern
+from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing.candidates import (
     WORK,
     Candidate,
@@ -173,6 +174,8 @@ _TESTING = lazy_pattern(
     r"(?:^|[\s/:])(?:test|tests|pytest|jest|vitest|mocha|rspec|ctest|unittest|tox)\b"
 )
 _LONGEST_COMMAND = 80
+# Each wish is looked at for the card, for what is unfinished, and for what was done.
+_REMEMBERED_TEXTS = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +246,6 @@ def card_of(
     now: int,
     *,
     rank: int = 0,
-    reports: Reports | None = None,
 ) -> list[CardLine]:
     """Return the lines of a session's card, best first.
 
@@ -253,22 +255,39 @@ def card_of(
             left open.
         now: The time of the briefing (µs UTC).
         rank: How many sessions with a card are later.
-        reports: What all sessions report as done; None where only this card is asked
-            for.
     """
+    lines = [line for line in _lines_of(session, now, rank) if _is_whole(line)]
+    reports = Reports(_later_ones(session, sessions, lines))
+    return _card_of_lines(lines, session, reports, MOST_LINES_OF_A_CARD)
+
+
+def _lines_of(session: Session, now: int, rank: int) -> list[CardLine]:
+    """Return what a session's card is chosen from, best first."""
     lines = [*_request_lines(session), *_conclusions(session, rank)]
     lines.extend(_failing_tests(session))
-    weighted = [_placed(line, now, rank) for line in lines if _is_whole(line)]
+    weighted = [_placed(line, now, rank) for line in lines]
     weighted.sort(key=lambda line: -line.weight)
-    if reports is None:
-        reports = Reports(_later_ones(session, sessions, weighted))
+    return weighted
+
+
+def _card_of_lines(
+    lines: Iterable[CardLine],
+    session: Session,
+    reports: Reports,
+    most: int,
+) -> list[CardLine]:
+    """Return the first whole lines that are not done, each of which says something new.
+
+    Most cards are full before all lines are looked at.
+    """
     card: list[CardLine] = []
-    for line in weighted:
-        if len(card) == MOST_LINES_OF_A_CARD:
+    for line in lines:
+        if len(card) == most:
             break
-        if _repeats(line, card) or reports.was_done(line, session):
+        if not _is_whole(line) or _repeats(line, card):
             continue
-        card.append(line)
+        if not reports.was_done(line, session):
+            card.append(line)
     return card
 
 
@@ -283,7 +302,30 @@ def _later_ones(
     return [other for other in sessions if other.end >= session.end]
 
 
-def cards_of(sessions: Sequence[Session], section: str) -> list[list[Candidate]]:
+def lines_at_the_end(session: Session) -> list[CardLine]:
+    """Return what a session's card is chosen from at its end, best first."""
+    return _lines_of(session, session.end, 0)
+
+
+class CardReaders(NamedTuple):
+    """What reads of one session that cards are made of.
+
+    Attributes:
+        lines: Returns what its card is chosen from at its end, best first.
+        reports: Returns what it asked for and reported as done.
+    """
+
+    lines: Callable[[Session], Sequence[CardLine]]
+    reports: Callable[[Session], Sequence[WorkReport]]
+
+
+def cards_of(
+    sessions: Sequence[Session],
+    section: str,
+    *,
+    most_lines: int = MOST_LINES_OF_A_CARD,
+    readers: CardReaders | None = None,
+) -> list[list[Candidate]]:
     """Return the card of each session as it would be read at the session's end.
 
     What a later session did is not open in it.
@@ -291,12 +333,16 @@ def cards_of(sessions: Sequence[Session], section: str) -> list[list[Candidate]]
     Args:
         sessions: The sessions of a project.
         section: The section of a briefing that the lines are for.
+        most_lines: How many lines a card has at most.
+        readers: What reads each session; None for what remembers nothing.
     """
-    reports = Reports(sessions)
+    read = readers or CardReaders(lines_at_the_end, reports_of)
+    reports = Reports(sessions, read.reports)
     cards: list[list[Candidate]] = []
     for session in sessions:
-        lines = card_of(session, sessions, session.end, reports=reports)
-        cards.append([_candidate(line, section) for line in lines])
+        lines = read.lines(session)
+        card = _card_of_lines(lines, session, reports, most_lines)
+        cards.append([_candidate(line, section) for line in card])
     return cards
 
 
@@ -403,6 +449,7 @@ def _is_item_of_a_form(statement: Statement) -> bool:
     return len(statement.text.split()) <= _MOST_WORDS_OF_AN_ITEM
 
 
+@remembered(_REMEMBERED_TEXTS)
 def wish_in(text: str) -> str:
     """Return the wish in a sentence of the user's, '' where it holds none.
 
@@ -733,29 +780,53 @@ def _says_the_same(words: frozenset[str], others: frozenset[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Report:
-    """What was asked for or reported as done, by its words.
+class WorkReport:
+    """What a session asked for or reported as done, by its words.
 
     A wish that a later session repeats is that session's, so wishes are among reports.
+
+    Attributes:
+        at: When that was said (µs UTC).
+        is_wish: Whether it was asked for.
+        words: Its content words.
     """
 
     at: int
-    session: Session
     is_wish: bool
     words: frozenset[str]
+
+
+def reports_of(session: Session) -> list[WorkReport]:
+    """Return what a session asked for and reported as done."""
+    reports: list[WorkReport] = []
+    for message in session.messages:
+        for words in _changes_in(message):
+            reports.append(WorkReport(message.at, False, words))
+    for at, words in _wishes_of(session):
+        reports.append(WorkReport(at, True, words))
+    return reports
 
 
 class Reports:
     """What sessions asked for and reported as done, found by its words."""
 
-    def __init__(self, sessions: Iterable[Session]) -> None:
-        self._by_word: dict[str, list[_Report]] = defaultdict(list)
+    def __init__(
+        self,
+        sessions: Iterable[Session],
+        read: Callable[[Session], Iterable[WorkReport]] = reports_of,
+    ) -> None:
+        """Take in the reports of sessions.
+
+        Args:
+            sessions: The sessions.
+            read: Returns the reports of one.
+        """
+        self._by_word: dict[str, list[tuple[WorkReport, Session]]] = defaultdict(list)
         for session in sessions:
-            for message in session.messages:
-                for words in _changes_in(message):
-                    self._add(_Report(message.at, session, False, words))
-            for at, words in _wishes_of(session):
-                self._add(_Report(at, session, True, words))
+            for report in read(session):
+                report_of_session = (report, session)
+                for word in report.words:
+                    self._by_word[word].append(report_of_session)
 
     def was_done(self, line: CardLine, session: Session) -> bool:
         """Return whether a line is of something open that was done afterwards.
@@ -771,26 +842,24 @@ class Reports:
         rarest_first = sorted(line.words, key=self._frequency)
         n_rarest = max(0, len(rarest_first) - needed + 1)
         for word in rarest_first[:n_rarest]:
-            for report in self._by_word.get(word, ()):
-                if not _is_later(report, line, session):
+            for report, reporting in self._by_word.get(word, ()):
+                if not _is_later(report, reporting, line, session):
                     continue
                 if len(report.words & line.words) >= needed:
                     return True
         return False
 
-    def _add(self, report: _Report) -> None:
-        for word in report.words:
-            self._by_word[word].append(report)
-
     def _frequency(self, word: str) -> tuple[int, str]:
         return len(self._by_word.get(word, ())), word
 
 
-def _is_later(report: _Report, line: CardLine, session: Session) -> bool:
-    """Return whether a report may be of what a line of a session left open."""
-    if report.at <= line.at or report.session.end < session.end:
+def _is_later(
+    report: WorkReport, reporting: Session, line: CardLine, session: Session
+) -> bool:
+    """Return whether a session's report may be of what a line of one left open."""
+    if report.at <= line.at or reporting.end < session.end:
         return False
-    return not report.is_wish or report.session is not session
+    return not report.is_wish or reporting is not session
 
 
 def _changes_in(message: Message) -> Iterator[frozenset[str]]:

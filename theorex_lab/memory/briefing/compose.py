@@ -187,7 +187,7 @@ def compose(
             alone.
     """
     sessions = _kept_sessions(list(events))
-    at_start = start_lines(sessions, now, tokens=tokens, further=further)
+    at_start = choose([*_kept_start_of(sessions, now), *further], tokens)
     if not query:
         return as_text(at_start)
     lines = prompt_lines(
@@ -209,5 +209,18 @@ def _kept_sessions(events: list[Event]) -> list[Session]:
     if not is_same or not events:
         _last.events = events
         _last.sessions = sessions_of(events)
+        _last.start = None
     sessions: list[Session] = _last.sessions
     return sessions
+
+
+def _kept_start_of(sessions: Sequence[Session], now: int) -> list[Candidate]:
+    """Return the lines of a start of the sessions that are kept.
+
+    Those of the same time again are kept: what is composed of other further lines, and
+    at a prompt, has them too.
+    """
+    if _last.start is None or _last.start[0] != now:
+        _last.start = now, start_candidates(sessions, now)
+    candidates: list[Candidate] = _last.start[1]
+    return candidates

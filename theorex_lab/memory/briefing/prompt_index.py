@@ -11,17 +11,28 @@ import math
 import sqlite3
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from contextlib import closing, contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from threading import local
+from typing import NamedTuple
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive, make_file, told
+from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.erasing import ERASURE, ErasedPart
 from theorex_lab.journal.identity import UNSEEN_DIGITS
 from theorex_lab.journal.sqlite.free_space import free_space
@@ -32,7 +43,13 @@ from theorex_lab.memory.briefing.candidates import (
     fits_a_line,
     line_id,
 )
-from theorex_lab.memory.briefing.cards import cards_of, latest_first
+from theorex_lab.memory.briefing.cards import (
+    CardReaders,
+    cards_of,
+    latest_first,
+    lines_at_the_end,
+    reports_of,
+)
 from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.briefing.index_file import (
     INDEX_FILE,
@@ -43,6 +60,7 @@ from theorex_lab.memory.briefing.marked_lines import LineMark, MarkLookup
 from theorex_lab.memory.briefing.notes import note_candidates
 from theorex_lab.memory.briefing.passages import (
     Passage,
+    SessionProfile,
     passages_of,
     profile_of,
     quality_of,
@@ -52,13 +70,13 @@ from theorex_lab.memory.briefing.prompt_lines import (
     PROJECT_BITS,
     TIMES,
     WEIGHTS_OF_TERMS,
-    words_of_line,
 )
 from theorex_lab.memory.briefing.prompt_words import (
     words_in,
 )
 from theorex_lab.memory.briefing.recorded_marks import line_marks
 from theorex_lab.memory.briefing.session_log import (
+    MOST_KEPT_EVENTS,
     Session,
     recorded_sessions,
 )
@@ -70,10 +88,16 @@ from theorex_lab.text.line import folded
 
 # The last index in memory, of each thread.
 _last_index = local()
+# What the last sessions said for which an index was asked, of each thread.
+_last_content = local()
 _LOCK = "briefing.lock"
 _OLDER_FILE = "recall.db"  # what earlier releases kept in its place
 _GIVEN_DAYS = 30
 _LINES_OF_A_CARD = 6
+# Of how many sessions and passages it is remembered what an index took of them.
+_REMEMBERED_SESSIONS = 512
+_REMEMBERED_PASSAGES = 1 << 14
+_REMEMBERED_HEADINGS = 256
 # How soon a longer passage loses in BM25. A word counts once, so there is no other
 # parameter.
 _LENGTH_NORMALIZATION = 0.5
@@ -259,7 +283,26 @@ def kept_index_of(
     """
     texts = [(line.text, line.events) for line in lines]
     key = (*map(id, sessions), *texts, project)
-    return _kept(key, sessions, project, lambda: _Content(sessions, lines))
+    return _kept(key, sessions, project, partial(_content_of, sessions, lines))
+
+
+def _content_of(sessions: Sequence[Session], lines: Sequence[Candidate]) -> _Content:
+    """Return what sessions and further lines say.
+
+    What the last sessions of this thread said is kept. What was read of a session is
+    remembered, since the next log often is the same with a session more. Of a large log
+    nothing is kept.
+    """
+    n_steps = sum(len(session.steps) for session in sessions)
+    if not sessions or n_steps > MOST_KEPT_EVENTS:
+        return _Content(sessions, lines)
+    session_ids = tuple(map(id, sessions))
+    if getattr(_last_content, "session_ids", None) != session_ids:
+        # What it holds keeps the sessions alive, as long as their ids are compared.
+        _last_content.content = _Content(sessions, read=_READING_AGAIN)
+        _last_content.session_ids = session_ids
+    last_content: _Content = _last_content.content
+    return last_content.with_lines(lines) if lines else last_content
 
 
 def _kept(
@@ -502,6 +545,85 @@ class _Postings:
     sessions: array[int] = field(default_factory=lambda: array(NUMBERS))
 
 
+class _Readers(NamedTuple):
+    """What reads of sessions that the index is made of.
+
+    Attributes:
+        profile: Returns what a session was about.
+        passages: Returns what a session said.
+        terms: Returns the terms of a text and its heading, as `_terms_of` does.
+        line_id: Returns the id of a line.
+        cards: What reads the card of a session.
+    """
+
+    profile: Callable[[Session], SessionProfile]
+    passages: Callable[[Session], Sequence[Passage]]
+    terms: Callable[[str, str], tuple[str, str]]
+    line_id: Callable[[str], str]
+    cards: CardReaders
+
+
+def _passages_of(session: Session) -> list[Passage]:
+    """Return what a session said that may be a line."""
+    return list(passages_of(session))
+
+
+def _terms_of(text: str, heading: str) -> tuple[str, str]:
+    """Return the terms that a passage is searched by.
+
+    Args:
+        text: The passage.
+        heading: The heading under which it stood, '' for none.
+
+    Returns:
+        Its own words, and its other terms: those of its heading, and the parts of
+        names.
+    """
+    words, parts = words_in(text)
+    terms = words | parts
+    if heading:
+        terms |= _terms_of_heading(text, heading)
+    return _joined(words), _joined(terms - words)
+
+
+def _terms_of_heading(text: str, heading: str) -> Set[str]:
+    """Return the terms that a heading adds to those of a text above which it stands.
+
+    A number in the heading may be named by the last word of the text.
+    """
+    if not any(map(str.isdigit, heading)):
+        return _terms_of_plain_heading(heading)
+    words, parts = words_in(text, heading)
+    return words | parts
+
+
+# One heading stands above many passages.
+@remembered(_REMEMBERED_HEADINGS)
+def _terms_of_plain_heading(heading: str) -> frozenset[str]:
+    words, parts = words_in(heading)
+    return frozenset(words | parts)
+
+
+_READING_ONCE = _Readers(
+    profile_of,
+    _passages_of,
+    _terms_of,
+    line_id,
+    CardReaders(lines_at_the_end, reports_of),
+)
+# Of a log that grows, sessions that came to their end are read once.
+_READING_AGAIN = _Readers(
+    remembered(_REMEMBERED_SESSIONS)(profile_of),
+    remembered(_REMEMBERED_SESSIONS)(_passages_of),
+    remembered(_REMEMBERED_PASSAGES)(_terms_of),
+    remembered(_REMEMBERED_PASSAGES)(line_id),
+    CardReaders(
+        remembered(_REMEMBERED_SESSIONS)(lines_at_the_end),
+        remembered(_REMEMBERED_SESSIONS)(reports_of),
+    ),
+)
+
+
 class _Content:
     """What the index holds of a project.
 
@@ -512,8 +634,12 @@ class _Content:
         ids: The id of each passage.
         first_passages: The number of each session's first passage, and of how many
             passages there are.
-        words: By passage its words, and the parts of its names.
+        terms: By passage its own words, and its other terms.
+        lengths: By passage how many terms it has.
+        weights: By passage what its shared words are multiplied by, were it as long as
+            others.
         postings: By term where it is.
+        cards: By session the lines of its card.
     """
 
     def __init__(
@@ -521,6 +647,8 @@ class _Content:
         sessions: Sequence[Session],
         lines: Sequence[Candidate] = (),
         marks: Sequence[LineMark] = (),
+        *,
+        read: _Readers = _READING_ONCE,
     ) -> None:
         """Take in what sessions and further lines say.
 
@@ -528,37 +656,62 @@ class _Content:
             sessions: The sessions.
             lines: Further lines: of notes, and of designs.
             marks: What a person says of lines and items.
+            read: What reads the sessions.
         """
+        self.read = read
         self._marks = MarkLookup(marks)
         if lines and not sessions:
             # Lines are searched as if the latest session had said them.
             latest = max(line.at for line in lines)
             sessions = [Session("", latest, latest, ())]
         self.sessions = latest_first(sessions)
-        self.profiles = [profile_of(session) for session in self.sessions]
+        self.profiles = [read.profile(session) for session in self.sessions]
         self.passages: list[Passage] = []
         self.ids: list[str] = []
         self.first_passages = array(NUMBERS)
-        self.words: list[tuple[set[str], set[str]]] = []
+        self.terms: list[tuple[str, str]] = []
+        self.lengths: list[int] = []
+        self.weights: list[float] = []
         self.postings: dict[str, _Postings] = defaultdict(_Postings)
         self._add_passages()
-        for line in lines:
-            self._add_as_marked(_passage_of(line), line.id)
+        self._add_lines(lines)
         for number, profile in enumerate(self.profiles):
             for term in profile.index_terms():
                 self.postings[term].sessions.append(number)
+        self.cards = cards_of(
+            self.sessions,
+            ASKED,
+            most_lines=_LINES_OF_A_CARD,
+            readers=read.cards,
+        )
+
+    def with_lines(self, lines: Iterable[Candidate]) -> _Content:
+        """Return the same with further lines, which no session said."""
+        twin = copy(self)
+        twin.passages = self.passages.copy()
+        twin.ids = self.ids.copy()
+        twin.terms = self.terms.copy()
+        twin.lengths = self.lengths.copy()
+        twin.weights = self.weights.copy()
+        twin.postings = defaultdict(_Postings)
+        for term, postings in self.postings.items():
+            twin.postings[term] = _Postings(postings.holders[:], postings.sessions)
+        twin._add_lines(lines)
+        return twin
+
+    def _add_lines(self, lines: Iterable[Candidate]) -> None:
+        for line in lines:
+            self._add_as_marked(_passage_of(line), line.id)
 
     def _add_passages(self) -> None:
         """Take in what the sessions said."""
-        passages_by_session: list[list[Passage]] = []
-        for session in self.sessions:
-            passages_by_session.append(list(passages_of(session)))
+        passages_by_session = [self.read.passages(row) for row in self.sessions]
         replaced = _replaced(passages_by_session)
         for passages in passages_by_session:
             self.first_passages.append(len(self.passages))
             for passage in passages:
                 if id(passage) not in replaced:
-                    self._add_as_marked(passage, line_id(passage.line))
+                    self._add_as_marked(passage, self.read.line_id(passage.line))
         self.first_passages.append(len(self.passages))
 
     def _add_as_marked(self, passage: Passage, own_id: str) -> None:
@@ -576,31 +729,34 @@ class _Content:
     def _add(self, passage: Passage, own_id: str) -> None:
         number = len(self.passages)
         self.ids.append(own_id)
-        words, parts = words_in(passage.text)
-        terms = words
-        if passage.heading:
-            terms, parts = words_in(passage.text, passage.heading)
+        own_words, other_terms = self.read.terms(passage.text, passage.heading)
+        terms = [*own_words.split(), *other_terms.split()]
         self.passages.append(passage)
-        self.words.append((words, (terms | parts) - words))
-        for term in terms | parts:
+        self.terms.append((own_words, other_terms))
+        self.lengths.append(len(terms))
+        self.weights.append(math.exp(quality_of(passage)))
+        for term in terms:
             self.postings[term].holders.append(number)
 
-    def rarity(self, term: str) -> float:
-        """Return how informative a term is: BM25's inverse document frequency."""
-        postings = self.postings.get(term)
-        if postings is None or not postings.holders:
-            return 0.0
-        return _rarity(len(postings.holders), len(self.passages))
+    def rarities(self) -> dict[str, float]:
+        """Return how informative each term of passages is.
+
+        It is BM25's inverse document frequency.
+        """
+        rarities: dict[str, float] = {}
+        for term, postings in self.postings.items():
+            if postings.holders:
+                rarities[term] = _rarity(len(postings.holders), len(self.passages))
+        return rarities
 
     def qualities(self) -> array[float]:
         """Return what each passage's shared words are multiplied by."""
-        lengths = [len(words) + len(parts) for words, parts in self.words]
-        mean_length = max(1.0, sum(lengths) / max(1, len(lengths)))
+        mean_length = max(1.0, sum(self.lengths) / max(1, len(self.lengths)))
         qualities = array(WEIGHTS_OF_TERMS)
-        for passage, length in zip(self.passages, lengths, strict=True):
+        for weight, length in zip(self.weights, self.lengths, strict=True):
             relative = length / mean_length
             norm = 1 - _LENGTH_NORMALIZATION + _LENGTH_NORMALIZATION * relative
-            qualities.append(math.exp(quality_of(passage)) / norm)
+            qualities.append(weight / norm)
         return qualities
 
     def session_numbers(self) -> array[int]:
@@ -627,6 +783,8 @@ def _replaced(passages_by_session: Iterable[Sequence[Passage]]) -> set[int]:
             alike[claim.subject, claim.attribute].append(passage)
     replaced: set[int] = set()
     for group in alike.values():
+        if len(group) == 1:
+            continue
         statements = [DatedStatement(passage.text, passage.at) for passage in group]
         for passage, newer in zip(group, superseded(statements), strict=True):
             if newer is not None:
@@ -705,11 +863,14 @@ def _insert_project(
         "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         _passage_rows(content, first),
     )
+    rarities = content.rarities()
     index.executemany(
-        "INSERT INTO terms VALUES (?, ?, ?, ?, ?)", _term_rows(content, project)
+        "INSERT INTO terms VALUES (?, ?, ?, ?, ?)",
+        _term_rows(content, project, rarities),
     )
     index.executemany(
-        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", _session_rows(content, project)
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?)",
+        _session_rows(content, project, rarities),
     )
     index.executemany(
         "INSERT INTO cards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -730,7 +891,6 @@ def _delete_rows(index: sqlite3.Connection, project: int) -> None:
 
 def _passage_rows(content: _Content, first: int) -> Iterator[tuple[object, ...]]:
     for number, passage in enumerate(content.passages):
-        words, parts = content.words[number]
         yield (
             first + number,
             content.ids[number],
@@ -739,44 +899,48 @@ def _passage_rows(content: _Content, first: int) -> Iterator[tuple[object, ...]]
             passage.session,
             passage.event,
             passage.is_users,
-            _joined(words),
-            _joined(parts),
+            *content.terms[number],
         )
 
 
-def _term_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
+def _term_rows(
+    content: _Content, project: int, rarities: Mapping[str, float]
+) -> Iterator[tuple[object, ...]]:
     for term in sorted(content.postings):
         postings = content.postings[term]
         yield (
             project,
             term,
-            content.rarity(term),
+            rarities.get(term, 0.0),
             postings.holders.tobytes(),
             postings.sessions.tobytes(),
         )
 
 
-def _session_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
+def _session_rows(
+    content: _Content, project: int, rarities: Mapping[str, float]
+) -> Iterator[tuple[object, ...]]:
     for number, profile in enumerate(content.profiles):
-        terms = [term for term in sorted(profile.terms) if content.rarity(term)]
-        rarities = array(WEIGHTS_OF_TERMS, [content.rarity(term) for term in terms])
-        yield (project, number, profile.branch, " ".join(terms), rarities.tobytes())
+        terms = sorted(term for term in profile.terms if term in rarities)
+        values = array(WEIGHTS_OF_TERMS, [rarities[term] for term in terms])
+        yield (project, number, profile.branch, " ".join(terms), values.tobytes())
 
 
 def _card_rows(content: _Content, project: int) -> Iterator[tuple[object, ...]]:
-    for number, card in enumerate(cards_of(content.sessions, ASKED)):
-        for rank, line in enumerate(card[:_LINES_OF_A_CARD]):
+    for number, card in enumerate(content.cards):
+        for rank, line in enumerate(card):
+            words, _ = content.read.terms(line.text, "")
             yield (
                 project,
                 number,
                 rank,
-                line.id,
+                content.read.line_id(line.text),
                 line.text,
                 line.at,
                 line.session,
                 line.events[0],
                 line.why,
-                _joined(words_of_line(line.text)),
+                words,
             )
 
 

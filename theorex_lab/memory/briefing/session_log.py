@@ -221,6 +221,10 @@ class Session:
     end: int
     steps: Sequence[Prompt | Message | ToolUse]
 
+    def __hash__(self) -> int:
+        """Return a hash for which no step is looked at; few sessions share it."""
+        return hash((self.id, self.start, self.end))
+
     @property
     def prompts(self) -> list[Prompt]:
         """Its prompts, in order."""
