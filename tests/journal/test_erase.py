@@ -21,11 +21,11 @@ from faults import (
     boundaries,
     fill,
     holding,
+    killed_at,
     opened,
     quick_folder,
     tool_event,
 )
-from killed_homes import killed_homes
 
 from theorex_lab import Event, InvalidInput, Lab, StorageError, new_event
 from theorex_lab.core.ids import concept_id
@@ -329,11 +329,11 @@ def test_a_snapshot_that_was_killed_anywhere_is_reached(tmp_path: Path) -> None:
 
     passed = boundaries(template, tmp_path, step)
     assert "os.rename" in {name.split()[0] for name in passed}
-    places = {number: passed[number - 1] for number in range(2, len(passed) + 1, 3)}
-    for killed in killed_homes(template, tmp_path, step, places):
-        with opened(killed.home) as lab:
+    for number in range(2, len(passed) + 1, 3):
+        home = killed_at(number, template, tmp_path, step)
+        with opened(home) as lab:
             lab.erase(match=SECRET)
-        assert holding(killed.home, SECRET) == [], killed.boundaries
+        assert holding(home, SECRET) == [], passed[number - 1]
 
 
 def test_an_erasure_killed_before_it_had_removed_snapshots_is_noticed_by_the_next_reader(
