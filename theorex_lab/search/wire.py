@@ -3,10 +3,12 @@
 Imported where a call is made: httpx takes a while.
 """
 
+import ssl
 import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import httpx
@@ -49,7 +51,18 @@ def new_client(transport: httpx.BaseTransport | None = None) -> httpx.Client:
 
     It follows no redirect and knows no proxy of the environment.
     """
-    return httpx.Client(transport=transport, follow_redirects=False, trust_env=False)
+    return httpx.Client(
+        verify=_trusted_authorities(),
+        transport=transport,
+        follow_redirects=False,
+        trust_env=False,
+    )
+
+
+@cache
+def _trusted_authorities() -> ssl.SSLContext:
+    """Return what HTTPS is checked by, for all clients: it takes 25 ms to read."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 def post(
