@@ -39,6 +39,7 @@ from theorex_lab.eval.metrics.sessions import (
     words,
 )
 from theorex_lab.eval.replay.latest_answers import LatestAnswer, RepeatedSearch
+from theorex_lab.eval.replay.repeated_vectors import repeating_model
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.candidates import Candidate
 from theorex_lab.memory.briefing.compose import kept_start_candidates
@@ -464,7 +465,7 @@ class ReplayAdapter:
             clock=self._clock,
             designs=designs,
             settings=settings,
-            embedder=embedder,
+            embedder=embedder or repeating_model(settings or Settings()),
         )
         # The home as it is asked: of all projects, or of one.
         self._here = self.lab
