@@ -13,12 +13,14 @@ from conftest import NOW, observation
 from theorex_lab import Settings
 from theorex_lab.designs import installed
 from theorex_lab.eval.replay import repeated_vectors
-from theorex_lab.eval.replay.baselines import ReplayAdapter
+from theorex_lab.eval.replay.baselines import Baseline, ReplayAdapter
 from theorex_lab.eval.replay.repeated_vectors import (
     VectorMemo,
     call_key,
     repeating_model,
+    saved_seconds,
 )
+from theorex_lab.eval.replay.trials import GuardedMemory
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.embed import HashedNgramEmbedder, OnnxEmbedder
@@ -119,7 +121,9 @@ def test_a_model_computes_a_call_once_and_changes_nothing(
     texts = ["The till rounds half up", "The port is 8080"]
     first = model.embed(texts)
     first[:] = 0
+    spared = saved_seconds()
     again = model.embed(texts)
+    assert saved_seconds() > spared
     assert calls == [2]
     turned = model.embed(texts[::-1])
     assert calls == [2, 2]
@@ -130,13 +134,28 @@ def test_a_model_computes_a_call_once_and_changes_nothing(
 def test_a_memo_holds_so_many_vectors_and_no_more() -> None:
     memo = VectorMemo(most=5)
     for number in range(4):
-        memo.add(call_key([str(number)]), np.full((2, 3), number, np.float32))
+        memo.add(call_key([str(number)]), np.full((2, 3), number, np.float32), 0.5)
         memo.get(call_key(["0"]))
     assert memo.n_vectors == 4
     assert memo.get(call_key(["0"])) is not None
     assert memo.get(call_key(["1"])) is None
-    memo.add(call_key(["0"]), np.zeros((2, 3), np.float32))
+    memo.add(call_key(["0"]), np.zeros((2, 3), np.float32), 0.5)
     assert memo.n_vectors == 4
+
+
+def test_a_trial_counts_what_its_memory_was_spared() -> None:
+    memo = VectorMemo()
+    memo.add(b"call", np.zeros((1, 3), np.float32), 5.0)
+
+    class Repeating(Baseline):
+        def consolidate(self, now: int) -> None:
+            memo.get(b"call")
+
+    guarded = GuardedMemory(Repeating)
+    guarded.call("consolidate", NOW)
+    guarded.close()
+    assert 5 <= guarded.seconds["consolidate"] < 6
+    assert guarded.seconds["make"] < 5
 
 
 def test_a_home_that_asks_an_endpoint_is_left_alone() -> None:

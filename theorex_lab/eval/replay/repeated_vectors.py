@@ -8,14 +8,37 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from theorex_lab.core.settings import Settings
 from theorex_lab.search.embed import Matrix, OnnxEmbedder, bundled_embedder
 
 # A vector has 384 numbers of four bytes, so that these take 31 MB at most.
 MOST_VECTORS = 20_000
+
+
+class _Result(NamedTuple):
+    """The vectors of a call, and the processor time that they took."""
+
+    matrix: Matrix
+    seconds: float
+
+
+# By thread, the processor time of what was not computed again.
+_saved = threading.local()
+
+
+def saved_seconds() -> float:
+    """Return the processor time that this thread was spared so far.
+
+    A trial counts it as its memory's: what a design costs must not depend on which
+    design came before it.
+    """
+    seconds: float = getattr(_saved, "seconds", 0.0)
+    return seconds
 
 
 class VectorMemo:
@@ -36,30 +59,37 @@ class VectorMemo:
         """
         self._most = most
         self.n_vectors = 0
-        self._matrices: OrderedDict[bytes, Matrix] = OrderedDict()
+        self._results: OrderedDict[bytes, _Result] = OrderedDict()
         # An executor of threads runs several trials in one process.
         self._lock = threading.Lock()
 
     def get(self, call: bytes) -> Matrix | None:
-        """Return the vectors of a call; None where it is not held."""
+        """Return the vectors of a call, and note what they took; None without them."""
         with self._lock:
-            matrix = self._matrices.get(call)
-            if matrix is None:
+            result = self._results.get(call)
+            if result is None:
                 return None
-            self._matrices.move_to_end(call)
-            return matrix.copy()
+            self._results.move_to_end(call)
+        _saved.seconds = saved_seconds() + result.seconds
+        return result.matrix.copy()
 
-    def add(self, call: bytes, matrix: Matrix) -> None:
-        """Hold the vectors of a call, and let go of those that were not asked for."""
+    def add(self, call: bytes, matrix: Matrix, seconds: float) -> None:
+        """Hold the vectors of a call, and let go of those that were not asked for.
+
+        Args:
+            call: The key of the call.
+            matrix: Its vectors.
+            seconds: The processor time that they took.
+        """
         with self._lock:
-            former = self._matrices.pop(call, None)
+            former = self._results.pop(call, None)
             if former is not None:
-                self.n_vectors -= len(former)
-            self._matrices[call] = matrix.copy()
+                self.n_vectors -= len(former.matrix)
+            self._results[call] = _Result(matrix.copy(), seconds)
             self.n_vectors += len(matrix)
             while self.n_vectors > self._most:
-                _, oldest = self._matrices.popitem(last=False)
-                self.n_vectors -= len(oldest)
+                _, oldest = self._results.popitem(last=False)
+                self.n_vectors -= len(oldest.matrix)
 
 
 # Of the bundled model, for all homes of this process.
@@ -73,8 +103,9 @@ class RepeatingModel(OnnxEmbedder):
         call = call_key(texts)
         matrix = _memo.get(call)
         if matrix is None:
+            begun = time.thread_time()
             matrix = super()._vectors(texts)
-            _memo.add(call, matrix)
+            _memo.add(call, matrix, time.thread_time() - begun)
         return matrix
 
 
