@@ -20,6 +20,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from conftest import NOW, Run
+from forked_workers import fork_server, forked_workers
 
 from theorex_lab import InvalidInput, new_event
 from theorex_lab.eval import Comparison, EvalLog, EvalQuery, compare
@@ -60,6 +61,19 @@ class Counting(Bm25):
             time.sleep(0.05)
 """
 MEMORY = "counting_memory:Counting"
+
+
+@pytest.fixture(scope="module")
+def _fork_server() -> Iterator[None]:
+    with fork_server():
+        yield
+
+
+@pytest.fixture
+def _forked(_fork_server: None) -> Iterator[None]:
+    """The workers of a test's cluster are forked."""
+    with forked_workers():
+        yield
 
 
 @pytest.fixture
@@ -459,6 +473,7 @@ def test_many_logs_are_not_held_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("_forked")
 def test_dask_gives_what_one_process_gives(logs: list[EvalLog], tmp_path: Path) -> None:
     distributed: Any = pytest.importorskip("distributed")
     names = ["bm25", "fts5"]
@@ -482,6 +497,7 @@ def test_dask_gives_what_one_process_gives(logs: list[EvalLog], tmp_path: Path) 
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("_forked")
 def test_workers_of_dask_killed_at_random_change_nothing(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -580,6 +596,7 @@ def dies_twice(job: tuple[Path, int]) -> int:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("_forked")
 def test_a_worker_of_dask_that_dies_twice_loses_nothing(tmp_path: Path) -> None:
     """Dask gives up at once what a dead worker ran, and what waited there."""
     dask: Any = pytest.importorskip("dask")

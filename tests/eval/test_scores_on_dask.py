@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import DAY, NOW, Run
+from forked_workers import fork_server, forked_workers
 
 from theorex_lab.eval import load_session_needs, score_needs, tune
 from theorex_lab.eval.metrics import fitting
@@ -60,6 +61,19 @@ class NotedLaw(Law):
 def noted_system() -> Any:
     note("system")
     return give_nothing
+
+
+@pytest.fixture(scope="module")
+def _fork_server() -> Iterator[None]:
+    with fork_server():
+        yield
+
+
+@pytest.fixture
+def _forked(_fork_server: None) -> Iterator[None]:
+    """The workers of a test's cluster are forked."""
+    with forked_workers():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +137,7 @@ def same_fit(one: Any, other: Any) -> None:
     assert dict(one.thresholds) == dict(other.thresholds)
 
 
+@pytest.mark.usefixtures("_forked")
 def test_killed_workers_of_a_tune_change_nothing_and_repeat_nothing(
     log: AccessLog, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +181,7 @@ def noted_alone(
     return noted_in(notes)
 
 
+@pytest.mark.usefixtures("_forked")
 def test_killed_workers_of_needs_change_nothing_and_repeat_nothing(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
