@@ -12,6 +12,7 @@ from theorex_lab import Lab
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.journal import directed
 from theorex_lab.journal.base import Journal
+from theorex_lab.memory.briefing import kept_events
 from theorex_lab.memory.briefing.kept_events import has_events, newest_events
 from theorex_lab.search.embed import HashedNgramEmbedder
 
@@ -49,6 +50,22 @@ def test_new_events_come_behind_those_that_were_read(lab: Lab) -> None:
     lab.agent("main").write("The till prints twice")
     assert texts(lab) == ["The till rounds half up", "The till prints twice"]
     assert texts(lab, most=1) == ["The till prints twice"]
+
+
+def test_the_events_of_few_earlier_projects_are_kept(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_events, "_MOST_KEPT_EVENTS", 1)
+    lab.agent("main").write("The till rounds half up")
+    for project in ("shop", "attic", "yard"):
+        assert len(newest_events(lab.home.in_project(project), KINDS)) == 1
+    kept_queries = kept_events._kept[lab.home.journal]
+    projects = [query.projects for query in kept_queries]
+    assert projects == [("attic", ""), ("yard", "")]
+    newest_events(lab.home.in_project("attic"), KINDS)
+    newest_events(lab.home.in_project("shop"), KINDS)
+    projects = [query.projects for query in kept_queries]
+    assert projects == [("attic", ""), ("shop", "")]
 
 
 def test_nothing_is_read_again_where_nothing_was_appended(

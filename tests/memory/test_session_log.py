@@ -382,11 +382,15 @@ def five_sessions() -> list[Event]:
     return events
 
 
-def test_a_large_log_is_packed_and_says_the_same(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("n_events", [0, 8])
+def test_a_large_log_is_packed_and_says_the_same(
+    n_events: int, monkeypatch: pytest.MonkeyPatch
+):
     events = sorted(five_sessions(), key=lambda event: event.at)
     sessions = sessions_of(events)
     monkeypatch.setattr(session_log, "_MOST_OPEN_STEPS", 7)
-    packed = sessions_of(events)
+    monkeypatch.setattr(session_log, "_OPEN_STEPS_OF_PACKED", 3)
+    packed = sessions_of(events, n_events=n_events)
     assert [type(session.steps).__name__ for session in packed] == ["PackedSteps"] * 5
     assert [list(session.steps) for session in packed] == [
         list(session.steps) for session in sessions

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 # read again, so that a journal of a million events does not fill the memory.
 _MOST_CHARACTERS = 32_000_000
 _CHARACTERS_BESIDE_BODY = 1_000
+# How many times as many events a journal has as are kept, where these save too little
+# of what is read for the memory that they take.
+_TOO_MANY_EVENTS = 10
 
 
 class DecodedEvents:
@@ -23,7 +26,8 @@ class DecodedEvents:
 
     What is full takes in nothing more, and lets go of nothing: a journal is read from
     its beginning to its end again and again, and what is used last would push out what
-    is needed next.
+    is needed next. What is full with less than a tenth of a journal lets go of all of
+    it, and keeps nothing any longer.
 
     Attributes:
         checked_upto: The seq up to which no erasure was found since the first was kept.
@@ -35,6 +39,9 @@ class DecodedEvents:
     >>> events.add(first._replace(seq=2, id="b"), 20)  # there is no room for it
     >>> events.get(1) is first, events.get(2)
     (True, None)
+    >>> events.add(first._replace(seq=11, id="c"), 20)  # one of eleven at least
+    >>> len(events)
+    0
     """
 
     def __init__(self, most_characters: int = _MOST_CHARACTERS) -> None:
@@ -66,6 +73,9 @@ class DecodedEvents:
         if self._n_characters + n_added <= self._most_characters:
             self._n_characters += n_added
             self._by_seq[event.seq] = event
+        elif event.seq > _TOO_MANY_EVENTS * len(self._by_seq):
+            self.clear()
+            self._most_characters = 0
 
     def clear(self) -> None:
         """Let go of every event."""

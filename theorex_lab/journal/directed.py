@@ -175,7 +175,9 @@ class DirectedJournal(Journal):
             ordered_seqs, times = directory.in_time_order(seqs)
         newest_at = int(times[-1]) if len(times) else 0
         pages = self._read_pages(ordered_seqs, kinds, projects, in_time_order=True)
-        return TimedEvents(array("q", ordered_seqs.tolist()), newest_at, pages)
+        seqs_in_time = array("q")
+        seqs_in_time.frombytes(ordered_seqs.astype(np.int64, copy=False).tobytes())
+        return TimedEvents(seqs_in_time, newest_at, pages)
 
     def outlines(
         self,

@@ -118,7 +118,7 @@ class CommandUse:
         last_ok: When it last succeeded (µs UTC).
         last_session: The session of that.
         folders: By folder the sessions that ran it there.
-        events: The ids of the events of its uses, in order.
+        events: The ids of the events of its last uses, in order.
         failures: How it failed, in order.
     """
 
@@ -269,6 +269,7 @@ def _note_time(use: CommandUse, step: ToolUse | Message) -> None:
         use.last = step.at
         use.last_session = step.session
     use.events.append(step.event)
+    del use.events[:-_MOST_EVENTS]
 
 
 def _use_of(uses: dict[str, CommandUse], command: SimpleCommand) -> CommandUse:

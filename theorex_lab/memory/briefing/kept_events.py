@@ -17,6 +17,10 @@ from theorex_lab.journal.event import Event
 from theorex_lab.journal.places import KINDS as PLACE_KINDS
 from theorex_lab.memory.contract import Home
 
+# How many events of earlier queries stay in memory, such as the notes of other projects,
+# beside those that were asked for last.
+_MOST_KEPT_EVENTS = 5_000
+
 
 class _EventQuery(NamedTuple):
     """Which events are asked for; projects None are all."""
@@ -79,8 +83,29 @@ def newest_events(
         events = deque(before.events, maxlen=most)
         events.extend(new_events)
         before = _KeptEvents(last_seq, tuple(events))
-        kept_queries[query] = before
+    _keep(kept_queries, query, before)
     return before.events
+
+
+def _keep(
+    kept_queries: dict[_EventQuery, _KeptEvents],
+    query: _EventQuery,
+    result: _KeptEvents,
+) -> None:
+    """Keep the events of a query, and let go of those not asked for longest.
+
+    Args:
+        kept_queries: What is kept, the query that was asked last at the end.
+        query: The query.
+        result: Its events.
+    """
+    kept_queries.pop(query, None)
+    n_events = 0
+    for earlier_query, earlier_result in reversed(list(kept_queries.items())):
+        n_events += len(earlier_result.events)
+        if n_events > _MOST_KEPT_EVENTS:
+            kept_queries.pop(earlier_query, None)
+    kept_queries[query] = result
 
 
 def _read_behind(

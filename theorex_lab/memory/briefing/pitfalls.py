@@ -12,7 +12,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.candidates import (
@@ -158,7 +159,7 @@ class _FailedCall:
     """One call that failed.
 
     Attributes:
-        tool: The call.
+        tool: The call, without what it returned.
         failure: How it failed.
         cure: What helped; None where that cannot be told.
     """
@@ -309,16 +310,24 @@ def _general_formatters(sessions: Iterable[Session]) -> dict[str, str]:
     return formatters
 
 
-def _last_successes(sessions: Iterable[Session]) -> dict[str, ToolUse]:
-    """Return by command, as it is shown, the call in which it last succeeded."""
-    successes: dict[str, ToolUse] = {}
+class _Success(NamedTuple):
+    """When a command last succeeded (µs UTC), and in which session."""
+
+    at: int
+    session: str
+
+
+def _last_successes(sessions: Iterable[Session]) -> dict[str, _Success]:
+    """Return by command, as it is shown, when it last succeeded."""
+    successes: dict[str, _Success] = {}
     for tool in _trusted_calls(sessions):
+        success = _Success(tool.at, tool.session)
         for command in _succeeded_commands(tool):
-            successes[general_text(command)] = tool
+            successes[general_text(command)] = success
     return successes
 
 
-def _works_now(pitfall: Pitfall, successes: dict[str, ToolUse]) -> bool:
+def _works_now(pitfall: Pitfall, successes: dict[str, _Success]) -> bool:
     """Return whether what failed has succeeded in a later session.
 
     What only fails until something else was done, such as formatting, still does.
@@ -359,7 +368,8 @@ def _pitfalls(
             later_calls = calls[index + 1 : index + 1 + _CALLS_UNTIL_CURE]
             cure = _cure_of(failure, later_calls, formatters)
             pitfall = pitfalls.setdefault(key, Pitfall())
-            pitfall.occurrences.append(_FailedCall(tool, failure, cure))
+            call = replace(tool, response="")
+            pitfall.occurrences.append(_FailedCall(call, failure, cure))
     return pitfalls
 
 

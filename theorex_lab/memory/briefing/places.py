@@ -12,9 +12,10 @@ import math
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.memory.briefing.candidates import (
@@ -157,7 +158,7 @@ class _Edits:
 
     Attributes:
         sessions: The sessions that edited it, each with the time of its last edit.
-        events: The ids of the events, in time order.
+        events: The ids of the last events, in time order.
     """
 
     sessions: dict[str, int] = field(default_factory=dict)
@@ -192,6 +193,7 @@ class _History:
         edits = self.edits.setdefault(path, _Edits())
         edits.sessions[session] = at
         edits.events.append(event)
+        del edits.events[:-_MOST_EVENTS]
 
     def restore(self, path: str) -> None:
         """Note that a file is there, and with it its folders."""
@@ -211,6 +213,7 @@ class _History:
             edits = self.edits.setdefault(new_path, _Edits())
             edits.sessions.update(moved.sessions)
             edits.events += moved.events
+            del edits.events[:-_MOST_EVENTS]
         self.restore(new)
         self.gone.add(old)
 
@@ -227,23 +230,53 @@ def _is_within(path: str, folder: str) -> bool:
 def _history(sessions: Sequence[Session]) -> _History:
     """Return what sessions did to files, in time order."""
     history = _History()
-    uses: list[ToolUse] = []
-    for session in sessions:
-        uses += session.tools
-    uses.sort(key=lambda use: use.at)
-    for use in uses:
-        if use.ok is False:
-            continue
-        for path in use.edits:
+    changes = sorted(_changes_in(sessions), key=lambda change: change.at)
+    for change in changes:
+        for path in change.edits:
             history.edit(
                 path,
-                use.session,
-                use.at,
-                use.event,
+                change.session,
+                change.at,
+                change.event,
             )
-        for step in steps_of(use.command):
+        for step in change.steps:
             _take_step(history, step)
     return history
+
+
+class _Change(NamedTuple):
+    """What a call did to files, without what it ran and what came of it.
+
+    Attributes:
+        at: When (µs UTC).
+        session: The session.
+        event: The id of its event.
+        edits: The paths that it edited.
+        steps: What its command did to files.
+    """
+
+    at: int
+    session: str
+    event: str
+    edits: tuple[str, ...]
+    steps: Sequence[FileStep]
+
+
+def _changes_in(sessions: Iterable[Session]) -> Iterator[_Change]:
+    """Yield what the calls of sessions did to files, session by session."""
+    for session in sessions:
+        for use in session.tools:
+            if use.ok is False:
+                continue
+            steps = steps_of(use.command)
+            if use.edits or steps:
+                yield _Change(
+                    at=use.at,
+                    session=use.session,
+                    event=use.event,
+                    edits=use.edits,
+                    steps=steps,
+                )
 
 
 def _take_step(history: _History, step: FileStep) -> None:

@@ -12,7 +12,9 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import chain, takewhile
+from sys import intern
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -122,9 +124,13 @@ _CODE_CHARACTERS = 400  # of a response, among which its exit code is sought
 # Of how many events the sessions of projects stay in memory, those of the project that
 # was asked for last whatever there are.
 MOST_KEPT_EVENTS = 20_000
-# From how many steps on those of a log are packed: that many take some 100 MB. Packed
-# ones take a tenth of it, and half as much time again.
+# From how many events on the steps of a log are packed: that many take some 100 MB.
+# Packed ones take a tenth of it, and half as much time again.
 _MOST_OPEN_STEPS = 100_000
+# How many steps of a log that is packed are open while it is read. Most sessions have
+# come to their end within that many, so that they are packed once.
+_OPEN_STEPS_OF_PACKED = 20_000
+_DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +257,7 @@ class _SentPrompt(NamedTuple):
         at: When (µs UTC).
         event: The id of its event.
         text: Its text.
-        head: By what it is compared with other prompts.
+        head: By what it is compared with other prompts; empty where it is not.
         kind: What it is by its own text.
         after: What came before it in its session.
         repeated: The lines that an earlier prompt of another session had.
@@ -261,7 +267,7 @@ class _SentPrompt(NamedTuple):
     at: int
     event: str
     text: str
-    head: str
+    head: bytes
     kind: PromptKind
     after: StepBefore
     repeated: frozenset[str]
@@ -280,13 +286,18 @@ class _SentMessage(NamedTuple):
 _NotedStep = _SentPrompt | _SentMessage | ToolUse
 
 
-def sessions_of(events: Iterable[Event]) -> list[Session]:
+def sessions_of(events: Iterable[Event], *, n_events: int = 0) -> list[Session]:
     """Return the sessions of events that come in time order, by their start.
 
     Erased events, those that were set aside, and what helpers of an agent did are left
     out.
+
+    Args:
+        events: The events.
+        n_events: How many there are. The steps of more than 100,000 are packed from the
+            first on; 0 is unknown, and they are packed from that many on.
     """
-    log = _Log()
+    log = _Log(is_packed=n_events > _MOST_OPEN_STEPS)
     for event in events:
         if event.kind in KINDS and not event.erased and not event.body.get("subagent"):
             log.note(event)
@@ -319,12 +330,15 @@ def recorded_sessions(home: Home, now: int) -> list[Session]:
     if newest_at > now:
         _make_room(by_project)
         past_events = takewhile(lambda event: event.at <= now, events)
-        return sessions_of(past_events)
+        return sessions_of(past_events, n_events=len(seqs))
     log = _log_of_same(by_project, seqs, last_seq)
     if log is None:
         _make_room(by_project)
         event_seqs = array("q")
-        sessions = sessions_of(_noting_seqs(events, event_seqs))
+        sessions = sessions_of(
+            _noting_seqs(events, event_seqs),
+            n_events=len(seqs),
+        )
         log = _KeptLog(
             last_seq=last_seq,
             newest_at=newest_at,
@@ -452,25 +466,45 @@ class _NotedSteps:
             self.open = []
 
 
+class _FirstSessions:
+    """The first sessions that have something, as many as make a template of it."""
+
+    def __init__(self) -> None:
+        self._by_digest: dict[bytes, tuple[_SessionKey, ...]] = {}
+
+    def add(self, digest: bytes, session: _SessionKey) -> None:
+        """Note that a session has it."""
+        sessions = self._by_digest.get(digest, ())
+        if len(sessions) < _SESSIONS_OF_TEMPLATE and session not in sessions:
+            self._by_digest[digest] = (*sessions, session)
+
+    def are_enough(self, digest: bytes) -> bool:
+        """Return whether as many sessions have it as make a template of it."""
+        return len(self._by_digest.get(digest, ())) >= _SESSIONS_OF_TEMPLATE
+
+
 class _Log:
     """Sorts events into sessions, then says what each prompt is."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_packed: bool) -> None:
         self._steps: dict[_SessionKey, _NotedSteps] = defaultdict(_NotedSteps)
         self._n_open = 0
-        self._is_packed = False
+        self._is_packed = is_packed
+        self._keys: dict[_SessionKey, _SessionKey] = {}
         self._bounds: dict[_SessionKey, list[int]] = {}  # first and last time
         self._last: dict[_SessionKey, StepBefore] = {}
-        # Head of a prompt -> the sessions that have it, and those that have it after an
+        # The sessions that have the head of a prompt, and those that have it after an
         # answer.
-        self._sessions_with: dict[str, set[_SessionKey]] = defaultdict(set)
-        self._answered_with: dict[str, set[_SessionKey]] = defaultdict(set)
-        # Line of prompts -> the session that has it, None for several.
-        self._session_with_line: dict[str, _SessionKey | None] = {}
+        self._sessions_with = _FirstSessions()
+        self._answered_with = _FirstSessions()
+        # Digest of a line of prompts -> the session that has it, None for several.
+        self._session_with_line: dict[bytes, _SessionKey | None] = {}
 
     def note(self, event: Event) -> None:
         """Take in the next event."""
         key = _key_of(event)
+        # Events of a session share its key, and do not each have a copy of it.
+        key = self._keys.setdefault(key, key)
         bounds = self._bounds.setdefault(key, [event.at, event.at])
         bounds[1] = max(bounds[1], event.at)
         noted = self._steps[key]
@@ -487,7 +521,8 @@ class _Log:
             noted.open.append(_SentMessage(event.at, event.id, text, trusted))
             self._last[key] = "agent"
         self._n_open += 1
-        if self._n_open > _MOST_OPEN_STEPS:
+        most = _OPEN_STEPS_OF_PACKED if self._is_packed else _MOST_OPEN_STEPS
+        if self._n_open > most:
             self._pack()
 
     def _pack(self) -> None:
@@ -501,11 +536,13 @@ class _Log:
         text = event.body["text"].strip("\r\n").rstrip()
         after = self._last.get(key, "start")
         kind = _kind_by_form(text.lstrip(), after)
-        head = " ".join(text[:_HEAD_CHARACTERS].lower().split())
-        if kind in ("own", "template") and len(head) > _SHORTEST_HEAD:
-            self._sessions_with[head].add(key)
+        head = b""
+        if kind in ("own", "template"):
+            head = _head_of(text)
+        if head:
+            self._sessions_with.add(head, key)
             if after in ("agent", "tool"):
-                self._answered_with[head].add(key)
+                self._answered_with.add(head, key)
         if kind in ("interrupt", "slash"):
             self._last[key] = kind
         elif kind != "noise":
@@ -527,11 +564,12 @@ class _Log:
     def _lines_of_others(self, text: str, key: _SessionKey) -> frozenset[str]:
         """Return the lines of a prompt that an earlier one of another session had."""
         session_with = self._session_with_line
-        lines = list(_repeatable_lines(text))
-        repeated = [line for line in lines if session_with.get(line, key) != key]
-        for line in lines:
-            if session_with.setdefault(line, key) != key:
-                session_with[line] = None
+        digests = {line: _digest(line) for line in _repeatable_lines(text)}
+        repeated: list[str] = []
+        for line, digest in digests.items():
+            if session_with.setdefault(digest, key) != key:
+                session_with[digest] = None
+                repeated.append(line)
         return frozenset(repeated)
 
     def sessions(self) -> list[Session]:
@@ -593,12 +631,25 @@ class _Log:
         if sent.kind not in ("own", "template"):
             return sent.kind
         is_answer = sent.after in ("agent", "tool")
-        answered_sessions = self._answered_with.get(sent.head, ())
-        if is_answer and len(answered_sessions) >= _SESSIONS_OF_TEMPLATE:
+        if is_answer and self._answered_with.are_enough(sent.head):
             return "standing"
-        if len(self._sessions_with.get(sent.head, ())) >= _SESSIONS_OF_TEMPLATE:
+        if self._sessions_with.are_enough(sent.head):
             return "template"
         return sent.kind
+
+
+def _head_of(text: str) -> bytes:
+    """Return what prompts with the same beginning share, empty for a short one."""
+    head = " ".join(text[:_HEAD_CHARACTERS].lower().split())
+    if len(head) <= _SHORTEST_HEAD:
+        return b""
+    return _digest(head)
+
+
+def _digest(text: str) -> bytes:
+    """Return what stands for a text that is compared alone, and not read."""
+    content = text.encode("utf-8", "surrogatepass")
+    return blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
 
 def _key_of(event: Event) -> _SessionKey:
@@ -648,7 +699,7 @@ def _tool_use(event: Event, session: str) -> ToolUse:
         at=event.at,
         event=event.id,
         session=session,
-        tool=body.get("tool", ""),
+        tool=intern(body.get("tool", "")),
         command=command,
         response=response,
         ok=ok,
