@@ -1,6 +1,6 @@
 """Compute the vectors of the same texts once, for all designs of a comparison.
 
-Designs that live through one log store the same texts at the same times, and are asked
+Designs that replay one log store the same texts at the same times, and are asked
 the same questions. The model is most of what that costs.
 """
 
