@@ -14,12 +14,13 @@ from theorex_lab import Settings
 from theorex_lab.designs import installed
 from theorex_lab.eval.replay import repeated_vectors
 from theorex_lab.eval.replay.baselines import Baseline, ReplayAdapter
+from theorex_lab.eval.replay.latest_answers import LatestAnswer
 from theorex_lab.eval.replay.repeated_vectors import (
     VectorMemo,
     call_key,
     repeating_model,
-    saved_seconds,
 )
+from theorex_lab.eval.replay.spared_time import seconds_used, spare
 from theorex_lab.eval.replay.trials import GuardedMemory
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.retrieve import Searcher
@@ -121,9 +122,7 @@ def test_a_model_computes_a_call_once_and_changes_nothing(
     texts = ["The till rounds half up", "The port is 8080"]
     first = model.embed(texts)
     first[:] = 0
-    spared = saved_seconds()
     again = model.embed(texts)
-    assert saved_seconds() > spared
     assert calls == [2]
     turned = model.embed(texts[::-1])
     assert calls == [2, 2]
@@ -156,6 +155,19 @@ def test_a_trial_counts_what_its_memory_was_spared() -> None:
     guarded.close()
     assert 5 <= guarded.seconds["consolidate"] < 6
     assert guarded.seconds["make"] < 5
+
+
+def test_a_question_within_another_budget_costs_as_much_again() -> None:
+    latest = LatestAnswer[str]()
+
+    def make() -> str:
+        spare(5)
+        return "8080"
+
+    for _ in range(3):
+        begun = seconds_used()
+        assert latest.of("port", make) == "8080"
+        assert 5 <= seconds_used() - begun < 6
 
 
 def test_a_home_that_asks_an_endpoint_is_left_alone() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from theorex_lab.eval.replay.spared_time import seconds_used, spare
 from theorex_lab.memory.retrieve import Hits, Searcher
 
 Answer = TypeVar("Answer")
@@ -17,6 +18,8 @@ Answer = TypeVar("Answer")
 
 class LatestAnswer(Generic[Answer]):
     """Keeps the answer to the latest question, and no earlier one.
+
+    What it took to make it counts again each time that it is given, see `spared_time`.
 
     >>> latest = LatestAnswer()
     >>> latest.of("port", lambda: 8080), latest.of("port", lambda: 9090)
@@ -26,7 +29,7 @@ class LatestAnswer(Generic[Answer]):
     """
 
     def __init__(self) -> None:
-        self._kept: tuple[Any, Answer] | None = None
+        self._kept: tuple[Any, Answer, float] | None = None
 
     def of(self, question: Any, make: Callable[[], Answer]) -> Answer:
         """Return the answer to a question.
@@ -35,9 +38,14 @@ class LatestAnswer(Generic[Answer]):
             question: All that the answer depends on.
             make: Makes the answer. It is not called where the question is the latest.
         """
-        if self._kept is None or self._kept[0] != question:
-            self._kept = (question, make())
-        return self._kept[1]
+        if self._kept is not None and self._kept[0] == question:
+            _, answer, seconds = self._kept
+            spare(seconds)
+            return answer
+        begun = seconds_used()
+        answer = make()
+        self._kept = (question, answer, seconds_used() - begun)
+        return answer
 
     def forget(self) -> None:
         """Make the next answer anew, whatever the question is."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from theorex_lab.core.settings import Settings
+from theorex_lab.eval.replay.spared_time import spare
 from theorex_lab.search.embed import Matrix, OnnxEmbedder, bundled_embedder
 
 # A vector has 384 numbers of four bytes, so that these take 31 MB at most.
@@ -25,20 +26,6 @@ class _Result(NamedTuple):
 
     matrix: Matrix
     seconds: float
-
-
-# By thread, the processor time of what was not computed again.
-_saved = threading.local()
-
-
-def saved_seconds() -> float:
-    """Return the processor time that this thread was spared so far.
-
-    A trial counts it as its memory's: what a design costs must not depend on which
-    design came before it.
-    """
-    seconds: float = getattr(_saved, "seconds", 0.0)
-    return seconds
 
 
 class VectorMemo:
@@ -70,7 +57,7 @@ class VectorMemo:
             if result is None:
                 return None
             self._results.move_to_end(call)
-        _saved.seconds = saved_seconds() + result.seconds
+        spare(result.seconds)
         return result.matrix.copy()
 
     def add(self, call: bytes, matrix: Matrix, seconds: float) -> None:

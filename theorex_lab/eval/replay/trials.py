@@ -12,7 +12,6 @@ import math
 import queue
 import re
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from theorex_lab.core.errors import TheorexError
 from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery, MemoryDesign
 from theorex_lab.eval.metrics.sessions import Scene, scenes, share
 from theorex_lab.eval.replay.projects import LogProjects
-from theorex_lab.eval.replay.repeated_vectors import saved_seconds
+from theorex_lab.eval.replay.spared_time import seconds_used
 from theorex_lab.memory.briefing.token_budget import count_tokens
 from theorex_lab.memory.contract import Item
 
@@ -343,21 +342,17 @@ class GuardedMemory:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             name, function = job
-            begun = _seconds_used()
+            begun = seconds_used()
             try:
                 answer: tuple[Any, BaseException | None] = (function(), None)
             # Whatever a memory of somebody else's raises is its result; `_call` raises
             # it again as Failed.
             except (Exception, SystemExit) as error:  # noqa: BLE001
                 answer = (None, error)
+            seconds = seconds_used() - begun
             former_seconds = self.seconds.get(name, 0.0)
-            self.seconds[name] = former_seconds + _seconds_used() - begun
+            self.seconds[name] = former_seconds + seconds
             self._answers.put(answer)
-
-
-def _seconds_used() -> float:
-    """Return the processor time of this thread, with what it was spared."""
-    return time.thread_time() + saved_seconds()
 
 
 def _read(items: Any) -> Any:
