@@ -19,7 +19,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.evolution.holdings import status_views
 from theorex_lab.evolution.maintained import CaptureTimes
-from theorex_lab.journal import directed
+from theorex_lab.journal import directed, head_folding
 from theorex_lab.journal.columns import Names
 from theorex_lab.journal.directory import directory_view
 from theorex_lab.journal.heads import NameColumn, first_seen, heads_tell
@@ -116,6 +116,34 @@ def test_a_fold_by_heads_is_the_fold_of_the_events(lab: Lab, seed: int) -> None:
     lab.journal.append(events_of(n_events, rng))
     assert_as_folded_from_events(lab)
     lab.journal.append(events_of(30, rng))  # new names behind those that are there
+    assert_as_folded_from_events(lab)
+
+
+def test_events_that_are_read_as_a_whole_are_taken_in_a_few_at_a_time(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A maintenance appends a digest of each session, one behind the other."""
+    monkeypatch.setattr(head_folding, "_BATCH_EVENTS", 4)
+    events = events_of(20, np.random.default_rng(0))
+    digests: list[Event] = []
+    for number in range(30):
+        body = {**body_of("digest", number), "project": "till"}
+        digests.append(
+            new_event("digest", body, agent="main", session="s-1", at=NOW + 72 * HOUR)
+        )
+    lab.journal.append([*events, *digests])
+    batches: list[int] = []
+    apply = SessionEnds.apply
+
+    def counting(view: SessionEnds, batch: Sequence[Event]) -> None:
+        batches.append(len(batch))
+        apply(view, batch)
+
+    monkeypatch.setattr(SessionEnds, "apply", counting)
+    lab.views.get(SessionEnds)
+    assert sum(batches) >= len(digests)
+    assert max(batches) == 4
+    monkeypatch.undo()
     assert_as_folded_from_events(lab)
 
 

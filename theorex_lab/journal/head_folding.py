@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from theorex_lab.journal.heads import Heads, heads_tell
 
 # A view that takes in a greater share of a stretch is folded in a pass over all events.
 _FEW = 0.05
+_BATCH_EVENTS = 2_000  # that are decoded at once
 
 
 def _takes_heads(view: View, upto: int) -> bool:
@@ -124,11 +125,21 @@ def _fold_heads(view: View, journal: DirectedJournal, upto: int) -> bool:
     start = 0
     for end, group in groupby(events, lambda event: _position(heads, event)):
         _take_in(view, heads, start, end)
-        view.apply(list(group))
+        for batch in _batches(group):
+            view.apply(batch)
         start = end
     _take_in(view, heads, start, len(heads.seq))
     view.seq = upto
     return True
+
+
+def _batches(events: Iterator[Event]) -> Iterator[list[Event]]:
+    """Yield events a few at a time: all that stand at one place may be very many."""
+    while True:
+        batch = list(islice(events, _BATCH_EVENTS))
+        if not batch:
+            return
+        yield batch
 
 
 def _parted_kinds(view: View) -> tuple[list[str], list[str]]:
