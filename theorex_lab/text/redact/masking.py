@@ -235,9 +235,9 @@ def is_secret_member(key: str, members: dict[Any, Any]) -> bool:
         return _is_secret_pass(key, members)
     if not _may_name_secret(key):
         return False
-    from theorex_lab.text.redact.secret_members import is_secret_member as by_name
+    from theorex_lab.text.redact.secret_members import is_secret_by_name
 
-    return by_name(key, members[key])
+    return is_secret_by_name(key, members[key])
 
 
 def _is_secret_pass(key: str, members: dict[Any, Any]) -> bool:

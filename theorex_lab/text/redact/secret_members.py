@@ -18,7 +18,7 @@ _MOST_COUNT_DIGITS = 6
 _NUMBERED_WORDS = r"[a-z]+(?:[_-][a-z]+)*[_-][0-9]{1,4}"
 
 
-def is_secret_member(key: str, value: object) -> bool:
+def is_secret_by_name(key: str, value: object) -> bool:
     """Return whether a member holds a secret, by its name."""
     if isinstance(value, bool):
         return False
