@@ -4,6 +4,7 @@ journal at every look.
 
 from __future__ import annotations
 
+import functools
 import os
 import select
 import shutil
@@ -304,6 +305,9 @@ SECRET = "zq9secretcanary7"
 WRITERS = 4
 TEXTS = 12
 LIVES = 3
+WRITER_BOUNDARIES = 700
+"""About as many boundaries as a writer passes that is not killed."""
+MAINTENANCE_BOUNDARIES = 2700
 
 
 def _with_vectors(home: Path, **settings: Any) -> Lab:
@@ -369,24 +373,18 @@ def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_thoug
         fill(lab)
         before = lab.journal.last_seq()
 
-    def lives(life: Callable[[int], None], seed: int, longest: int) -> None:
-        chance = np.random.default_rng(seed)
-        ends = [
-            forked(lambda: life(int(chance.integers(1, longest)))) for _ in range(LIVES)
-        ]
+    def lives(life: Callable[[int], None], seed: int, n_boundaries: int) -> None:
+        kills = np.random.default_rng(seed).integers(1, n_boundaries, LIVES).tolist()
+        ends = [forked(functools.partial(life, kill_at)) for kill_at in kills]
         assert set(ends) <= {0, -signal.SIGKILL}
 
     def writing(writer: int) -> Callable[[], None]:
-        return lambda: lives(
-            lambda kill_at: _write_until_killed(home, acknowledged, writer, kill_at),
-            writer,
-            150,
-        )
+        life = functools.partial(_write_until_killed, home, acknowledged, writer)
+        return functools.partial(lives, life, writer, WRITER_BOUNDARIES)
 
     def maintaining(seed: int) -> Callable[[], None]:
-        return lambda: lives(
-            lambda kill_at: _maintain_until_killed(home, kill_at), seed, 900
-        )
+        life = functools.partial(_maintain_until_killed, home)
+        return functools.partial(lives, life, seed, MAINTENANCE_BOUNDARIES)
 
     codes = together(
         *(writing(number) for number in range(WRITERS)),
