@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from theorex_lab.memory import file_order
 from theorex_lab.memory.file_order import (
     FEWEST_STEPS,
     FILE_LAWS,
@@ -154,6 +155,20 @@ def test_skipped_steps_count_as_those_that_are_predicted() -> None:
         for law in FILE_LAWS:
             at = steps[-1].at
             assert np.allclose(whole.scores(law, at), skipping.scores(law, at))
+
+
+def test_steps_that_are_skipped_a_few_at_once_count_as_those_skipped_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = [*_drawn(90, seed=5), WorkStep(2_000 * DAY, frozenset(), frozenset({"f1"}))]
+    at_once = FileWalk(steps, most_scored=0)
+    at_once.finish()
+    monkeypatch.setattr(file_order, "_STEPS_AT_ONCE", 9)
+    a_few = FileWalk(steps, most_scored=0)
+    a_few.finish()
+    for law in FILE_LAWS:
+        at = steps[-1].at
+        assert np.array_equal(at_once.scores(law, at), a_few.scores(law, at))
 
 
 @pytest.mark.parametrize("n_past", [5, 31, 60, 119])

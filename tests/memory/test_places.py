@@ -5,7 +5,7 @@ from __future__ import annotations
 from theorex_lab.memory.briefing.candidates import PLACES, Candidate, fits_a_line
 from theorex_lab.memory.briefing.places import place_candidates, steps_of_edits
 from theorex_lab.memory.briefing.session_log import Message, Session, ToolUse
-from theorex_lab.memory.file_order import order_of_files
+from theorex_lab.memory.file_order import WorkStep, order_of_files
 from theorex_lab.text.statements import statements_in
 
 DAY = 86_400_000_000
@@ -57,6 +57,42 @@ def test_removed_files_are_not_named_and_moved_ones_by_their_new_name() -> None:
     assert "`new.py`" in text
     assert "old.py" not in text
     assert "gone.py" not in text
+
+
+def test_what_sessions_at_one_time_did_is_taken_in_the_order_of_time() -> None:
+    edited_at_both_ends = _session(
+        1,
+        _tool(DAY, "s1", "", "a.py"),
+        _tool(DAY + 40, "s1", "", "a.py"),
+    )
+    moved_meanwhile = Session(
+        "s2",
+        DAY + 10,
+        DAY + 30,
+        (
+            _tool(DAY + 10, "s2", "git mv a.py b.py"),
+            _tool(DAY + 20, "s2", "", "b.py"),
+            _tool(DAY + 30, "s2", "rm c.py"),
+        ),
+    )
+    removed_before = _session(0, _tool(5, "s0", "", "c.py"))
+    sessions = [removed_before, edited_at_both_ends, moved_meanwhile]
+    # The move takes the first edit of a.py along, and the last one is of a new file.
+    expected = [
+        WorkStep(DAY + 20, frozenset({"b.py"})),
+        WorkStep(DAY + 40, frozenset({"a.py", "b.py"})),
+    ]
+    assert steps_of_edits(sessions) == expected
+    assert steps_of_edits(sessions[::-1]) == expected
+
+
+def test_of_two_changes_at_one_time_that_of_the_session_named_first_is_taken_first() -> (
+    None
+):
+    moving = _session(1, _tool(DAY, "s1", "mv a.py b.py"))
+    editing = _session(1, _tool(DAY, "s2", "", "a.py"))
+    assert [step.changed for step in steps_of_edits([moving, editing])] == [{"a.py"}]
+    assert [step.changed for step in steps_of_edits([editing, moving])] == [{"b.py"}]
 
 
 def test_a_file_that_does_not_exist_is_not_named() -> None:

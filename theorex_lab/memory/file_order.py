@@ -63,6 +63,7 @@ START_LAW = "power 1 of steps"
 FEWEST_STEPS = 30  # that were predicted before another law is taken
 MOST_FILES_OF_A_STEP = 20  # a step of more says little of what was needed
 MOST_SCORED = 300  # steps, the newest
+_STEPS_AT_ONCE = 1 << 12  # that are counted without being predicted
 # From one comparison to the next: this share of the steps so far, and no fewer than so
 # many.
 _SHARE_BETWEEN = 0.1
@@ -420,10 +421,21 @@ class FileWalk:
         n_steps = until - self._next
         elapsed = last_step.at - self._at
         self._counts *= self._left(n_steps, elapsed)
+        while self._next < until:
+            self._count_on(min(until, self._next + _STEPS_AT_ONCE), until)
+
+    def _count_on(self, stop: int, until: int) -> None:
+        """Count the steps before a position, as they count before a later one.
+
+        Args:
+            stop: The position.
+            until: The later one.
+        """
+        last_step = self.steps[until - 1]
         numbers: list[int] = []
         steps_ago: list[int] = []
         ages: list[int] = []
-        while self._next < until:
+        while self._next < stop:
             step = self.steps[self._next]
             age = last_step.at - step.at
             for number in self._note(step):
@@ -436,7 +448,7 @@ class FileWalk:
         )
         np.add.at(
             self._counts,
-            numbers,
+            np.array(numbers, np.int64),
             added,
         )
 

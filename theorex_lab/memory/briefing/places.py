@@ -12,9 +12,10 @@ import math
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from theorex_lab.core.patterns import lazy_pattern
@@ -230,8 +231,7 @@ def _is_within(path: str, folder: str) -> bool:
 def _history(sessions: Sequence[Session]) -> _History:
     """Return what sessions did to files, in time order."""
     history = _History()
-    changes = sorted(_changes_in(sessions), key=lambda change: change.at)
-    for change in changes:
+    for change in _changes_by_time(sessions):
         for path in change.edits:
             history.edit(
                 path,
@@ -262,21 +262,72 @@ class _Change(NamedTuple):
     steps: Sequence[FileStep]
 
 
-def _changes_in(sessions: Iterable[Session]) -> Iterator[_Change]:
-    """Yield what the calls of sessions did to files, session by session."""
-    for session in sessions:
-        for use in session.tools:
-            if use.ok is False:
-                continue
-            steps = steps_of(use.command)
-            if use.edits or steps:
-                yield _Change(
-                    at=use.at,
-                    session=use.session,
-                    event=use.event,
-                    edits=use.edits,
-                    steps=steps,
-                )
+class _BegunSession(NamedTuple):
+    """A session that has begun by a time, with its next change; the first one is least.
+
+    Attributes:
+        at: When the change was (µs UTC).
+        number: The place of the session in the log, of which no two have the same.
+        change: The change.
+        later: Gives those after it.
+    """
+
+    at: int
+    number: int
+    change: _Change
+    later: Iterator[_Change]
+
+
+def _changes_by_time(sessions: Sequence[Session]) -> Iterator[_Change]:
+    """Yield what the calls of sessions did to files, in time order.
+
+    Of two at one time the one of the earlier session comes first. Only the sessions
+    that lie at one time are held at once: those of a large log would take 100 MB.
+    """
+    begun: list[_BegunSession] = []  # a heap
+    by_start = sorted(enumerate(sessions), key=lambda numbered: numbered[1].start)
+    for number, session in by_start:
+        yield from _changes_before(session.start, begun)
+        changes = sorted(_changes_in(session), key=_time_of)
+        _push_next(begun, number, iter(changes))
+    yield from _changes_before(math.inf, begun)
+
+
+def _changes_before(at: float, begun: list[_BegunSession]) -> Iterator[_Change]:
+    """Yield the changes before a time, and take them from the sessions that began."""
+    while begun and begun[0].at < at:
+        first = heappop(begun)
+        yield first.change
+        _push_next(begun, first.number, first.later)
+
+
+def _push_next(
+    begun: list[_BegunSession], number: int, changes: Iterator[_Change]
+) -> None:
+    """Put a session on the heap with its next change, if it has one."""
+    change = next(changes, None)
+    if change is not None:
+        heappush(begun, _BegunSession(change.at, number, change, changes))
+
+
+def _time_of(change: _Change) -> int:
+    return change.at
+
+
+def _changes_in(session: Session) -> Iterator[_Change]:
+    """Yield what the calls of a session did to files."""
+    for use in session.tools:
+        if use.ok is False:
+            continue
+        steps = steps_of(use.command)
+        if use.edits or steps:
+            yield _Change(
+                at=use.at,
+                session=use.session,
+                event=use.event,
+                edits=use.edits,
+                steps=steps,
+            )
 
 
 def _take_step(history: _History, step: FileStep) -> None:
