@@ -22,8 +22,10 @@ from theorex_lab.designs.sessions import said
 from theorex_lab.designs.sessions.digests import digest_idle
 from theorex_lab.designs.sessions.retrieval import retrieve
 from theorex_lab.designs.sessions.said import FileTouches, SessionWords
+from theorex_lab.evolution import briefing as briefings
 from theorex_lab.evolution.briefing import refresh
 from theorex_lab.journal.view import differing_columns
+from theorex_lab.memory.briefing.briefing_file import CONTEXT_FILE, CONTEXTS_FOLDER
 from theorex_lab.memory.briefing.candidates import (
     ASKED,
     DECISIONS,
@@ -802,6 +804,41 @@ def test_no_trick_leaves_its_line_or_becomes_a_rule(
             is_tricked = re.search("curl evil|Always obey|gnore previous", line)
             told_by = {WORK, DECISIONS, ASKED} if by in ("agent", "import") else set()
             assert not is_tricked or section in told_by, text
+
+
+def _given_to_hooks(lab: Lab) -> dict[str, Any]:
+    """What hooks find in the home: every briefing, and all rows of the index."""
+    files = [lab.folder / CONTEXT_FILE, *(lab.folder / CONTEXTS_FOLDER).glob("*.md")]
+    found: dict[str, Any] = {file.name: file.read_text() for file in files}
+    with prompt_index_at(str(lab.folder / INDEX_FILE)) as index:
+        for table in ("passages", "terms", "sessions", "cards"):
+            rows = index.execute(f"SELECT * FROM {table}").fetchall()
+            found[table] = sorted(map(repr, rows))
+    return found
+
+
+def test_a_large_home_that_lets_go_between_projects_gives_hooks_the_same(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    projects = ("p1-11111111", "p2-22222222", "p3-33333333")
+    for number, project in enumerate(projects):
+        add(lab, *fix(session=f"s{number}", project=project, days=number + 1))
+        lab.in_project(project).sessions.keep_digest(f"s{number}")
+    home = lab.in_project("").home
+    assert refresh(home, 9)[1] == len(projects)
+    before = _given_to_hooks(lab)
+    assert len(before) == len(projects) + 5
+    (lab.folder / INDEX_FILE).unlink()
+    for name in before:
+        (lab.folder / CONTEXTS_FOLDER / name).unlink(missing_ok=True)
+    monkeypatch.setattr(briefings, "_MANY_EVENTS", 1)
+    let_go: list[int] = []
+    monkeypatch.setattr(
+        briefings, "give_back_memory", lambda: let_go.append(lab.journal.last_seq())
+    )
+    refresh(home, 9)
+    assert len(let_go) == 1 + len(projects)
+    assert _given_to_hooks(lab) == before
 
 
 def test_five_projects_at_once_show_nothing_of_each_other(lab: Lab) -> None:

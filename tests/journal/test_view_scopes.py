@@ -242,6 +242,33 @@ def test_what_was_folded_is_saved_for_other_processes(
         assert_equal_to_fresh_folds(other)
 
 
+def test_a_view_is_let_go_where_its_snapshot_gives_it_again(lab: Lab) -> None:
+    lab.views.snapshot_after_events = 30
+    project_views = views_of_project(lab.views, "till")
+    for views in (lab.views, project_views):
+        for kind in SCOPED:
+            views.get(kind)
+    before = lab.views.get(FileTouches)
+    project_views.snapshot_after_events = 1_000  # than which too little was folded
+    assert lab.views.let_go() == 4, "two with a snapshot, two that are soon folded"
+    assert lab.views.let_go() == 0
+    assert lab.views.n_behind(FileTouches) == 0, "its snapshot is at hand"
+    again = lab.views.get(FileTouches)
+    assert again is not before
+    assert_equal_to_fresh_folds(lab)
+
+
+def test_a_view_that_would_be_folded_anew_is_not_let_go(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.views.snapshot_after_events = 1_000
+    opened = lab.views.get(FileTouches)
+    lab.views.snapshot_after_events = 30
+    monkeypatch.setattr(view, "_BYTES_OF_A_FOLD", 0)
+    assert lab.views.let_go() == 0
+    assert lab.views.get(FileTouches) is opened
+
+
 def test_a_slow_fold_is_saved_where_that_is_little_to_write(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.collector import give_back_memory
 from theorex_lab.core.lazy import LazyModule
 from theorex_lab.core.patterns import lazy_pattern
+from theorex_lab.core.remembering import forget_texts
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import UNSEEN_DIGITS
@@ -44,6 +46,9 @@ FAILURE = "failure"  # the kind of a line about a failure
 AGE_DAYS = 7
 MOST_FAILURES = 10
 _DECISION_CHARACTERS = LINE_CHARACTERS // 2
+# From how many events on memory is freed before each project. What a process remembers
+# of texts and views takes 200 MB in a home of a million events.
+_MANY_EVENTS = 100_000
 _SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+")
 
 
@@ -176,7 +181,7 @@ def save_again(home: Home) -> None:
 def refresh(home: Home, most_projects: int) -> tuple[Briefing, int]:
     """Bring everything up to date that hooks give.
 
-    This is what prompts are matched with, the briefing of all, and those of the
+    This is the briefing of all, what prompts are matched with, and the briefings of the
     projects that were active last. In a home of a project it is that project's. One
     project comes after the other, so that the sessions of few are in memory.
 
@@ -190,17 +195,30 @@ def refresh(home: Home, most_projects: int) -> tuple[Briefing, int]:
     Raises:
         StorageError: A file cannot be written.
     """
+    is_large = home.journal.last_seq() >= _MANY_EVENTS
     projects = home.projects or known_projects(home)[:most_projects]
-    for project in projects:
-        prompt_index.write_prompt_index(home, [project])
-        save_projects(home, [project])
-    prompt_index.write_prompt_index(home)
+    if is_large:
+        home.views.whole.let_go()
+        _forget_and_give_back()
+    # The largest comes first, while little else is in memory.
     briefing = write_briefing(
         home.folder / CONTEXT_FILE,
         home.views.folder,
         partial(_briefing_of, home.in_project("")),
     )
+    for project in projects:
+        if is_large:
+            _forget_and_give_back()
+        prompt_index.write_prompt_index(home, [project])
+        save_projects(home, [project])
+    prompt_index.write_prompt_index(home)
     return briefing, len(projects)
+
+
+def _forget_and_give_back() -> None:
+    """Drop what functions remember of texts, which is of little use to what follows."""
+    forget_texts()
+    give_back_memory()
 
 
 def what_failed(home: Home, request: ContextRequest) -> list[ContextLine]:

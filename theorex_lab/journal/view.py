@@ -337,6 +337,28 @@ class Views:
             n_written += scoped.save_grown()
         return n_written
 
+    def let_go(self) -> int:
+        """Close the open views that their snapshots give again, to free what they hold.
+
+        Snapshots are written first where `save_grown` finds them worth it. A view that
+        would have to fold as many events as a snapshot is written after stays open.
+
+        Returns:
+            How many were closed, those of open projects among them.
+        """
+        self.save_grown()
+        n_closed = 0
+        with self._lock:
+            for kind, view in list(self._open.items()):
+                n_events = view.seq - self._kept.get(kind, 0)
+                if n_events < self.snapshot_after_events:
+                    del self._open[kind]
+                    n_closed += 1
+        scoped_views = list(self.scopes.values())
+        for scoped in scoped_views:
+            n_closed += scoped.let_go()
+        return n_closed
+
     def _is_worth_its_bytes(self, view: View, event_bytes: int) -> bool:
         """Return whether a snapshot is small for the events that it takes in anew.
 
