@@ -43,6 +43,7 @@ FLAGS = [
 # this file: a browser and a server cost as much as two notebooks.
 pytestmark = pytest.mark.xdist_group("browser")
 
+SESSIONS = "**/api/sessions*"
 STATUS = "p[role='status']"
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
@@ -157,42 +158,67 @@ def jupyterlab(
         yield address, home / "notebooks"
 
 
-@contextmanager
-def opened(browser: Any, picture: Path) -> Iterator[Any]:
-    """A page; of a test that fails a screenshot stays behind."""
-    page = browser.new_page(viewport={"width": 1400, "height": 1000})
-    page.set_default_timeout(LONGEST_SECONDS * MILLISECONDS)
-    try:
-        yield page
-    except BaseException:
-        page.screenshot(path=picture)
-        raise
-    finally:
-        page.close()
+class Pages:
+    """The page in which notebooks are opened one after another.
+
+    To start JupyterLab in a new page takes longer than to open one more notebook. After
+    a failure the page is given up, so that no other test meets what it left.
+    """
+
+    def __init__(self, browser: Any) -> None:
+        self.browser = browser
+        self.open_page: Any = None
+
+    @contextmanager
+    def page(self, picture: Path) -> Iterator[Any]:
+        """The page that is open, else a new one; of a test that fails a screenshot
+        stays behind.
+        """
+        page = self.open_page or self._new_page()
+        self.open_page = None
+        try:
+            yield page
+        except BaseException:
+            try:
+                page.screenshot(path=picture)
+            finally:
+                page.close()
+            raise
+        self.open_page = page
+
+    def _new_page(self) -> Any:
+        page = self.browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.set_default_timeout(LONGEST_SECONDS * MILLISECONDS)
+        return page
+
+
+@pytest.fixture(scope="module")
+def pages(browser: Any) -> Pages:
+    return Pages(browser)
 
 
 @pytest.fixture
 def marked_notebook(
     request: pytest.FixtureRequest,
-    browser: Any,
+    pages: Pages,
     jupyterlab: tuple[str, Path],
     tmp_path: Path,
 ) -> AbstractContextManager[tuple[Any, Path]]:
     """The notebook that a test is marked with, yet to be run."""
     (name,) = request.node.get_closest_marker("runs_notebook").args
-    return notebook(browser, jupyterlab, name, tmp_path / f"{name}.png")
+    return notebook(pages, jupyterlab, name, tmp_path / f"{name}.png")
 
 
 @contextmanager
 def notebook(
-    browser: Any, jupyterlab: tuple[str, Path], name: str, picture: Path
+    pages: Pages, jupyterlab: tuple[str, Path], name: str, picture: Path
 ) -> Iterator[tuple[Any, Path]]:
     """The page of a notebook in which every cell has run, and the file that it was
     saved to.
     """
     file = jupyterlab[1] / name
     file.write_text(_without_outputs(NOTEBOOKS / name), encoding="utf-8")
-    with open_notebook(browser, jupyterlab, file, picture) as lab_page:
+    with open_notebook(pages, jupyterlab, file, picture) as lab_page:
         lab_page.run_all()
         lab_page.click("File", "Save Notebook")
         until(lab_page.page, lambda: _saved(file), f"{name} saved with every cell run")
@@ -210,29 +236,28 @@ def _without_outputs(file: Path) -> str:
 
 @contextmanager
 def open_notebook(
-    browser: Any,
+    pages: Pages,
     jupyterlab: tuple[str, Path],
     file: Path,
     picture: Path,
     kind: type[LabPage] = LabPage,
 ) -> Iterator[LabPage]:
-    """The page of a notebook in which nothing has run; its kernel ends with it. A
-    failure tells what the kernel said.
+    """A notebook in which nothing has run; its kernel ends with it. A failure tells
+    what the kernel said.
     """
     address = urlsplit(jupyterlab[0])
     server = f"http://{address.netloc}"
     token = parse_qs(address.query)["token"][0]
-    # A workspace of its own, so that no other notebook is opened again beside it.
-    where = f"{server}/lab/workspaces/{file.name[:2]}/tree/{file.name}?token={token}"
     try:
-        with opened(browser, picture) as page:
+        with pages.page(picture) as page:
             lab_page = kind(page)
             try:
-                page.goto(where)
+                lab_page.open(server, file.name, token)
                 yield lab_page
             except Exception as error:
                 error.add_note(lab_page.evidence())
                 raise
+            lab_page.leave()
     finally:
         _end_kernels(server, token, file.name)
 
@@ -337,13 +362,17 @@ class LateKernel(LabPage):
     def __init__(self, page: Any) -> None:
         super().__init__(page)
         self.held: list[Any] = []
-        page.route("**/api/sessions*", self._hold)
+        page.route(SESSIONS, self._hold)
 
     def state(self) -> dict[str, Any]:
         found = super().state()
         while self.held and found["kernel"] == "initializing":
             self.held.pop().continue_()
         return found
+
+    def leave(self) -> None:
+        super().leave()
+        self.page.unroute(SESSIONS, self._hold)
 
     def _hold(self, route: Any) -> None:
         if route.request.method == "POST":
@@ -353,7 +382,7 @@ class LateKernel(LabPage):
 
 
 def test_a_notebook_is_run_once_and_only_when_its_kernel_is_there(
-    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+    pages: Pages, jupyterlab: tuple[str, Path], tmp_path: Path
 ) -> None:
     file = jupyterlab[1] / "late.ipynb"
     cells = [
@@ -362,7 +391,7 @@ def test_a_notebook_is_run_once_and_only_when_its_kernel_is_there(
     ]
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), file)
     with open_notebook(
-        browser, jupyterlab, file, tmp_path / "late.png", LateKernel
+        pages, jupyterlab, file, tmp_path / "late.png", LateKernel
     ) as lab_page:
         until(lab_page.page, lambda: lab_page.held, "the wish for a kernel")
         lab_page.run_all()
@@ -376,25 +405,6 @@ def test_a_notebook_is_run_once_and_only_when_its_kernel_is_there(
     assert set(ran.removeprefix("[1]: sum: sent; ").split(", ")) == answers
     assert "stream" in told
     assert "again" not in ran + told
-
-
-def test_a_cell_that_fails_is_told_at_once_with_what_the_kernel_said(
-    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
-) -> None:
-    file = jupyterlab[1] / "fails.ipynb"
-    nbformat.write(
-        new_notebook(
-            cells=[new_code_cell("1 / 0", id="fails")], metadata={"kernelspec": KERNEL}
-        ),
-        file,
-    )
-    with (
-        pytest.raises(AssertionError, match=r"^-+\nZeroDivisionError") as failed,
-        open_notebook(browser, jupyterlab, file, tmp_path / "fails.png") as lab_page,
-    ):
-        lab_page.run_all()
-    assert "execute_reply error 1" in failed.value.__notes__[0]
-    assert (tmp_path / "fails.png").exists()
 
 
 @pytest.mark.runs_notebook("00_quickstart.ipynb")
@@ -543,3 +553,23 @@ def test_the_widget_of_the_advice_notebook_works_by_keyboard(
         moved(lambda: drift.press("Space"), "drift on")
         moved(lambda: [genes.press("ArrowLeft") for _ in range(3)], "among 3 genes")
         assert page.locator(ERRORS).count() == 0
+
+
+def test_a_cell_that_fails_is_told_at_once_with_what_the_kernel_said(
+    pages: Pages, jupyterlab: tuple[str, Path], tmp_path: Path
+) -> None:
+    file = jupyterlab[1] / "fails.ipynb"
+    nbformat.write(
+        new_notebook(
+            cells=[new_code_cell("1 / 0", id="fails")], metadata={"kernelspec": KERNEL}
+        ),
+        file,
+    )
+    with (
+        pytest.raises(AssertionError, match=r"^-+\nZeroDivisionError") as failed,
+        open_notebook(pages, jupyterlab, file, tmp_path / "fails.png") as lab_page,
+    ):
+        lab_page.run_all()
+    assert "execute_reply error 1" in failed.value.__notes__[0]
+    assert (tmp_path / "fails.png").exists()
+    assert pages.open_page is None, "no other test meets this page"

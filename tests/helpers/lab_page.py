@@ -94,11 +94,19 @@ def decoded(frame: bytes, seconds: float, way: str) -> Message:
     )
 
 
+# The file browser opens a notebook by this command too. What the notebook before holds is
+# dropped without a question whether to save it.
+OPEN = """async path => {
+    await window.jupyterapp.commands.execute("docmanager:open", {path});
+}"""
+DROP = "() => window.jupyterapp.shell.currentWidget.dispose()"
+
+
 class LabPage:
-    """A page of Playwright that is about to open a notebook.
+    """One notebook in a page of Playwright, which may have shown others before.
 
     From its making on it writes down what goes over the sockets to kernels, and what
-    the page complains of.
+    the page complains of, until the notebook is left.
     """
 
     def __init__(self, page: Any) -> None:
@@ -107,14 +115,35 @@ class LabPage:
         self._frames: list[tuple[bytes, float, str]] = []
         self._events: list[str] = []
         self._state: dict[str, Any] = {"kernel": "never asked for", "cells": []}
-        page.on("websocket", self._follow)
-        page.on("pageerror", lambda error: self._note(f"the page: {error}"))
-        page.on(
-            "console",
-            lambda line: (
-                line.type == "error" and self._note(f"the console: {line.text}")
+        self._listeners: dict[str, Callable[[Any], None]] = {
+            "websocket": self._follow,
+            "pageerror": lambda error: self._note(f"the page: {error}"),
+            "console": lambda line: (
+                self._note(f"the console: {line.text}")
+                if line.type == "error"
+                else None
             ),
-        )
+        }
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
+
+    def open(self, server: str, name: str, token: str) -> None:
+        """Open a notebook: by its address in a new page, else in the page as it is.
+
+        An address starts all of JupyterLab anew, which takes longer than the notebook.
+        """
+        if self.page.url.startswith(server):
+            self.page.evaluate(OPEN, name)
+        else:
+            # A workspace of its own, so that no other notebook is opened again beside it.
+            workspace = f"{server}/lab/workspaces/{name[:2]}"
+            self.page.goto(f"{workspace}/tree/{name}?token={token}")
+
+    def leave(self) -> None:
+        """Close the notebook, so that the page can open another."""
+        self.page.evaluate(DROP)
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
 
     def state(self) -> dict[str, Any]:
         """What JupyterLab holds now: the state of the kernel, and `id`, `number` and
