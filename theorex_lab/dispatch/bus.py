@@ -4,7 +4,6 @@ Each comes with the event that it is kept as.
 """
 
 import re
-from dataclasses import asdict
 
 from theorex_lab.core.ids import check_name, derived_event_id
 from theorex_lab.core.light_dataclass import dataclass
@@ -161,7 +160,7 @@ class CallEnd:
         body["error"] = _error(self.error)
         body["response"] = preview(self.response, RESPONSE_CHARACTERS)
         body["attempts"] = [
-            {**asdict(attempt), "error": _error(attempt.error)}
+            {**vars(attempt), "error": _error(attempt.error)}
             for attempt in self.attempts
         ]
         return new_event(

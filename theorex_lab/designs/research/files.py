@@ -26,6 +26,7 @@ from theorex_lab.core.settings import Settings
 from theorex_lab.designs.research import CATEGORIES, GENERAL, KINDS, ORIGINS, RELATIONS
 from theorex_lab.designs.research.insights import (
     Insight,
+    insight_by_id,
     insight_events,
     insights_of,
     stands_for,
@@ -610,19 +611,18 @@ class _Reading:
             members: Category, title, content, domain and confidence in the file.
         """
         standing_id = stands_for(home, insight_id)
-        for insight in insights_of(home):
-            if insight.insight_id != standing_id:
-                continue
-            may_replace = self.options.trusted or insight.source == "import"
-            recorded = (
-                insight.category,
-                insight.title,
-                insight.content,
-                insight.domain,
-                f"{insight.confidence:.2f}",
-            )
-            return [standing_id] if may_replace and recorded != members else []
-        return []
+        insight = insight_by_id(home, standing_id)
+        if insight is None:
+            return []
+        may_replace = self.options.trusted or insight.source == "import"
+        recorded = (
+            insight.category,
+            insight.title,
+            insight.content,
+            insight.domain,
+            f"{insight.confidence:.2f}",
+        )
+        return [standing_id] if may_replace and recorded != members else []
 
     def _skill(self, file: Path) -> list[Event]:
         """Return the event of a skill's file; none where it is here."""

@@ -283,10 +283,7 @@ def add_insight(
         insight_id, _ = id_and_events()
     if not insight_id:
         return None
-    for insight in insights_of(home):
-        if insight.insight_id == insight_id:
-            return insight
-    return None
+    return insight_by_id(home, insight_id)
 
 
 def insight_events(
@@ -536,7 +533,25 @@ def insights_of(
     with home.views.reading(Insights) as view:
         rows = view.chosen(home, domain, category)
         seqs = view.rows["seq"][rows].tolist()
-    return [_insight(event) for event in home.journal.read(seqs=seqs)]
+    return _insights_at(home, seqs)
+
+
+def _insights_at(home: Home, seqs: Iterable[int]) -> list[Insight]:
+    """Return the insights that these events tell, the oldest first."""
+    events = home.journal.read(seqs=sorted(seqs))
+    return [_insight(event) for event in events]
+
+
+def insight_by_id(home: Home, insight_id: str) -> Insight | None:
+    """Return the insight of this id; None where none of it stands."""
+    with home.views.reading(Insights) as view:
+        row = view.ids.find(insight_id)
+        if row is None or row not in view.chosen(home):
+            return None
+        seq = int(view.rows["seq"][row])
+    for event in home.journal.read(seqs=[seq]):
+        return _insight(event)
+    return None
 
 
 def _insight(event: Event) -> Insight:
@@ -568,25 +583,37 @@ def ranked(
     Returns:
         Each insight with its likeness; None where the newest come first.
     """
-    settings = research_settings(home)
-    by_id = {}
-    for insight in insights_of(home, domain):
-        if insight.confidence >= settings.insight_confidence:
-            by_id[insight.insight_id] = insight
+    seq_by_id = _seqs_of_sure(home, domain)
     likeness = None
-    if query.strip() and by_id:
-        likeness = _likeness(home, query, list(by_id))
+    if query.strip() and seq_by_id:
+        likeness = _likeness(home, query, list(seq_by_id))
     if likeness is None:
-        return [(insight, None) for insight in reversed(by_id.values())]
+        insights = _insights_at(home, seq_by_id.values())
+        return [(insight, None) for insight in reversed(insights)]
+    seqs = [seq_by_id[insight_id] for insight_id in likeness]
+    by_id = {insight.insight_id: insight for insight in _insights_at(home, seqs)}
 
     def best_first(insight_id: str) -> float:
         confidence = by_id[insight_id].confidence
         return -likeness[insight_id] * confidence
 
     ranking = list[tuple[Insight, float | None]]()
-    for insight_id in sorted(likeness, key=best_first):
+    standing_ids = [insight_id for insight_id in likeness if insight_id in by_id]
+    for insight_id in sorted(standing_ids, key=best_first):
         ranking.append((by_id[insight_id], likeness[insight_id]))
     return ranking
+
+
+def _seqs_of_sure(home: Home, domain: str | None) -> dict[str, int]:
+    """Return, by id, the seqs of insights that are sure enough, the oldest first."""
+    least = research_settings(home).insight_confidence
+    with home.views.reading(Insights) as view:
+        rows = view.chosen(home, domain)
+        is_sure = view.rows["confidence"][rows] >= least
+        sure_rows = rows[is_sure]
+        seqs = view.rows["seq"][sure_rows].tolist()
+        ids = [view.ids[row] for row in sure_rows.tolist()]
+    return dict(zip(ids, seqs, strict=True))
 
 
 def _likeness(home: Home, query: str, ids: Sequence[str]) -> dict[str, float] | None:

@@ -174,7 +174,7 @@ def _scored(
     if vectors:
         embedder = kept_embedder()
     rows = []
-    with taught(insights, embedder, settings) as lab:
+    with taught(insights, embedder, settings) as lab, lab.journal.decoding_once():
         for case in cases:
             titles = []
             for insight, _ in distinct(ranked(lab.home, case.query)):

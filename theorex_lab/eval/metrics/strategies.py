@@ -18,8 +18,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -41,7 +42,7 @@ from theorex_lab.eval.replay.baselines import Baseline, Bm25, Files, ReplayAdapt
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.design_lines import design_candidates
 from theorex_lab.memory.intervals import bootstrap_mean, bootstrap_means
-from theorex_lab.search.embed import Embedder
+from theorex_lab.search.embed import Embedder, Matrix
 from theorex_lab.text.line import BYTES_PER_TOKEN, count_tokens
 
 Result = dict[str, Any]
@@ -58,6 +59,7 @@ _COMMAND = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
     """Return the name and the arguments (key, value) of a recorded call.
 
@@ -239,44 +241,68 @@ def _score_folds(
     tasks: list[int] = []
     for fold in folds:
         with dreaming([*chain(*fold.learnt)], embedder) as memory:
+            dreams = memory.lab.dreams
+            learnt = _Learnt.of(dreams.trajectories(), embedder)
             for run, query in fold.queries:
                 tasks.append(run.task)
-                for method, scores in _predicted(memory, run, query, embedder):
+                strategy = dreams.query(query).entry_point
+                for method, scores in _predicted(learnt, strategy, run, query):
                     rows[method].append(scores)
     names = [*ACTION_SCORES, "recalled"]
     return beside_peers(rows, names, tasks, seed=seed, first=len(ACTION_SCORES))
 
 
+class _Learnt(NamedTuple):
+    """The runs of a home that was taught, which all queries of a fold are asked of.
+
+    Attributes:
+        actions: What was done in each run.
+        goals: What each run was to reach.
+        vectors: The vectors of the goals.
+        frequent: The calls that half of the runs make.
+        embedder: What the goals were embedded by.
+    """
+
+    actions: list[list[str]]
+    goals: list[str]
+    vectors: Matrix
+    frequent: list[str]
+    embedder: Embedder
+
+    @classmethod
+    def of(cls, trajectories: Sequence[Trajectory], embedder: Embedder) -> Self:
+        """Return what is compared of these trajectories."""
+        actions = [_actions(trajectory) for trajectory in trajectories]
+        goals = [trajectory.goal for trajectory in trajectories]
+        return cls(actions, goals, embedder.embed(goals), _frequent(actions), embedder)
+
+
 def _predicted(
-    memory: ReplayAdapter, run: TauRun, query: str, embedder: Embedder
+    learnt: _Learnt, strategy: Strategy | None, run: TauRun, query: str
 ) -> Iterator[tuple[str, list[float]]]:
     """Yield what each method predicts for a run's first message, scored."""
     gold = []
     for action in run.gold_actions:
         arguments = json.dumps(action.arguments, ensure_ascii=False)
         gold.append(f"{action.name}({arguments})")
-    trajectories = memory.lab.dreams.trajectories()
-    texts = [trajectory.goal for trajectory in trajectories]
-    vectors = embedder.embed([query, *texts])
-    cosines = vectors[1:] @ vectors[0]
-    nearest = trajectories[int(np.argmax(cosines))]
-    similarities = Bm25().rank(query, texts)
-    nearest_by_words = trajectories[int(np.argmax(similarities))]
+    (query_vector,) = learnt.embedder.embed([query])
+    cosines = learnt.vectors @ query_vector
+    nearest = int(np.argmax(cosines))
+    similarities = Bm25().rank(query, learnt.goals)
+    nearest_by_words = int(np.argmax(similarities))
 
-    def worth(trajectory: Trajectory) -> float:
-        return sum(score_actions(_actions(trajectory), gold))
+    def worth(actions: list[str]) -> float:
+        return sum(score_actions(actions, gold))
 
-    best = max(trajectories, key=worth)
-    strategy = memory.lab.dreams.query(query).entry_point
     strategy_actions = []
     if strategy:
         strategy_actions = [step.action for step in strategy.steps]
     methods = {
         STRATEGIES: strategy_actions,
-        "nearest run by BM25": _actions(nearest_by_words),
-        "nearest run by cosine": _actions(nearest),
-        "most frequent actions": _frequent(trajectories),
-        "best run, chosen by the gold": _actions(best),
+        "nearest run by BM25": learnt.actions[nearest_by_words],
+        "nearest run by cosine": learnt.actions[nearest],
+        "most frequent actions": learnt.frequent,
+        "best run, chosen by the gold": max(learnt.actions, key=worth),
     }
     for method, actions in methods.items():
         is_recalled = float(bool(actions))
@@ -287,18 +313,18 @@ def _actions(trajectory: Trajectory) -> list[str]:
     return [action.action for action in trajectory.actions]
 
 
-def _frequent(trajectories: Sequence[Trajectory]) -> list[str]:
+def _frequent(runs: Sequence[Sequence[str]]) -> list[str]:
     """Return the calls that half of the runs make, each in its most frequent form."""
     n_runs: Counter[str] = Counter()
     forms: dict[str, Counter[str]] = defaultdict(Counter)
-    for trajectory in trajectories:
+    for actions in runs:
         names = set()
-        for action in _actions(trajectory):
+        for action in actions:
             name = called(action)[0]
             names.add(name)
             forms[name][action] += 1
         n_runs.update(names)
-    least = _OFTEN * len(trajectories)
+    least = _OFTEN * len(runs)
     frequent_actions = []
     for name, n in n_runs.most_common():
         if n >= least:
