@@ -390,13 +390,18 @@ class Comparison:
         Args:
             dataset: The name of the data set.
         """
-        return Comparison(
-            tuple(
-                trial for trial in self.trials if trial.log.partition("/")[0] == dataset
-            ),
-            self.plan,
-            tuple(row for row in self.needs if row.log.partition("/")[0] == dataset),
-        )
+        if dataset not in self._by_dataset:
+            self._by_dataset[dataset] = Comparison(
+                tuple(trial for trial in self.trials if _is_of(trial.log, dataset)),
+                self.plan,
+                tuple(row for row in self.needs if _is_of(row.log, dataset)),
+            )
+        return self._by_dataset[dataset]
+
+    @cached_property
+    def _by_dataset(self) -> dict[str, Comparison]:
+        """Return what `of` was asked for: a table asks for a data set again and again."""
+        return {}
 
     def value(
         self,
@@ -676,6 +681,11 @@ class Comparison:
             float(ci_high),
             n,
         )
+
+
+def _is_of(log: str, dataset: str) -> bool:
+    """Return whether a log is of a data set: its name up to a slash."""
+    return log.partition("/")[0] == dataset
 
 
 def _number_or_none(value: float) -> float | None:

@@ -6,7 +6,6 @@ It gives the memory that it leaves by any time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -122,25 +121,31 @@ class Memory:
         self.columns = self.counts.columns(now, self.rows)
         self.age = self.columns["age_days"]
         self.count = self.columns["count"]
-        self._linked: dict[float, dict[str, Any]] = {}
+        self._items: dict[float, Items] = {}
 
     def items(self, settings: Settings) -> Items:
-        """Return what the laws read of the known items."""
+        """Return what the laws read of the known items.
+
+        Settings with one half-life share them.
+        """
         half_life = settings.half_life_days
-        links = self.links[settings.half_life_days]
-        if half_life not in self._linked:
+        items = self._items.get(half_life)
+        if items is None:
+            links = self.links[half_life]
             present, strength = links.present(self.now, half_life)
-            ends = links.first[present], links.second[present]
             strongest, mean = link_columns(
                 len(self.counts.count),
-                *ends,
+                links.first[present],
+                links.second[present],
                 strength,
             )
-            self._linked[half_life] = {
-                "link_strength": strongest[self.rows],
-                "mean_link_strength": mean[self.rows],
-            }
-        return Items.of(**self.columns, **self._linked[half_life])
+            items = Items.of(
+                **self.columns,
+                link_strength=strongest[self.rows],
+                mean_link_strength=mean[self.rows],
+            )
+            self._items[half_life] = items
+        return items
 
 
 def last_mention(recorded: EventLog) -> int:
