@@ -305,9 +305,9 @@ SECRET = "zq9secretcanary7"
 WRITERS = 4
 TEXTS = 12
 LIVES = 3
+# About as many boundaries as a life passes that is not killed.
 WRITER_BOUNDARIES = 700
-"""About as many boundaries as a writer passes that is not killed."""
-MAINTENANCE_BOUNDARIES = 2700
+MAINTENANCE_BOUNDARIES = 2_700
 
 
 def _with_vectors(home: Path, **settings: Any) -> Lab:

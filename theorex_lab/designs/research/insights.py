@@ -538,7 +538,7 @@ def insights_of(
 
 def _insights_at(home: Home, seqs: Iterable[int]) -> list[Insight]:
     """Return the insights that these events tell, the oldest first."""
-    events = home.journal.read(seqs=sorted(seqs))
+    events = home.journal.read(seqs=list(seqs))
     return [_insight(event) for event in events]
 
 

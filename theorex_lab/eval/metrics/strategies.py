@@ -18,7 +18,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
@@ -26,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.remembering import remembered
 from theorex_lab.designs.dreams import Ended
 from theorex_lab.designs.dreams.consolidate import kind_of
 from theorex_lab.designs.dreams.design import DESIGN
@@ -59,7 +59,7 @@ _COMMAND = re.compile(
 )
 
 
-@lru_cache(maxsize=4096)
+@remembered(1 << 12)
 def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
     """Return the name and the arguments (key, value) of a recorded call.
 
@@ -274,7 +274,13 @@ class _Learnt(NamedTuple):
         """Return what is compared of these trajectories."""
         actions = [_actions(trajectory) for trajectory in trajectories]
         goals = [trajectory.goal for trajectory in trajectories]
-        return cls(actions, goals, embedder.embed(goals), _frequent(actions), embedder)
+        return cls(
+            actions=actions,
+            goals=goals,
+            vectors=embedder.embed(goals),
+            frequent=_frequent(actions),
+            embedder=embedder,
+        )
 
 
 def _predicted(
