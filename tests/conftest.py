@@ -296,7 +296,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "runs_notebook(name): runs every cell of a notebook in JupyterLab, on the data"
-        " of this machine, and accepts no error and no warning.",
+        " of this machine, accepts no error and no warning, and compares what it prints"
+        " where it reads none of that data.",
     )
 
 
@@ -306,26 +307,33 @@ def pytest_collection_modifyitems(
     """Put slow files first, and leave out runs of notebooks that another test repeats.
 
     Whatever is left at the end is short, so that no process waits long for another.
-    tests/docs runs each notebook on the packaged data. So nbmake runs, beside it, those
-    that read $THEOREX_DATA, where it is set, and that no browser runs.
+    A test in a browser runs a notebook on the data of this machine, and compares what it
+    prints where it reads none of $THEOREX_DATA. Tests in tests/docs run and compare all
+    others on the packaged data. So nbmake runs, beside these, those that read
+    $THEOREX_DATA and that no browser runs.
     """
-    compared = {
-        item.callspec.params["path"]
-        for item in items
-        if isinstance(item, pytest.Function)
-        and item.path.name.startswith("test_outputs_of_")
-    }
     in_browser = {
         mark.args[0]
         for item in items
         for mark in item.iter_markers("runs_notebook")
         if has_browser()
     }
+    comparisons = {
+        item.callspec.params["path"]: item
+        for item in items
+        if isinstance(item, pytest.Function)
+        and item.path.name.startswith("test_outputs_of_")
+    }
     repeated = [
+        item
+        for path, item in comparisons.items()
+        if path.name in in_browser and not reads_data(path)
+    ]
+    repeated += [
         item
         for item in items
         if item.path.suffix == ".ipynb"
-        and item.path in compared
+        and item.path in comparisons
         and (item.path.name in in_browser or not reads_data(item.path))
     ]
     config.hook.pytest_deselected(items=repeated)

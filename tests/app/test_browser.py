@@ -24,8 +24,10 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import nbformat
 import pytest
+from conftest import reads_data
 from lab_page import ERRORS, EXPOSED, LONGEST_SECONDS, MILLISECONDS, LabPage, until
 from nbformat.v4 import new_code_cell, new_notebook
+from notebook_outputs import differences, environment, make_fit
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 FLAGS = [
@@ -78,7 +80,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """The user's own Jupyter settings stay out; ours ask for nothing from the network."""
+    """The user's own settings stay out; ours ask for nothing from the network."""
     for name, values in SETTINGS.items():
         file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True)
@@ -91,13 +93,11 @@ def _environment(home: Path) -> dict[str, str]:
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
         "IPYTHONDIR": str(home / "ipython"),
     }
-    # The memory of who runs the tests stays out too; that a set of data has a licence
-    # is no error of a notebook.
-    more |= {
-        "THEOREX_HOME": str(home / "memory"),
-        "PYTHONWARNINGS": "ignore:locomo,ignore:precisionmembench",
-    }
-    return {**os.environ, **folders, **more}
+    # That a set of data has a licence is no error of a notebook.
+    more["PYTHONWARNINGS"] = "ignore:locomo,ignore:precisionmembench"
+    if "THEOREX_DATA" in os.environ:
+        more["THEOREX_DATA"] = os.environ["THEOREX_DATA"]
+    return environment(home) | folders | more
 
 
 @contextmanager
@@ -215,6 +215,10 @@ def notebook(
 ) -> Iterator[tuple[Any, Path]]:
     """The page of a notebook in which every cell has run, and the file that it was
     saved to.
+
+    What it prints is compared with what is committed where it reads no other data: see
+    `pytest_collection_modifyitems`, which then leaves out the same comparison in
+    tests/docs.
     """
     file = jupyterlab[1] / name
     file.write_text(_without_outputs(NOTEBOOKS / name), encoding="utf-8")
@@ -222,7 +226,17 @@ def notebook(
         lab_page.run_all()
         lab_page.click("File", "Save Notebook")
         until(lab_page.page, lambda: _saved(file), f"{name} saved with every cell run")
+        if not reads_data(NOTEBOOKS / name):
+            _compare(NOTEBOOKS / name, file)
         yield lab_page.page, file
+
+
+def _compare(committed: Path, saved: Path) -> None:
+    """Refuse a saved notebook that prints anything but what is committed."""
+    ran = nbformat.read(saved, as_version=4)
+    make_fit(ran, str(saved.parent))
+    changes = differences(committed, ran)
+    assert not changes, "\n".join(changes)
 
 
 def _without_outputs(file: Path) -> str:

@@ -87,11 +87,25 @@ def executed(path: Path) -> Any:
             resources={"metadata": {"path": str(work)}},
         )
         client.execute(env=environment(home))
-        clean(notebook)
-        refused = list(complaints(notebook, folder))
+    make_fit(notebook, folder)
+    return notebook
+
+
+def make_fit(notebook: Any, *folders: str) -> None:
+    """Make a notebook that has run fit to be committed.
+
+    Args:
+        notebook: A notebook that has run.
+        *folders: Folders of this machine that no output may name.
+
+    Raises:
+        Refused: Where an output names a folder of this machine, is too large, or went
+            to the standard error.
+    """
+    clean(notebook)
+    refused = list(complaints(notebook, *folders))
     if refused:
         raise Refused("\n".join(refused))
-    return notebook
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -218,12 +232,17 @@ def lines_of(notebook: Any) -> list[str]:
     return lines
 
 
-def differences(path: Path) -> list[str]:
-    """Run a notebook; return how its outputs differ from the committed ones."""
+def differences(path: Path, ran: Any) -> list[str]:
+    """Return how the outputs of a notebook that ran differ from the committed ones.
+
+    Args:
+        path: The committed notebook.
+        ran: The same notebook after a run, as `make_fit` leaves it.
+    """
     return list(
         difflib.unified_diff(
             lines_of(read(path)),
-            lines_of(executed(path)),
+            lines_of(ran),
             f"{path.name} as committed",
             f"{path.name} as it runs now",
             lineterm="",
@@ -255,7 +274,7 @@ def main() -> int:
     for path in notebooks(options.names):
         try:
             if options.check:
-                problem = "\n".join(differences(path))
+                problem = "\n".join(differences(path, executed(path)))
             else:
                 nbformat.write(executed(path), path)
                 problem = ""
