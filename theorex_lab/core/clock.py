@@ -9,7 +9,7 @@ from theorex_lab.core.errors import InvalidInput
 # what type checkers take for true; `typing` would cost every start of the hook 4 ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, timedelta
     from typing import Protocol
 else:
     Protocol = object
@@ -120,23 +120,25 @@ def to_microseconds(when: str | datetime) -> int:
     return microseconds
 
 
+def to_datetime(microseconds: int) -> datetime:
+    """Return the aware UTC datetime of a stored time."""
+    return _start_of_time() + int(microseconds) * _microsecond
+
+
 def _start_of_time() -> datetime:
     """Return the beginning of 1970 in UTC, which is made once."""
-    global _start
+    global _start, _microsecond
     if _start is None:
-        _start = to_datetime(0)
+        # Imported here: a hook shows no time, and would wait a millisecond for it.
+        from datetime import UTC, datetime, timedelta
+
+        _microsecond = timedelta(microseconds=1)
+        _start = datetime(1970, 1, 1, tzinfo=UTC)
     return _start
 
 
 _start: datetime | None = None
-
-
-def to_datetime(microseconds: int) -> datetime:
-    """Return the aware UTC datetime of a stored time."""
-    # Imported here: a hook shows no time, and would wait a millisecond for it.
-    from datetime import UTC, datetime, timedelta
-
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(microseconds))
+_microsecond: timedelta  # is there once the start of time is
 
 
 def to_iso(microseconds: int) -> str:

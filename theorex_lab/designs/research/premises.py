@@ -234,7 +234,7 @@ def suggest_premises(
         chosen = view.chosen(home, domain)
         rows = chosen.tolist()
         premises_of = _premises(view, rows)
-        nodes = [view.node(row) for row in rows]
+        nodes = view.nodes(rows)
     index = PremiseIndex()
     for node, premises in zip(nodes, premises_of, strict=True):
         index.add(node.formal_statement, premises)
