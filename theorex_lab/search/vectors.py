@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import importlib.util
 import math
-import mmap
 import os
 import re
 import zlib
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,12 +32,12 @@ from theorex_lab.search.graph import (
     known_records,
     remove_graph,
 )
+from theorex_lab.search.record_file import RecordFile, Records
 
 Matrix = npt.NDArray[np.float32]
 # Of 16 bytes each, or their two halves, (n, 2).
 Keys = Sequence[bytes] | npt.NDArray[np.uint64]
 KeyFilter = Callable[[npt.NDArray[np.uint64]], Mask]
-_Records = npt.NDArray[Any]
 
 KEY_BYTES = 16
 _BLOCK_RECORDS = 256
@@ -51,7 +50,6 @@ _COMPARED_ALWAYS = 500
 _SIGNED_FROM = 128  # dimensions; the signs of fewer say too little
 _SIGNS_A_NUMBER = 64
 _CRC_BYTES = 4
-_NUMBER_BYTES = 4  # of a vector's number; keys and checksums are whole numbers of them
 _RECORDS_AT_ONCE = 4_096
 # With fewer, signs are as fast and need no graph. See ADR 040.
 GRAPH_FROM = 100_000  # records
@@ -155,31 +153,26 @@ class VectorCache:
         """
         has_record = numbers >= 0
         record_numbers = numbers[has_record]
-        self._check(record_numbers)
+        records = self._records.chosen(record_numbers)
+        self._check(record_numbers, records)
         is_sound = has_record.copy()
         is_sound[has_record] = ~self._damaged[record_numbers]
         if is_sound.all():
-            return is_sound, self._vectors(numbers)
+            return is_sound, records["vector"]
         shape = (len(numbers), self.dimensions)
         matrix = np.zeros(shape, dtype=np.float32)
-        matrix[is_sound] = self._vectors(numbers[is_sound])
+        matrix[is_sound] = records["vector"][is_sound[has_record]]
         return is_sound, matrix
-
-    def _vectors(self, numbers: Ids) -> Matrix:
-        """Return the vectors of these records, (numbers, dimensions)."""
-        # As rows of numbers: numpy copies records field by field, four times as slowly.
-        n_numbers = self._record.itemsize // _NUMBER_BYTES
-        rows = self._mapped.view(np.float32).reshape(-1, n_numbers)
-        first = KEY_BYTES // _NUMBER_BYTES
-        chosen: Matrix = np.take(rows, numbers, axis=0)
-        return chosen[:, first : first + self.dimensions]
 
     def sound(self, numbers: Ids) -> Mask:
         """Return which of these records are not damaged.
 
         Each is looked at once, without reading all into memory.
         """
-        self._check(numbers)
+        unchecked = numbers[~self._checked[numbers]]
+        for start in range(0, len(unchecked), _RECORDS_AT_ONCE):
+            part = unchecked[start : start + _RECORDS_AT_ONCE]
+            self._check(part, self._records.chosen(part))
         return ~self._damaged[numbers]
 
     def likely(self, numbers: Ids, query: Matrix, limit: int) -> Ids:
@@ -387,10 +380,9 @@ class VectorCache:
             if status.st_ino != self._file_number or n_records < len(self):
                 self._forget()
             if n_records > len(self):
-                self._mapped = _mapped(file, self._record, n_records)
-                new_records = self._mapped[len(self) :]
+                new_records = self._records.take_in(file, n_records)
                 self._take_in(new_records)
-            # The map keeps the file's number from being given to another file.
+            # A file of which some is mapped keeps its number, which no other file gets.
             self._file_number = status.st_ino
 
     def _n_records(self, status: os.stat_result) -> int:
@@ -409,7 +401,7 @@ class VectorCache:
         self._file_number = 0
         self._graph = None
         # As they lie in the file.
-        self._mapped = np.zeros(0, dtype=self._record)
+        self._records = RecordFile(self._record)
         # Copied from the records, which lie far apart.
         self._keys = np.zeros((0, 2), dtype=np.uint64)
         n_rows = -(-self.dimensions // _SIGNS_A_NUMBER)
@@ -419,7 +411,7 @@ class VectorCache:
         self._sorted_keys = np.zeros(0, dtype=np.uint64)
         self._numbers = np.zeros(0, dtype=np.int64)
 
-    def _take_in(self, records: _Records) -> None:
+    def _take_in(self, records: Records) -> None:
         """Note the keys of new records; a graph that misses many is looked for again."""
         self._is_graph_missing = False
         not_yet = np.zeros(len(records), dtype=np.bool_)
@@ -456,19 +448,20 @@ class VectorCache:
         if n_signed < len(self):
             blocks = [self._signs]
             for start in range(n_signed, len(self), _BLOCK_RECORDS):
-                block = self._mapped["vector"][start : start + _BLOCK_RECORDS]
-                blocks.append(_signs(block))
+                end = min(start + _BLOCK_RECORDS, len(self))
+                block = self._records.between(start, end)
+                blocks.append(_signs(block["vector"]))
             self._signs = np.concatenate(blocks, axis=1)
         return self._signs
 
-    def _check(self, numbers: Ids) -> None:
-        """Look for damage in these records; in each once."""
-        is_new = ~self._checked[numbers]
-        new_numbers = numbers[is_new]
-        if not len(new_numbers):
+    def _check(self, numbers: Ids, records: Records) -> None:
+        """Look for damage in the records with these numbers; in each once."""
+        positions = np.flatnonzero(~self._checked[numbers])
+        if not len(positions):
             return
-        checksums = _checksums(self._mapped, new_numbers)
-        self._damaged[new_numbers] = self._mapped["crc"][new_numbers] != checksums
+        new_numbers = numbers[positions]
+        checksums = _checksums(records, positions)
+        self._damaged[new_numbers] = records["crc"][positions] != checksums
         self._checked[new_numbers] = True
 
 
@@ -518,13 +511,6 @@ def record_type(dimensions: int) -> np.dtype[Any]:
     )
 
 
-def _mapped(file: BinaryIO, record: np.dtype[Any], count: int) -> _Records:
-    """Return the first `count` records of the file, read-only."""
-    size = count * record.itemsize
-    mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-    return np.frombuffer(mapped, dtype=record, count=count)
-
-
 def _signs(matrix: Matrix) -> npt.NDArray[np.uint64]:
     """Return the signs of the numbers, 64 in each: (dimensions / 64, vectors)."""
     with np.errstate(invalid="ignore"):  # damaged ones are seen when they are read
@@ -537,7 +523,7 @@ def _signs(matrix: Matrix) -> npt.NDArray[np.uint64]:
     return packed.view(np.uint64).T
 
 
-def _append(path: Path, records: _Records) -> None:
+def _append(path: Path, records: Records) -> None:
     """Write whole records after the last whole one.
 
     What a failed write left is taken back.
@@ -555,7 +541,7 @@ def _append(path: Path, records: _Records) -> None:
             raise
 
 
-def write_vectors(file: FileIO, records: _Records) -> None:
+def write_vectors(file: FileIO, records: Records) -> None:
     """Write records whole to an unbuffered file."""
     rest = memoryview(records.tobytes())
     while rest:
@@ -563,7 +549,7 @@ def write_vectors(file: FileIO, records: _Records) -> None:
 
 
 def _checksums(
-    records: _Records,
+    records: Records,
     numbers: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.uint32]:
     """Return the checksums of the records with these numbers."""
@@ -664,7 +650,7 @@ def _sweep_file(path: Path, wanted: KeyFilter) -> int:
     return len(is_wanted) - n_wanted
 
 
-def _parts(path: Path, record: np.dtype[Any]) -> Iterator[_Records]:
+def _parts(path: Path, record: np.dtype[Any]) -> Iterator[Records]:
     """Yield the whole records of a file in parts.
 
     So it is never in memory as a whole.
