@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 import theorex_lab
 from theorex_lab import installed
+from theorex_lab.core.collector import collector_paused
 from theorex_lab.journal.kinds import KINDS
 from theorex_lab.memory.hook_payloads import BODIES
 
 PACKAGE = Path(theorex_lab.__file__).parent
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+Assignment = ast.Assign | ast.AnnAssign | ast.For
 # Kinds that no code appends any more, with what reads them where a journal, or an export
 # of one, has them.
 ONLY_READ = {
@@ -46,18 +49,14 @@ def constants_in(node: ast.AST | None, names: dict[str, set[str]]) -> set[str]:
     return set()
 
 
-def assigned_in(node: ast.AST, names: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The strings that names may be after the assignments and loops in a part."""
+def assigned_in(
+    assignments: Iterable[Assignment], names: dict[str, set[str]]
+) -> dict[str, set[str]]:
+    """The strings that names may be after these assignments and loops."""
     assigned = defaultdict(set)
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Assign):
-            targets, value = inner.targets, inner.value
-        elif isinstance(inner, ast.AnnAssign):
-            targets, value = [inner.target], inner.value
-        elif isinstance(inner, ast.For):
-            targets, value = [inner.target], inner.iter
-        else:
-            continue
+    for node in assignments:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        value = node.iter if isinstance(node, ast.For) else node.value
         for target in targets:
             if isinstance(target, ast.Name):
                 assigned[target.id] |= constants_in(value, names)
@@ -69,6 +68,33 @@ def name_of(call: ast.Call) -> str:
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+class Function(NamedTuple):
+    """A function, with what stands in it, in functions within it too."""
+
+    node: FunctionNode
+    calls: dict[str, list[ast.Call]]  # by the name of what is called
+    assignments: list[Assignment]
+
+
+def note_functions(
+    node: ast.AST, enclosing: Sequence[Function], functions: list[Function]
+) -> None:
+    """Note each function in a part of the source, which is gone through once."""
+    for child in ast.iter_child_nodes(node):
+        around = enclosing
+        if isinstance(child, FunctionNode):
+            function = Function(child, defaultdict(list), [])
+            functions.append(function)
+            around = [*enclosing, function]
+        elif isinstance(child, ast.Call):
+            for each in enclosing:
+                each.calls[name_of(child)].append(child)
+        elif isinstance(child, Assignment):
+            for each in enclosing:
+                each.assignments.append(child)
+        note_functions(child, around, functions)
 
 
 class Source:
@@ -83,70 +109,76 @@ class Source:
             for statement in tree.body:
                 if not isinstance(statement, ast.Assign | ast.AnnAssign):
                     continue
-                for name, values in assigned_in(statement, self.constants).items():
+                for name, values in assigned_in([statement], self.constants).items():
                     self.constants.setdefault(name, set()).update(values)
-        # Each function with the calls in it.
-        self.functions: list[tuple[FunctionNode, list[ast.Call]]] = []
+        self.functions: list[Function] = []
         for tree in self.trees.values():
-            for node in ast.walk(tree):
-                if isinstance(node, FunctionNode):
-                    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
-                    self.functions.append((node, calls))
+            note_functions(tree, (), self.functions)
         # By function, the names and positions of parameters that become a kind.
         self.writers: dict[str, set[int | str]] = {"new_event": {0, "kind"}}
-        size = 0
-        while size != self._size():
-            size = self._size()
-            for function, calls in self.functions:
-                self._note_writer(function, calls)
+        grown = {"new_event"}
+        while grown:
+            callers = [
+                function
+                for function in self.functions
+                if not grown.isdisjoint(function.calls)
+            ]
+            grown = {each.node.name for each in callers if self._note_writer(each)}
 
     def written(self) -> set[str]:
         """The strings that reach the kind of an event."""
         kinds = set()
-        for function, calls in self.functions:
-            arguments = [*self._kind_arguments(calls)]
+        for function in self.functions:
+            arguments = [*self._kind_arguments(function)]
             if arguments:
-                names = self.constants | assigned_in(function, self.constants)
+                assigned = assigned_in(function.assignments, self.constants)
+                names = self.constants | assigned
                 for argument in arguments:
                     kinds |= constants_in(argument, names)
         return kinds
 
-    def _size(self) -> int:
-        return sum(map(len, self.writers.values()))
+    def _kind_arguments(self, function: Function) -> Iterator[ast.expr]:
+        for name in self.writers.keys() & function.calls.keys():
+            places = self.writers[name]
+            for call in function.calls[name]:
+                for position, argument in enumerate(call.args):
+                    if position in places:
+                        yield argument
+                for keyword in call.keywords:
+                    if keyword.arg in places:
+                        yield keyword.value
 
-    def _kind_arguments(self, calls: list[ast.Call]) -> Iterator[ast.expr]:
-        for call in calls:
-            places = self.writers.get(name_of(call), ())
-            for position, argument in enumerate(call.args):
-                if position in places:
-                    yield argument
-            for keyword in call.keywords:
-                if keyword.arg in places:
-                    yield keyword.value
-
-    def _note_writer(self, function: FunctionNode, calls: list[ast.Call]) -> None:
-        """Note that a function hands a parameter on as a kind, where it does."""
-        arguments = [*function.args.posonlyargs, *function.args.args]
+    def _note_writer(self, function: Function) -> bool:
+        """Note that a function hands a parameter on as a kind; return whether it is new."""
+        node = function.node
+        arguments = [*node.args.posonlyargs, *node.args.args]
         names = [argument.arg for argument in arguments]
         is_method = names[:1] in (["self"], ["cls"])
         handed_on = {
             argument.id
-            for argument in self._kind_arguments(calls)
+            for argument in self._kind_arguments(function)
             if isinstance(argument, ast.Name)
         }
+        places: set[int | str] = set()
         for position, name in enumerate(names):
             if name in handed_on:
-                places = self.writers.setdefault(function.name, set())
                 places.update({position - is_method, name})
-        for argument in function.args.kwonlyargs:
+        for argument in node.args.kwonlyargs:
             if argument.arg in handed_on:
-                self.writers.setdefault(function.name, set()).add(argument.arg)
+                places.add(argument.arg)
+        before = self.writers.get(node.name, set())
+        if places <= before:
+            return False
+        self.writers[node.name] = before | places
+        return True
 
 
 @cache
 def written() -> set[str]:
     """The strings that reach the kind of an event, anywhere in the package."""
-    return Source().written()
+    # Trees of the whole package are no garbage, and would be searched for it often.
+    with collector_paused():
+        return Source().written()
 
 
 def declared() -> set[str]:
