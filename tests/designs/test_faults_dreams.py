@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from faults import boundaries, documented, forked, quick_folder
 from killed_homes import every, killed_homes
+from small_process import in_small_process
 
 from theorex_lab import Lab
 from theorex_lab.designs.dreams import engine
@@ -139,6 +140,7 @@ def _known(home: Path) -> tuple[Any, ...]:
         return sorted(made), len(lab.dreams.trajectories(waiting=True))
 
 
+@in_small_process
 def test_a_dream_that_was_killed_anywhere_is_made_good_by_the_next(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

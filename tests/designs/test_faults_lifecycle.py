@@ -29,6 +29,7 @@ from faults import (
     tool_event,
 )
 from killed_homes import every, killed_homes
+from small_process import in_small_process
 
 from theorex_lab import Lab, ObservationEntry
 from theorex_lab.designs.theorex.axon import Axon
@@ -106,6 +107,7 @@ def test_a_killed_save_leaves_the_old_briefing_or_the_new(
     assert {True, False} == set(seen)
 
 
+@in_small_process
 def test_snapshots_that_were_killed_are_written_when_repeated(
     homes: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -440,6 +442,7 @@ def test_what_is_left_after_an_erasure_may_graduate_again(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("is_rewritten", [False, True])
+@in_small_process
 def test_an_erasure_that_was_killed_is_finished_by_repeating_it(
     with_secret: Path,
     tmp_path: Path,

@@ -16,6 +16,7 @@ import pytest
 from conftest import NOW
 from faults import VIEWS, boundaries, documented, files, forked, quick_folder
 from killed_homes import every, killed_homes
+from small_process import in_small_process
 from test_failures import traced
 from test_gate import _lab, _new
 from test_maintenance import STEPS, fill
@@ -76,15 +77,18 @@ def _unleased(home: Home, what: str) -> Iterator[Lease]:
     yield _Anybody(home, what)
 
 
+def _propose_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut down what may be proposed, since the maintenance is run a hundred times."""
+    monkeypatch.setattr(upkeep, "LAW_NAMES", ("product",))
+    monkeypatch.setattr(upkeep, "MILD_THRESHOLDS", (0.3,))
+
+
 @pytest.fixture
 def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home in which every step of the maintenance has something to do, the gate's being to
     accept a policy.
-
-    What may be proposed is cut down, since the maintenance is run a hundred times.
     """
-    monkeypatch.setattr(upkeep, "LAW_NAMES", ("product",))
-    monkeypatch.setattr(upkeep, "MILD_THRESHOLDS", (0.3,))
+    _propose_little(monkeypatch)
     home = tmp_path / "template"
     with _lab(
         home, _new, days=10, mentions=4, halfLifeDays=1_000.0, acceptanceMinSamples=2
@@ -141,12 +145,14 @@ def _state(home: Path) -> dict[str, Any]:
     return {"events": outlines, **columns, "config": config, "context": told}
 
 
+@in_small_process
 def test_the_maintenance_that_was_killed_is_made_good_by_the_next(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The steps are what is compared: the lease, which a killed maintenance leaves, is given
     to everyone (see test_lease).
     """
+    _propose_little(monkeypatch)
     monkeypatch.setattr(maintenance_module, "leased", _unleased)
     undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
     with documented(undisturbed) as lab:
@@ -198,9 +204,12 @@ def test_the_maintenance_that_was_killed_is_made_good_by_the_next(
         assert not left
 
 
+@in_small_process
 def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(
-    template: Path, tmp_path: Path
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    _propose_little(monkeypatch)
+
     def back(lab: Lab) -> None:
         rollback(lab.journal, load_settings(lab.config_file), lab.folder, 1, at=NOW)
 

@@ -31,6 +31,9 @@ def forked_workers() -> AbstractContextManager[Any]:
 def fork_server() -> Iterator[None]:
     """Start the process that forks workers; it runs nothing else, and ends with this."""
     utils: Any = pytest.importorskip("distributed.utils")
+    server: Any = vars(forkserver)["_forkserver"]
+    # One that runs already has imported something else.
+    server._stop()
     with forked_workers():
         # Dask sets a list of its own at the first call in a process, and none later.
         utils.get_mp_context().set_forkserver_preload(_IMPORTED)
@@ -39,5 +42,4 @@ def fork_server() -> Iterator[None]:
         yield
     finally:
         # Python stops it at the end alone: a test after this may count processes.
-        server: Any = vars(forkserver)["_forkserver"]
         server._stop()

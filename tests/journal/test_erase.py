@@ -26,6 +26,7 @@ from faults import (
     quick_folder,
     tool_event,
 )
+from small_process import in_small_process
 
 from theorex_lab import Event, InvalidInput, Lab, StorageError, new_event
 from theorex_lab.core.ids import concept_id
@@ -320,6 +321,7 @@ def test_an_erasure_waits_for_whoever_writes_a_snapshot(
     assert (Axon.name, True) in waited
 
 
+@in_small_process
 def test_a_snapshot_that_was_killed_anywhere_is_reached(tmp_path: Path) -> None:
     template = tmp_path / "template"
     _with_secret(template)
