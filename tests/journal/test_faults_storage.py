@@ -22,6 +22,7 @@ import pytest
 from conftest import NOW, Meanings, Run, observation
 from faults import boundaries, documented, fill, forked, quick_folder, state
 from killed_homes import killed_homes
+from small_process import in_small_process
 from test_faults_disk import files_of_at_most
 from test_faults_processes import together
 
@@ -526,6 +527,7 @@ def test_what_is_no_sound_backup_is_refused_and_nothing_changes(
 
 
 @pytest.mark.parametrize("step", ["restore", "salvage"])
+@in_small_process
 def test_a_home_is_old_or_new_wherever_its_replacement_is_killed(
     step: str, tmp_path: Path
 ) -> None:
@@ -584,6 +586,7 @@ def _only_home(home: Path) -> Iterator[Any]:
 # Creating, replacing, refusing
 
 
+@in_small_process
 def test_two_processes_create_a_home_at_once(tmp_path: Path) -> None:
     for number in range(60):
         home = tmp_path / f"home-{number}"
@@ -601,6 +604,7 @@ def test_two_processes_create_a_home_at_once(tmp_path: Path) -> None:
         }
 
 
+@in_small_process
 def test_a_copy_in_another_mode_is_opened_by_many_at_once(tmp_path: Path) -> None:
     for number in range(10):
         home = tmp_path / f"home-{number}"
@@ -656,6 +660,7 @@ def test_a_home_that_went_away_acknowledges_nothing(how: str, tmp_path: Path) ->
             assert journal.last_seq() == 0
 
 
+@in_small_process
 def test_what_is_said_to_be_unwritten_is_unwritten_at_every_size_of_a_full_disk(
     tmp_path: Path,
 ) -> None:
@@ -663,6 +668,10 @@ def test_what_is_said_to_be_unwritten_is_unwritten_at_every_size_of_a_full_disk(
     holds.
     """
     said: Counter[str] = Counter()
+    secret = "secret " * 600
+    # Patterns of secrets are compiled here, once rather than in each process.
+    with closing(_journal(tmp_path / "first")) as journal:
+        journal.append([observation(secret)])
     for number, size in enumerate(range(0, 83_400, 600)):
         home = tmp_path / f"home-{number}"
         _journal(home).close()
@@ -673,7 +682,7 @@ def test_what_is_said_to_be_unwritten_is_unwritten_at_every_size_of_a_full_disk(
             text = "written"
             with files_of_at_most(size):
                 try:
-                    journal.append([observation("secret " * 600), observation("after")])
+                    journal.append([observation(secret), observation("after")])
                 except StorageError as error:
                     text = str(error)
             (tmp_path / "said").write_text(text)
