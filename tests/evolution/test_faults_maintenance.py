@@ -204,12 +204,9 @@ def test_the_maintenance_that_was_killed_is_made_good_by_the_next(
         assert not left
 
 
-@in_small_process
 def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(
-    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    template: Path, tmp_path: Path
 ) -> None:
-    _propose_little(monkeypatch)
-
     def back(lab: Lab) -> None:
         rollback(lab.journal, load_settings(lab.config_file), lab.folder, 1, at=NOW)
 
