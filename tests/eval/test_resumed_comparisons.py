@@ -616,21 +616,6 @@ def test_a_worker_of_dask_that_dies_twice_loses_nothing(tmp_path: Path) -> None:
     assert sorted(done.result for done in finished) == [0, 1, 2]
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_the_command_sends_jobs_to_a_scheduler(run: Run, tmp_path: Path) -> None:
-    distributed: Any = pytest.importorskip("distributed")
-    words = ["compare", "--log", "simulated_team", "--design", "nothing", "--design"]
-    words += ["bm25", "--budgets", "60", "--json"]
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None
-    ) as cluster:
-        address = cluster.scheduler_address
-        ended = run(*words, "--scheduler", address, "--out", str(tmp_path / "out"))
-        assert ended.code == 0, ended.err
-        assert ended.json["designs"] == run(*words).json["designs"]
-    assert run(*words, "--scheduler", address).code == 1
-
-
 def test_a_report_shows_every_row_and_escapes_names(tmp_path: Path) -> None:
     first = log_of("first")
     named = EvalLog("<b>log</b>", first.events, first.probes)
