@@ -26,7 +26,13 @@ from theorex_lab.eval.metrics import speech_acts
 # off a large one costs a tenth of a second.
 MOST_HELD = 12
 # Sets whose logs take a second or more to make, or that many tests ask for.
-SLOW_SETS = ("locomo", "qmsum", "simulated_team", "taubench_airline")
+SLOW_SETS = (
+    "locomo",
+    "qmsum",
+    "simulated_questions",
+    "simulated_team",
+    "taubench_airline",
+)
 
 
 class SharedLogs:
