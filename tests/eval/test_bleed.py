@@ -169,6 +169,7 @@ def test_precision_counts_items_that_rest_on_an_answer() -> None:
     assert math.isnan(score_probe(EvalQuery(0, "why?"), items)["precision"])
 
 
+@pytest.mark.usefixtures("shared_logs")
 def test_the_command_replays_all_logs_as_one(run: Run) -> None:
     words = ["compare", "--log", "simulated_team", "--log", "simulated_sessions"]
     words += ["--design", "nothing", "--budgets", "60", "--together"]

@@ -37,6 +37,8 @@ from theorex_lab.eval.metrics.causal import _score_log as score_tried
 from theorex_lab.eval.metrics.compare import compare
 from theorex_lab.memory.contract import EvidenceRun
 
+pytestmark = pytest.mark.usefixtures("shared_logs")
+
 needs_data = pytest.mark.skipif(
     not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder"
 )

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import compared_logs as made
 import notes_design
@@ -28,6 +29,8 @@ from theorex_lab.eval.plots.comparison import plot_comparison
 from theorex_lab.eval.replay.baselines import ReplayAdapter, names_of
 from theorex_lab.eval.replay.trials import Plan, try_out
 from theorex_lab.journal.event import register_kinds
+
+pytestmark = pytest.mark.usefixtures("shared_logs")
 
 RETRIEVED = ("retrieve", 500, "evidence_recall")
 
@@ -532,22 +535,47 @@ _UNDER_A_SEED = """
 import json
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.datasets.needs_rows import LogNeeds
 from theorex_lab.eval.metrics.compare import compare
+from theorex_lab.eval.replay.trial_files import content_hash
 log = load_logs("simulated_team")[0]
 log = EvalLog(log.name, log.events[:400], log.probes[:20], log.lines[:400])
 print(json.dumps(compare([log], ["bm25", "oracle_lines", "short_files"], budgets=(60, 300)).to_dict()["designs"]))
+files = {'s': frozenset({'a.py', 'b.py', 'c.py', 'd.py'})}
+print(content_hash(EvalLog('a', [], needs=LogNeeds((), files))))
 """  # noqa: E501
 
 
-def test_a_comparison_is_the_same_whatever_the_seed_of_hashes() -> None:
-    told = [
-        subprocess.run(
+class UnderASeed(NamedTuple):
+    """What a process with a seed of hashes of its own prints."""
+
+    comparison: str
+    hash_of_needs: str
+
+
+@pytest.fixture(scope="module")
+def by_seed() -> list[UnderASeed]:
+    """Give what processes print that have different seeds of hashes."""
+    printed = []
+    for seed in ("1", "2", "3"):
+        ended = subprocess.run(
             [sys.executable, "-c", _UNDER_A_SEED],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,
-        ).stdout
-        for seed in ("1", "2", "3")
-    ]
-    assert told[0] == told[1] == told[2]
+        )
+        printed.append(UnderASeed(*ended.stdout.splitlines()))
+    return printed
+
+
+def test_a_comparison_is_the_same_whatever_the_seed_of_hashes(
+    by_seed: list[UnderASeed],
+) -> None:
+    assert len({printed.comparison for printed in by_seed}) == 1
+
+
+def test_a_log_with_needs_has_one_hash_in_every_process(
+    by_seed: list[UnderASeed],
+) -> None:
+    assert len({printed.hash_of_needs for printed in by_seed}) == 1

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from theorex_lab import InvalidInput
+from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.designs.dreams.sqlite_tables import TABLES
 from theorex_lab.eval.adapters.protocol import EvalLog
+from theorex_lab.eval.datasets.log_sets import memories
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.metrics.compare import compare
 
 AT = "2025-03-01T10:00:00Z"
+READ_AT = "2025-07-01T10:00:00Z"
 PUBLISHED = ("theorex", "facts", "dreams", "causal", "research")
 
 
@@ -143,6 +146,18 @@ def log_of(path: Path) -> EvalLog:
     return log
 
 
+@pytest.fixture
+def _read_in_summer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an import dates by the clock comes four months after the memory itself.
+
+    Each night between is replayed. By the clock of this machine these would be more
+    from day to day.
+    """
+    in_summer = partial(Lab, clock=FixedClock.at(READ_AT))
+    monkeypatch.setattr(memories, "Lab", in_summer)
+
+
+@pytest.mark.usefixtures("_read_in_summer")
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_what_a_system_left_is_compared_with_all_designs(
     name: str, tmp_path: Path

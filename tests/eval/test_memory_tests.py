@@ -230,6 +230,16 @@ def test_figures(memory):
 """
 
 
+@pytest.fixture
+def _no_plugins_of_others(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run within pytest would import these anew; see pyproject.toml."""
+    others = "-p no:langsmith_plugin -p no:schemathesis"
+    monkeypatch.setenv("PYTEST_ADDOPTS", others)
+
+
+@pytest.mark.usefixtures("_no_plugins_of_others")
 def test_the_plugin_brings_the_fixture_and_its_options(
     pytester: pytest.Pytester,
 ) -> None:
@@ -245,6 +255,7 @@ def test_the_plugin_brings_the_fixture_and_its_options(
     unknown.assert_outcomes(errors=1)
 
 
+@pytest.mark.usefixtures("_no_plugins_of_others")
 def test_figures_are_written_where_pytest_is_told_to(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(_BASELINE)
     chosen = ("--theorex-memory", "recent_files")

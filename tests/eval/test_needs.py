@@ -10,8 +10,8 @@ import json
 import math
 import os
 import random
-import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -593,7 +593,11 @@ def odd_context(row: Any, generator: random.Random) -> str:
 @needs_data
 @pytest.mark.parametrize("name", ["minsky", "gryag", "calibrate_backend"])
 def test_figures_equal_those_of_the_needs_own_program(
-    name: str, tmp_path: Path
+    name: str,
+    their_program: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (loaded,) = load_session_needs(name)
     generator = random.Random(7)
@@ -621,14 +625,13 @@ def test_figures_equal_those_of_the_needs_own_program(
         str(data / "session_needs" / f"{name}.jsonl"),
         str(data / "coding_sessions" / f"{name}.jsonl.gz"),
     ]
-    program = str(data / "session_needs" / "score.py")
-    ended = subprocess.run(
-        [sys.executable, program, *arguments, "--contexts", str(file)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    their_lines = ended.stdout.splitlines()[1:]
+    words = ["score.py", *arguments, "--contexts", str(file)]
+    monkeypatch.setattr(sys, "argv", words)
+    with warnings.catch_warnings():
+        # It leaves its files to be closed with it.
+        warnings.simplefilter("ignore", ResourceWarning)
+        their_program.main()
+    their_lines = capsys.readouterr().out.splitlines()[1:]
     assert their_lines == [_as_they_print(score, budget) for budget in budgets]
     assert 0 < score.value("odd", 500, "start").value <= 1
     assert 0 < score.value("odd", 500, "useful").value < 1

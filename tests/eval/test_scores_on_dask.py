@@ -1,4 +1,6 @@
-"""`tune` and `score_needs` on Dask: the scores of one process, and what kills cost."""
+"""`tune`, `score_needs` and commands on Dask: the scores of one process, and what kills
+cost.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ from theorex_lab.eval.replay.needs_systems import give_nothing
 from theorex_lab.memory.decay import Law
 
 distributed: Any = pytest.importorskip("distributed")
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.usefixtures("shared_logs"),
+]
 _NOTES = "NOTES_OF_CALLS"
 N_LAWS = 8
 # Beside laws, the thresholds and the held-out events of two winners.
@@ -212,13 +217,22 @@ def test_killed_workers_of_needs_change_nothing_and_repeat_nothing(
 def test_the_commands_send_their_calls_to_a_scheduler(
     run: Run, tmp_path: Path, notes: Path
 ) -> None:
+    """Its worker starts an interpreter, as one on another machine does."""
+    comparing = ["compare", "--log", "simulated_team", "--design", "nothing"]
+    comparing += ["--design", "bm25", "--budgets", "60", "--json"]
     needs = ["eval", "needs", "--dataset", "simulated_needs", "--system", "nothing"]
     needs += ["--budgets", "150", "--json"]
     tuning = ["tune", "--log", "simulated_team", "--json"]
+    commands = {"compare": comparing, "needs": needs, "tune": tuning}
+    sent = {}
     with cluster_of(notes, 1) as (cluster, _):
-        for name, words in (("needs", needs), ("tune", tuning)):
-            address = ["--scheduler", cluster.scheduler_address]
-            sent = run(*words, *address, "--out", str(tmp_path / name))
-            assert sent.code == 0, sent.err
-            assert sent.json == run(*words).json
+        address = ["--scheduler", cluster.scheduler_address]
+        for name, words in commands.items():
+            ended = run(*words, *address, "--out", str(tmp_path / name))
+            assert ended.code == 0, ended.err
             assert list((tmp_path / name / "trials").glob("*.json"))
+            sent[name] = ended.json
+    assert sent["compare"]["designs"] == run(*comparing).json["designs"]
+    assert sent["needs"] == run(*needs).json
+    assert sent["tune"] == run(*tuning).json
+    assert run(*comparing, *address).code == 1

@@ -29,12 +29,13 @@ from theorex_lab.eval.metrics.retrieval import (
 )
 from theorex_lab.search.lexical import tokenize
 
+pytestmark = pytest.mark.usefixtures("shared_logs")
 LETTERS = HashedNgramEmbedder()
 NAME = "simulated_questions.jsonl.gz"
 
 
 @pytest.fixture(scope="module")
-def logs() -> list[EvalLog]:
+def logs(shared_logs: None) -> list[EvalLog]:
     return load_logs("simulated_questions")
 
 

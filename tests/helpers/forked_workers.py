@@ -16,8 +16,14 @@ from typing import Any
 import pytest
 
 _METHOD = "distributed.worker.multiprocessing-method"
-# What each worker would import before its first call.
-_IMPORTED = ["distributed", "theorex_lab.eval"]
+# What each worker would import before its first call. `theorex_lab.eval` alone imports
+# nothing before it is used.
+_IMPORTED = [
+    "distributed",
+    "theorex_lab.eval.metrics.access",
+    "theorex_lab.eval.metrics.compare",
+    "theorex_lab.eval.replay.needs",
+]
 
 
 def forked_workers() -> AbstractContextManager[Any]:

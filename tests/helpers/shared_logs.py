@@ -25,8 +25,14 @@ from theorex_lab.eval.metrics import speech_acts
 # Logs that a process holds. More of them make it large, and each process that a test forks
 # off a large one costs a tenth of a second.
 MOST_HELD = 12
-# Sets whose logs take a second or more to make.
-SLOW_SETS = ("locomo", "qmsum", "taubench_airline")
+# Sets whose logs take a second or more to make, or that many tests ask for.
+SLOW_SETS = (
+    "locomo",
+    "qmsum",
+    "simulated_questions",
+    "simulated_team",
+    "taubench_airline",
+)
 
 
 class SharedLogs:

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from theorex_lab.core.remembering import remembered
 from theorex_lab.core.settings import ModelTier, QueryType
 from theorex_lab.routing import query_signs
 
@@ -77,12 +78,12 @@ class Advice(NamedTuple):
 
 
 _WORD = re.compile(r"\w+")
-_LAST_ASCII = 127
 _FEWEST_WORDS = 4  # of a query without any common word, to be of another language
 # Common words of the languages that have signs, by which a query of them is known.
 _READ_WORDS = frozenset(query_signs.COMMON_WORDS.split())
 
 
+@remembered(1 << 13)
 def classify(query: str) -> QueryClass:
     """Return the first type, in this order, whose sign the query shows.
 
@@ -126,7 +127,7 @@ def _why_unread(text: str, words: Sequence[str]) -> str:
     """
     if _is_of_another_script(text):
         return "most of its letters are of a script that the rules do not read"
-    has_accents = any(ord(sign) > _LAST_ASCII for sign in "".join(words))
+    has_accents = not all(map(str.isascii, words))
     is_telling = has_accents or len(words) >= _FEWEST_WORDS
     if is_telling and _READ_WORDS.isdisjoint(words):
         return "no word of it is known to the rules"
@@ -135,6 +136,8 @@ def _why_unread(text: str, words: Sequence[str]) -> str:
 
 def _is_of_another_script(text: str) -> bool:
     """Return whether most letters of a text are none of the Latin script."""
+    if text.isascii():
+        return False
     n_letters = 0
     n_others = 0
     for sign in text:

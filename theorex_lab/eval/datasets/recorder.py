@@ -102,6 +102,7 @@ class Recorder:
         self.events = list[Event]()
         self.probes = list[EvalQuery]()
         self.lines = list[SessionLine]()
+        self._ids = set[str]()
 
     def id(self, key: object) -> str:
         """Return the id of the event of this key."""
@@ -109,8 +110,7 @@ class Recorder:
 
     def ids(self, keys: Iterable[object]) -> frozenset[str]:
         """Return the ids of the events of these keys that were captured."""
-        captured_ids = {event.id for event in self.events}
-        return frozenset(captured_ids & {self.id(key) for key in keys})
+        return frozenset(self._ids.intersection(map(self.id, keys)))
 
     def probe(
         self,
@@ -317,8 +317,13 @@ class Recorder:
             ),
         )
 
+    def add(self, event: Event) -> None:
+        """Record an event that has its id."""
+        self.events.append(event)
+        self._ids.add(event.id)
+
     def _add(self, key: object, event: Event) -> None:
-        self.events.append(event._replace(id=self.id(key)))
+        self.add(event._replace(id=self.id(key)))
 
 
 def part(

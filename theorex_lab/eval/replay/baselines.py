@@ -331,7 +331,13 @@ class OracleLines(Baseline):
 
     def __init__(self) -> None:
         super().__init__()
+        self._spoken = list[Item]()
         self._target: Scene | EvalQuery | None = None
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Take in events."""
+        super().observe(events)
+        self._spoken += [_item_of(event) for event in events if event.kind in _SPOKEN]
 
     def reveal(self, target: Scene | EvalQuery) -> None:
         """Tell it what it will be scored on next."""
@@ -345,9 +351,8 @@ class OracleLines(Baseline):
     ) -> Iterable[Item]:
         """Return the lines that hold most of what will be needed."""
         if isinstance(self._target, Scene):
-            spoken = [event for event in reversed(self.events) if event.kind in _SPOKEN]
-            items = (_item_of(event) for event in spoken)
-            return _best_lines(self._target, items, after_prompt=bool(query))
+            spoken = reversed(self._spoken)
+            return _best_lines(self._target, spoken, after_prompt=bool(query))
         if self._target is None:
             return ()
         answers = self._target.answers
@@ -415,9 +420,10 @@ def _lines(
     lines: dict[str, _Line] = {}
     for path in sorted(scene.files):
         lines[path] = _Line(Item(path), frozenset([path]))
+    wanted = frozenset(terms)
     for item in spoken:
         for sentence in sentences(item.text):
-            held_terms = frozenset(word for word in words(sentence) if word in terms)
+            held_terms = words(sentence) & wanted
             if len(held_terms) > 1 and sentence not in lines:
                 lines[sentence] = _Line(Item(sentence, item.events), held_terms)
     return list(lines.values())

@@ -175,12 +175,9 @@ def _failed_run(
         project=log.project,
     )
     ended = at + (1 + len(run.steps)) * 10 * SECOND
-    log.events += [
-        start.event(),
-        CallEnd(start.trace_id, ended, success=False, error="a wrong answer").event(
-            start
-        ),
-    ]
+    end = CallEnd(start.trace_id, ended, success=False, error="a wrong answer")
+    log.add(start.event())
+    log.add(end.event(start))
     for number, step in enumerate(run.steps):
         key = f"{run.id}:{number}"
         at_step = at + (1 + number) * 10 * SECOND
