@@ -51,10 +51,12 @@ _CUT = "…"
 _FAR_STARTS = ("~", "../", ":/", ":\\")
 _NAME_ENDS = frozenset("_.@+:/~)]}-") | {""}
 # Compiled where it is used: the hook does without it.
-_ROOT = r"(?:(?:file:)?/|~|[A-Za-z]:[\\/]|(?:[\w.@+-]+/)*\.\./)"
-_FAR = (
-    rf"""(?<![\w.@+:/~)\]}}-]){_ROOT}(?:\\.|(?<=/)\([^\s"'()]*\)|[^\s"'`,;|&<>()\\])*"""
-)
+_ROOT = r"(?:(?:file:)?/|~|[A-Za-z]:[\\/])"
+_UPWARD = r"(?:[\w.@+-]+/)*\.\./"
+_BEFORE = r"(?<![\w.@+:/~)\]}-])"
+_REST = r"""(?:\\.|(?<=/)\([^\s"'()]*\)|[^\s"'`,;|&<>()\\])*"""
+_FAR_NOT_UPWARD = rf"{_BEFORE}{_ROOT}{_REST}"
+_FAR = rf"{_BEFORE}(?:{_ROOT}|{_UPWARD}){_REST}"
 # A whole word in quotes, which may hold blanks; not the command that a shell is given
 # after -c.
 _FAR_QUOTED = r"""(?<!c )(["'])(?:(?:file:)?/|~/|[A-Za-z]:[\\/]|\.\./)[^"'\n]*\1"""
@@ -451,5 +453,8 @@ def without_far_paths(text: str) -> str:
         return text
     import re
 
-    without_quoted = re.sub(_FAR_QUOTED, r"\1\1", text)
-    return re.sub(_FAR, "", without_quoted)
+    if "'" in text or '"' in text:
+        text = re.sub(_FAR_QUOTED, r"\1\1", text)
+    # A path that leads upward is looked for at each word.
+    far = _FAR if "../" in text else _FAR_NOT_UPWARD
+    return re.sub(far, "", text)
