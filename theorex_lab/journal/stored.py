@@ -368,6 +368,10 @@ class StoredJournal(Journal):
             events = [self._as_written(row) for row in rows]
         else:
             events = self._select_once(decoded, where, parameters)
+        return self._of_projects_now(events)
+
+    def _of_projects_now(self, events: list[Event]) -> list[Event]:
+        """Return events, those of a project that was merged as the other one's."""
         if not events:
             return []
         merged = self.places().merged
@@ -418,6 +422,23 @@ class StoredJournal(Journal):
             if selected is not None:
                 events.append(selected)
         return events
+
+    def _select_kept(
+        self, where: str, parameters: Sequence[object]
+    ) -> list[Event] | None:
+        """Return what `_select` does where this thread keeps each event, else None."""
+        decoded = self._decoded_events()
+        if not decoded:
+            return None
+        self._forget_erased(decoded)
+        seq_rows = self._rows(where, parameters, "seq")
+        events: list[Event] = []
+        for (seq,) in seq_rows:
+            event = decoded.get(seq)
+            if event is None:
+                return None
+            events.append(event)
+        return self._of_projects_now(events)
 
     def _forget_erased(self, decoded: DecodedEvents) -> None:
         """Let go of every kept event where one was erased, or the journal replaced."""

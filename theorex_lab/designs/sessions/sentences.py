@@ -67,7 +67,10 @@ def spans_of_event(event: Event) -> tuple[Span, ...]:
 
 def texts_of_event(event: Event) -> tuple[str, ...]:
     """Return what the sentences of an event say, in the order of their numbers."""
-    return tuple(span.text for span in spans_of_event(event))
+    texts = []
+    for span in spans_of_event(event):
+        texts.append(span.text)
+    return tuple(texts)
 
 
 def has_sentences(event: Event) -> bool:

@@ -321,6 +321,9 @@ class SqliteJournal(StoredJournal):
         from theorex_lab.journal.outlines import outline_of
         from theorex_lab.journal.sqlite.outline_reading import OUTLINE_COLUMNS
 
+        kept_events = self._select_kept(where, parameters)
+        if kept_events is not None:
+            return [outline_of(event) for event in kept_events]
         rows = self._rows(where, parameters, OUTLINE_COLUMNS)
         merged = self.places().merged if rows else {}
         events: list[Event] = []
