@@ -51,12 +51,13 @@ _CUT = "…"
 _FAR_STARTS = ("~", "../", ":/", ":\\")
 _NAME_ENDS = frozenset("_.@+:/~)]}-") | {""}
 # Compiled where it is used: the hook does without it.
-_ROOT = r"(?:(?:file:)?/|~|[A-Za-z]:[\\/])"
-_UPWARD = r"(?:[\w.@+-]+/)*\.\./"
-_BEFORE = r"(?<![\w.@+:/~)\]}-])"
+_ROOT = r"(?:(?:file:)?/|~|[A-Za-z]:[\\/]|(?:[\w.@+-]+/)*\.\./)"
+_JOINED = r"[\w.@+:/~)\]}-]"
 _REST = r"""(?:\\.|(?<=/)\([^\s"'()]*\)|[^\s"'`,;|&<>()\\])*"""
-_FAR_NOT_UPWARD = rf"{_BEFORE}{_ROOT}{_REST}"
-_FAR = rf"{_BEFORE}(?:{_ROOT}|{_UPWARD}){_REST}"
+_FAR = rf"(?<!{_JOINED}){_ROOT}{_REST}"
+# The same of a text without these. Its first sign is found without a try of each place.
+_OTHER_ROOTS = ("../", ":/", ":\\")
+_FAR_FROM_SIGN = rf"[/~](?<!{_JOINED}[/~]){_REST}"
 # A whole word in quotes, which may hold blanks; not the command that a shell is given
 # after -c.
 _FAR_QUOTED = r"""(?<!c )(["'])(?:(?:file:)?/|~/|[A-Za-z]:[\\/]|\.\./)[^"'\n]*\1"""
@@ -455,6 +456,6 @@ def without_far_paths(text: str) -> str:
 
     if "'" in text or '"' in text:
         text = re.sub(_FAR_QUOTED, r"\1\1", text)
-    # A path that leads upward is looked for at each word.
-    far = _FAR if "../" in text else _FAR_NOT_UPWARD
+    has_other_roots = any(root in text for root in _OTHER_ROOTS)
+    far = _FAR if has_other_roots else _FAR_FROM_SIGN
     return re.sub(far, "", text)

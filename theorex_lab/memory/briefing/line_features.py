@@ -112,7 +112,7 @@ CUES = {
         re.I,
     ),
     # It counts lines, which have moved since.
-    "line_number": lazy_pattern(r"\blines? \d+|:\d+\b|^\d+;|^L\d+", re.I),
+    "line_number": lazy_pattern(r"\blines? \d+|:\d+\b|^\d+;|^l\d+", re.I),
 }
 
 # The same as "process", within a sentence.
