@@ -188,9 +188,9 @@ class StoredJournal(Journal):
         """See `Journal`."""
         events: list[Event] = []
         numbers = [int(seq) for seq in seqs]
-        for some_seqs in _parts(numbers):
+        for some_seqs in parts_of_keys(numbers):
             events += self._select_by("seq", some_seqs)
-        for some_ids in _parts(ids):
+        for some_ids in parts_of_keys(ids):
             events += self._select_by("id", some_ids)
         if seqs and len(events) < len(seqs):
             self._refuse_lost(seqs, {event.seq for event in events})
@@ -410,7 +410,7 @@ class StoredJournal(Journal):
         seqs: list[int] = [seq for (seq,) in seq_rows]
         missing = decoded.missing(seqs)
         fresh: dict[int, Event] = {}
-        for part in _parts(missing):
+        for part in parts_of_keys(missing):
             marks = ",".join("?" * len(part))
             for row in self._rows(f"WHERE seq IN ({marks})", part):
                 event = self._as_written(row)
@@ -424,21 +424,24 @@ class StoredJournal(Journal):
         return events
 
     def _select_kept(
-        self, where: str, parameters: Sequence[object]
-    ) -> list[Event] | None:
-        """Return what `_select` does where this thread keeps each event, else None."""
-        decoded = self._decoded_events()
-        if not decoded:
-            return None
+        self, decoded: DecodedEvents, where: str, parameters: Sequence[object]
+    ) -> tuple[list[Event], list[int]]:
+        """Return the events of these rows that are kept, and the seqs of the others."""
         self._forget_erased(decoded)
-        seq_rows = self._rows(where, parameters, "seq")
         events: list[Event] = []
+        missing: list[int] = []
+        seq_rows = self._rows(
+            where,
+            parameters,
+            "seq",
+        )
         for (seq,) in seq_rows:
             event = decoded.get(seq)
             if event is None:
-                return None
-            events.append(event)
-        return self._of_projects_now(events)
+                missing.append(seq)
+            else:
+                events.append(event)
+        return self._of_projects_now(events), missing
 
     def _forget_erased(self, decoded: DecodedEvents) -> None:
         """Let go of every kept event where one was erased, or the journal replaced."""
@@ -497,7 +500,7 @@ class StoredJournal(Journal):
         return condition, parameters
 
 
-def _parts(keys: Sequence[_Key]) -> Iterator[Sequence[_Key]]:
+def parts_of_keys(keys: Sequence[_Key]) -> Iterator[Sequence[_Key]]:
     """Yield the keys in parts that one query takes."""
     n_keys = len(keys)
     for start in range(0, n_keys, _KEYS_PER_QUERY):
