@@ -107,6 +107,16 @@ def test_an_outline_is_the_event_without_its_long_texts(odd_journal):
     ]
 
 
+def test_outlines_are_the_same_where_some_of_their_events_are_kept(odd_journal):
+    expected = list(odd_journal.outlines(0, erased=True))
+    some_seqs = [event.seq for event in expected][::2]
+    with odd_journal.decoding_once():
+        odd_journal.read(seqs=some_seqs, erased=True)
+        assert list(odd_journal.outlines(0, erased=True)) == expected
+        list(odd_journal.tail(0, erased=True))
+        assert list(odd_journal.outlines(0, erased=True)) == expected
+
+
 @pytest.mark.parametrize("projects", [["p0"], ["p2"], ["p1", ""], [""], ["p3"]])
 @pytest.mark.parametrize("kinds", [None, ["tool_used"], ["prompt", "lease"]])
 def test_a_tail_of_projects_has_each_of_their_events(odd_journal, projects, kinds):

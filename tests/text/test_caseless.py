@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab.memory.briefing import line_features
+from theorex_lab.designs.facts import wishes
+from theorex_lab.memory.briefing import line_features, rule_cues
 from theorex_lab.memory.briefing.cards import _BRANCH_IN_WORDS
 from theorex_lab.text import caseless, worth_signs
 from theorex_lab.text.caseless import CaselessTest, lower_case
@@ -20,6 +21,8 @@ PATTERNS = [
 for _signs in worth_signs.SIGNS.values():
     PATTERNS += [re.compile(sign, re.IGNORECASE) for _, sign in _signs]
 TESTS = [CaselessTest(pattern) for pattern in PATTERNS]
+for _module in (rule_cues, wishes):
+    TESTS += [test for test in vars(_module).values() if isinstance(test, CaselessTest)]
 
 # Words of the patterns, in any case, among signs that case treats in its own way.
 WORDS = sorted({literal for test in TESTS for literal in test.literals})

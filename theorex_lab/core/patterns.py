@@ -44,9 +44,14 @@ class LazyPattern:
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        """Compile the pattern, and return its attribute."""
+        """Compile the pattern where its attribute needs that, and return it."""
         if name not in _METHODS:
             raise AttributeError(f"a pattern has no attribute {name!r}")
+        if name == "pattern":
+            return self._source
+        # What begins with a group may set flags of its own.
+        if name == "flags" and not self._source.lstrip().startswith("(?"):
+            return int(self._flags | re.UNICODE)
         compiled = re.compile(self._source, self._flags)
         for method in _METHODS:
             setattr(self, method, getattr(compiled, method))

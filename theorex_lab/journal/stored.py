@@ -188,9 +188,9 @@ class StoredJournal(Journal):
         """See `Journal`."""
         events: list[Event] = []
         numbers = [int(seq) for seq in seqs]
-        for some_seqs in _parts(numbers):
+        for some_seqs in parts_of_keys(numbers):
             events += self._select_by("seq", some_seqs)
-        for some_ids in _parts(ids):
+        for some_ids in parts_of_keys(ids):
             events += self._select_by("id", some_ids)
         if seqs and len(events) < len(seqs):
             self._refuse_lost(seqs, {event.seq for event in events})
@@ -368,6 +368,10 @@ class StoredJournal(Journal):
             events = [self._as_written(row) for row in rows]
         else:
             events = self._select_once(decoded, where, parameters)
+        return self._of_projects_now(events)
+
+    def _of_projects_now(self, events: list[Event]) -> list[Event]:
+        """Return events, those of a project that was merged as the other one's."""
         if not events:
             return []
         merged = self.places().merged
@@ -406,7 +410,7 @@ class StoredJournal(Journal):
         seqs: list[int] = [seq for (seq,) in seq_rows]
         missing = decoded.missing(seqs)
         fresh: dict[int, Event] = {}
-        for part in _parts(missing):
+        for part in parts_of_keys(missing):
             marks = ",".join("?" * len(part))
             for row in self._rows(f"WHERE seq IN ({marks})", part):
                 event = self._as_written(row)
@@ -418,6 +422,26 @@ class StoredJournal(Journal):
             if selected is not None:
                 events.append(selected)
         return events
+
+    def _select_kept(
+        self, decoded: DecodedEvents, where: str, parameters: Sequence[object]
+    ) -> tuple[list[Event], list[int]]:
+        """Return the events of these rows that are kept, and the seqs of the others."""
+        self._forget_erased(decoded)
+        events: list[Event] = []
+        missing: list[int] = []
+        seq_rows = self._rows(
+            where,
+            parameters,
+            "seq",
+        )
+        for (seq,) in seq_rows:
+            event = decoded.get(seq)
+            if event is None:
+                missing.append(seq)
+            else:
+                events.append(event)
+        return self._of_projects_now(events), missing
 
     def _forget_erased(self, decoded: DecodedEvents) -> None:
         """Let go of every kept event where one was erased, or the journal replaced."""
@@ -476,7 +500,7 @@ class StoredJournal(Journal):
         return condition, parameters
 
 
-def _parts(keys: Sequence[_Key]) -> Iterator[Sequence[_Key]]:
+def parts_of_keys(keys: Sequence[_Key]) -> Iterator[Sequence[_Key]]:
     """Yield the keys in parts that one query takes."""
     n_keys = len(keys)
     for start in range(0, n_keys, _KEYS_PER_QUERY):

@@ -16,7 +16,7 @@ alone, which is several times as fast. What comes out is what `pattern.search` s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from theorex_lab.core.patterns import lazy_pattern
 
@@ -37,11 +37,18 @@ def lower_case(text: str) -> str | None:
     return text.lower()
 
 
+# What a test derives from its pattern.
+_DERIVED = ("literals", "_is_anchored", "_is_lower", "_search_lower")
+
+
 class CaselessTest:
     """Tells whether a pattern in any case matches anywhere in a text.
 
+    What it needs of the pattern is made when it is first asked.
+
     Args:
-        pattern: The pattern, compiled with `re.IGNORECASE`.
+        pattern: The pattern, with `re.IGNORECASE`. A lazy one is compiled only for texts
+            that cannot be put into lower case, or where it has capitals itself.
 
     Attributes:
         pattern: The pattern.
@@ -49,24 +56,47 @@ class CaselessTest:
             there are none that hold for every match.
     """
 
+    literals: tuple[str, ...]
+    _is_anchored: bool
+    _is_lower: bool
+    _search_lower: Callable[[str], re.Match[str] | None]
+
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self.pattern = pattern
-        self.literals: tuple[str, ...] = ()
-        self._search_lower = None
-        tree = _parsed(pattern)
+
+    def __getattr__(self, name: str) -> Any:
+        """Derive what matches have from the pattern, when that is first asked."""
+        if name not in _DERIVED:
+            raise AttributeError(f"a test has no attribute {name!r}")
+        self._derive()
+        return self.__dict__[name]
+
+    def _derive(self) -> None:
+        """Set what `_DERIVED` names."""
+        self.literals = ()
+        self._is_anchored = False
+        self._is_lower = False
+        self._search_lower = self._compile_and_search
+        tree = _parsed(self.pattern)
         if tree is None:
             return
-        is_anchored = _is_anchored(tree, pattern.flags)
-        if not is_anchored:
+        self._is_anchored = _is_anchored(tree, self.pattern.flags)
+        if not self._is_anchored:
             literals = _literals_of(tree) or ()
             self.literals = tuple(sorted(literals))
-        if not _is_lower(tree):
-            return
-        flags = pattern.flags & ~re.IGNORECASE
-        lower_pattern = re.compile(pattern.pattern, flags)
-        self._search_lower = lower_pattern.search
-        if is_anchored:  # `search` would try each place of the text
-            self._search_lower = lower_pattern.match
+        self._is_lower = _is_lower(tree)
+
+    def _compile_and_search(self, lower: str) -> re.Match[str] | None:
+        """Search a text in lower case, and put the compiled search in this one's place."""
+        flags = self.pattern.flags & ~re.IGNORECASE
+        compiled = re.compile(
+            self.pattern.pattern,
+            flags,
+        )
+        self._search_lower = compiled.search
+        if self._is_anchored:  # `search` would try each place of the text
+            self._search_lower = compiled.match
+        return self._search_lower(lower)
 
     def is_in(self, text: str, lower: str | None = None) -> bool:
         """Return whether the pattern matches anywhere in a text.
@@ -79,18 +109,35 @@ class CaselessTest:
             lower = lower_case(text)
         if lower is None:
             return self.pattern.search(text) is not None
-        if self.literals and not self.may_be_in(lower):
+        if not self.may_be_in(lower):
             return False
-        if self._search_lower is None:
+        if not self._is_lower:
             return self.pattern.search(text) is not None
         return self._search_lower(lower) is not None
 
     def may_be_in(self, lower: str) -> bool:
         """Return whether a text in lower case holds what every match has."""
-        for literal in self.literals:
-            if literal in lower:
-                return True
-        return not self.literals
+        literals = self.literals
+        if not literals:
+            return True
+        return any(map(lower.__contains__, literals))
+
+
+def caseless_test(source: str, flags: int = 0) -> CaselessTest:
+    """Return the test of a pattern in any case, compiled when it is first used.
+
+    Args:
+        source: The regular expression. In lower case throughout it is tried faster.
+        flags: As `re.compile` takes them, beside `re.IGNORECASE`.
+
+    >>> caseless_test("never|always").is_in("ALWAYS lint")
+    True
+    """
+    pattern = lazy_pattern(
+        source,
+        flags | re.IGNORECASE,
+    )
+    return CaselessTest(pattern)
 
 
 def _parsed(pattern: re.Pattern[str]) -> Sequence[Any] | None:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from theorex_lab.core.patterns import lazy_pattern
+from theorex_lab.core.remembering import remembered
 
 if TYPE_CHECKING:
     from theorex_lab.text.extract import Mention
@@ -39,6 +40,9 @@ _NEGATION = lazy_pattern(
     """,
     re.I | re.VERBOSE,
 )
+# What the pattern looks for beside whole words, where a text is in ASCII.
+_CONTRACTED = ("n'", "d'")
+_WORD = lazy_pattern(r"[\w-]+")
 # Where a sentence ends, or turns to what is to be done instead.
 _TURN = lazy_pattern(
     r"""
@@ -62,9 +66,11 @@ def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
     >>> [mention.label for mention in extract(text) if mention.concept_id in refused]
     ['run_curl_now']
     """
-    if not mentions or not _NEGATION.search(text):
+    if not mentions or not _may_negate(text):
         return []
     refused = "\n".join(filter(None, map(_from_negation, _TURN.split(text))))
+    if not refused:
+        return []
     plain_refused = _plain(refused)
     concept_ids = []
     for mention in mentions:
@@ -107,11 +113,33 @@ def _from_negation(sentence: str) -> str:
     Returns:
         The part; '' where the sentence has no negation.
     """
+    if not _may_negate(sentence):
+        return ""
     negation = _NEGATION.search(sentence)
     if negation is None:
         return ""
     comma = sentence.rfind(",", 0, negation.start())
     return sentence[comma + 1 :]
+
+
+def _may_negate(text: str) -> bool:
+    """Return whether a text may have a negation.
+
+    Words of ASCII are looked up among those that came before, since to try the pattern
+    at each place of a text takes several times as long.
+    """
+    if not text.isascii():
+        return True
+    lower = text.lower()
+    if any(start in lower for start in _CONTRACTED):
+        return True
+    words = set(_WORD.findall(lower))
+    return any(map(_is_negation, words))
+
+
+@remembered(1 << 15)
+def _is_negation(word: str) -> bool:
+    return _NEGATION.fullmatch(word) is not None
 
 
 def _plain(text: str) -> str:

@@ -52,9 +52,12 @@ _FAR_STARTS = ("~", "../", ":/", ":\\")
 _NAME_ENDS = frozenset("_.@+:/~)]}-") | {""}
 # Compiled where it is used: the hook does without it.
 _ROOT = r"(?:(?:file:)?/|~|[A-Za-z]:[\\/]|(?:[\w.@+-]+/)*\.\./)"
-_FAR = (
-    rf"""(?<![\w.@+:/~)\]}}-]){_ROOT}(?:\\.|(?<=/)\([^\s"'()]*\)|[^\s"'`,;|&<>()\\])*"""
-)
+_JOINED = r"[\w.@+:/~)\]}-]"
+_REST = r"""(?:\\.|(?<=/)\([^\s"'()]*\)|[^\s"'`,;|&<>()\\])*"""
+_FAR = rf"(?<!{_JOINED}){_ROOT}{_REST}"
+# The same of a text without these. Its first sign is found without a try of each place.
+_OTHER_ROOTS = ("../", ":/", ":\\")
+_FAR_FROM_SIGN = rf"[/~](?<!{_JOINED}[/~]){_REST}"
 # A whole word in quotes, which may hold blanks; not the command that a shell is given
 # after -c.
 _FAR_QUOTED = r"""(?<!c )(["'])(?:(?:file:)?/|~/|[A-Za-z]:[\\/]|\.\./)[^"'\n]*\1"""
@@ -451,5 +454,8 @@ def without_far_paths(text: str) -> str:
         return text
     import re
 
-    without_quoted = re.sub(_FAR_QUOTED, r"\1\1", text)
-    return re.sub(_FAR, "", without_quoted)
+    if "'" in text or '"' in text:
+        text = re.sub(_FAR_QUOTED, r"\1\1", text)
+    has_other_roots = any(root in text for root in _OTHER_ROOTS)
+    far = _FAR if has_other_roots else _FAR_FROM_SIGN
+    return re.sub(far, "", text)

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from theorex_lab.text import spoken_patterns as patterns
 from theorex_lab.text import worth_signs
-from theorex_lab.text.caseless import CaselessTest, lower_case
+from theorex_lab.text.caseless import CaselessTest, caseless_test, lower_case
 
 Speaker = Literal["user", "agent"]
 SHORTEST = 15  # characters of a sentence
@@ -657,6 +657,5 @@ def _signs(section: str) -> list[tuple[float, CaselessTest]]:
     """Return the signs of a section with their weights, compiled at the first use."""
     signs = []
     for weight, sign in worth_signs.SIGNS[section]:
-        pattern = re.compile(sign, re.IGNORECASE)
-        signs.append((weight, CaselessTest(pattern)))
+        signs.append((weight, caseless_test(sign)))
     return signs

@@ -52,6 +52,7 @@ _SPECIFIC = lazy_pattern(
     re.VERBOSE,
 )
 # The number of an issue or a pull request.
+_DIGIT = lazy_pattern(r"\d")
 _NUMBER = lazy_pattern(
     r"""
       (?:\b(?:PR|pull[ ]request|issue|task|ticket|bug)s?\s*|pull/|issues/)
@@ -140,6 +141,8 @@ def numbers_of(text: str) -> frozenset[str]:
     ['12', '168', '7']
     """
     numbers: set[str] = set()
+    if not _DIGIT.search(text):
+        return frozenset()
     for after_word, after_sign in _NUMBER.findall(text):
         numbers.add(after_word or after_sign)
     return frozenset(numbers)

@@ -11,6 +11,7 @@ from theorex_lab.memory.briefing.rule_signs import (
     wish_signs,
 )
 from theorex_lab.memory.briefing.rule_wording import is_objection, standing_wording
+from theorex_lab.text.caseless import caseless_test
 from theorex_lab.text.lexicon import singular
 from theorex_lab.text.spoken import sentences_of
 
@@ -33,7 +34,7 @@ _AFTER_EXPLETIVE = frozenset("seems is makes".split())
 _DEMONSTRATIVES = frozenset("those these that".split())
 _PRONOUNS = frozenset("it them they".split())
 # Of one moment or of one piece of work, or said in anger.
-_PASSING = lazy_pattern(
+_PASSING = caseless_test(
     r"""
     \b(?: yet | right[ ]now | currently | today | now | was | were | did
       | stop[ ]talking | what[ ]to[ ]do | update[ ]the[ ](?:doc|plan)
@@ -43,17 +44,17 @@ _PASSING = lazy_pattern(
     | ^[a-z]+ed\b | ^you[ ]are\b
     | ^ask[ ]questions
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 # Says what a text at hand is to hold.
-_ABOUT_A_TEXT = lazy_pattern(
+_ABOUT_A_TEXT = caseless_test(
     r"""
     \b(?:the|that|this|a|each|another)[ ] (?:\w+[- ])?
     (?:rule|doc|document|section|description|spec|sentence|paragraph|pr|task|message
       |file)s?
     \b[ ] (?:mention|should|must|specif|state|include|say|explain|is|are|so[ ]that)
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 _REFUSALS = (
     _PASSING,
@@ -98,7 +99,7 @@ def standing_wish(sentence: str) -> str:
     if is_objection(wording):
         return ""
     plain = _QUOTED.sub("x", wording)
-    if any(refusal.search(plain) for refusal in _REFUSALS):
+    if any(refusal.is_in(plain) for refusal in _REFUSALS):
         return ""
     for match in POINTING_BACK.finditer(plain):
         if _lacks_referent(plain, match):

@@ -8,12 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.designs.sessions.said import edited, read, shortest_ends
-from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_of_event
+from theorex_lab.designs.sessions.sentences import spans_of_event, speaker
 from theorex_lab.designs.sessions.session_ends import SessionEnds
 from theorex_lab.journal.base import append_each_once, append_once
 from theorex_lab.journal.event import Event, new_event
@@ -21,6 +22,7 @@ from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.paths import quoted_path
+from theorex_lab.text.spoken import worth
 
 
 class Check(NamedTuple):
@@ -252,7 +254,7 @@ def _left_open(
     """
     left = []
     for event in messages:
-        for sentence in sentences_of_event(event):
+        for sentence in spans_of_event(event):
             if not _LEFT_OPEN.search(sentence.text):
                 continue
             pair = (sentence.text, event.id)
@@ -284,7 +286,7 @@ def _first_sentences(events: Iterable[Event], most: int) -> list[tuple[str, str]
     """
     pairs: list[tuple[str, str]] = []
     for event in events:
-        for sentence in sentences_of_event(event):
+        for sentence in spans_of_event(event):
             if sentence.own:
                 pairs.append((sentence.text, event.id))
     return pairs[:most]
@@ -514,7 +516,7 @@ def _fix_event(
     if explanation is not None:
         sentence, event = explanation
         rests_on.append(event)
-        end = f": {sentence.text}"
+        end = f": {sentence}"
     files = _fixed_files(failure.files)
     body = {
         "family": failure.family,
@@ -538,21 +540,30 @@ def _fix_event(
     )
 
 
-def _explanation(
-    green: Event, events: Sequence[Event]
-) -> tuple[NumberedSentence, Event] | None:
+def _explanation(green: Event, events: Iterable[Event]) -> tuple[str, Event] | None:
     """Return the sentence about a fix that is worth most, with its event.
 
     It is of the first ones after the fix; None where there is none.
     """
-    pairs: list[tuple[NumberedSentence, Event]] = []
+    about_fix: list[tuple[float, str, Event]] = []
+    for text, event in islice(_sentences_after(green, events), _MOST_SENTENCES):
+        if _ABOUT_FIX.search(text):
+            value = worth(text, speaker(event.body))
+            about_fix.append((value, text, event))
+    if not about_fix:
+        return None
+    _, text, event = max(about_fix, key=itemgetter(0))
+    return text, event
+
+
+def _sentences_after(
+    green: Event, events: Iterable[Event]
+) -> Iterator[tuple[str, Event]]:
+    """Yield what was said after a fix, sentence by sentence, each with its event."""
     for event in events:
         if event.seq > green.seq and event.kind in MESSAGES:
-            pairs += [(sentence, event) for sentence in sentences_of_event(event)]
-    about_fix = [
-        pair for pair in pairs[:_MOST_SENTENCES] if _ABOUT_FIX.search(pair[0].text)
-    ]
-    return max(about_fix, key=lambda pair: pair[0].worth, default=None)
+            for sentence in spans_of_event(event):
+                yield sentence.text, event
 
 
 def agents_of(home: Home) -> list[str]:

@@ -1,13 +1,10 @@
 """The sentences of what was said in sessions, and their words."""
 
-from typing import NamedTuple
-
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
-from theorex_lab.text.directives import directive_of
-from theorex_lab.text.spoken import Span, Speaker, sentences_of, worth
+from theorex_lab.text.spoken import Span, Speaker, sentences_of
 
 TEXT_OF = {
     "prompt": "text",
@@ -17,24 +14,6 @@ TEXT_OF = {
 }
 _WORD = lazy_pattern(r"[^\W\d_]\w{3,}")
 _LONGEST_WORD = 40
-
-
-class NumberedSentence(NamedTuple):
-    """A sentence of an event.
-
-    Attributes:
-        number: Its number within its event.
-        text: Its text.
-        standing: How far it stands as a rule (0..1).
-        worth: Its worth (0..1).
-        own: Whether it is surely its speaker's own word.
-    """
-
-    number: int
-    text: str
-    standing: float
-    worth: float
-    own: bool
 
 
 def words(text: str) -> set[str]:
@@ -74,40 +53,24 @@ def spans(text: str, by: Speaker) -> tuple[Span, ...]:
     return tuple(span_of.values())
 
 
-@remembered(256)  # the view and the digest read the same events one after the other
-def sentences(text: str, by: Speaker) -> tuple[NumberedSentence, ...]:
-    """Return the sentences of a text that are its speaker's own, each once and judged.
-
-    Only a user's can be rules.
-    """
-    result = []
-    for number, span in enumerate(spans(text, by)):
-        rule = directive_of(span) if by == "user" else None
-        standing = rule.standing if rule else 0.0
-        sentence = NumberedSentence(
-            number, span.text, standing, worth(span.text, by), span.own
-        )
-        result.append(sentence)
-    return tuple(result)
-
-
 def said_in(event: Event) -> str:
     """Return the text that an event holds; '' where a file of events left it out."""
     return str(event.body.get(TEXT_OF[event.kind], ""))
 
 
-def sentences_of_event(event: Event) -> tuple[NumberedSentence, ...]:
-    """Return the sentences that an event holds, judged; see `has_sentences`."""
+def spans_of_event(event: Event) -> tuple[Span, ...]:
+    """Return the sentences that an event holds, unjudged; see `has_sentences`."""
     if not has_sentences(event):
         return ()
-    return sentences(said_in(event), speaker(event.body))
+    return spans(said_in(event), speaker(event.body))
 
 
 def texts_of_event(event: Event) -> tuple[str, ...]:
     """Return what the sentences of an event say, in the order of their numbers."""
-    if not has_sentences(event):
-        return ()
-    return tuple(span.text for span in spans(said_in(event), speaker(event.body)))
+    texts = []
+    for span in spans_of_event(event):
+        texts.append(span.text)
+    return tuple(texts)
 
 
 def has_sentences(event: Event) -> bool:

@@ -31,6 +31,7 @@ from theorex_lab.journal.stored import (
     NEWEST,
     StoredJournal,
     of_project_now,
+    parts_of_keys,
 )
 
 TYPE_CHECKING = False  # what type checkers take for true
@@ -317,7 +318,27 @@ class SqliteJournal(StoredJournal):
     def _select_outlines(
         self, reader: OutlineReader, where: str, parameters: Sequence[object]
     ) -> list[Event]:
-        """Return the outlines of the events of these rows."""
+        """Return the outlines of the events of these rows, of kept ones without a look."""
+        from theorex_lab.journal.outlines import outline_of
+
+        decoded = self._decoded_events()
+        if not decoded:
+            return self._read_outlines(reader, where, parameters)
+        events, missing = self._select_kept(
+            decoded,
+            where,
+            parameters,
+        )
+        outlines = [outline_of(event) for event in events]
+        for seqs in parts_of_keys(missing):
+            marks = ",".join("?" * len(seqs))
+            outlines += self._read_outlines(reader, f"WHERE seq IN ({marks})", seqs)
+        return sorted(outlines)
+
+    def _read_outlines(
+        self, reader: OutlineReader, where: str, parameters: Sequence[object]
+    ) -> list[Event]:
+        """Return the outlines of the events of these rows, as the reader makes them."""
         from theorex_lab.journal.outlines import outline_of
         from theorex_lab.journal.sqlite.outline_reading import OUTLINE_COLUMNS
 

@@ -28,12 +28,14 @@ LINE_MARK = "- "
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _DAY = rf"\d{{1,2}}\ (?:{'|'.join(_MONTHS)})"
-# What a line says at its end of when, and how often, it was said, run or edited.
-_NOTE = lazy_pattern(
-    rf"""
-      \s*\((?:\d+\ sessions?,\ last\ )?{_DAY}\)\.?$
-    | :?\s(?:edited|changed)\ in\ \d+\ \w+\b.*,\ last\ {_DAY}\.?$
-    """,
+# What a line says at its end of when, and how often, it was said or run.
+_TIMES = lazy_pattern(
+    rf"\((?:\d+\ sessions?,\ last\ )?{_DAY}\)\.?$",
+    re.VERBOSE,
+)
+# The same of edits.
+_EDITS = lazy_pattern(
+    rf":?\s(?:edited|changed)\ in\ \d+\ \w+\b.*,\ last\ {_DAY}\.?$",
     re.VERBOSE,
 )
 # The full stop of a sentence, not the last one of `./...`.
@@ -121,7 +123,20 @@ def bare_text(text: str) -> str:
     label = _LABEL.match(unlabelled)
     if label is not None:
         unlabelled = unlabelled[label.end() :]
-    return _LAST_STOP.sub("", _NOTE.sub("", unlabelled))
+    without_note = _without_note(unlabelled)
+    if without_note.endswith((".", ".\n")):
+        return _LAST_STOP.sub("", without_note)
+    return without_note
+
+
+def _without_note(text: str) -> str:
+    """Return a line without its note on when it was said, run or edited."""
+    start = text.rfind("(")
+    if start >= 0 and _TIMES.match(text, start):
+        return text[:start].rstrip()
+    if ", last " in text:
+        return _EDITS.sub("", text)
+    return text
 
 
 def dated(text: str, at: int) -> str:

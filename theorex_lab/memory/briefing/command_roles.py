@@ -358,6 +358,10 @@ _LAUNCHERS = (
     ("nice",),
     ("xvfb-run",),
 )
+# By their first word.
+_LAUNCHERS_OF: dict[str, list[tuple[str, ...]]] = {}
+for _launcher in _LAUNCHERS:
+    _LAUNCHERS_OF.setdefault(_launcher[0], []).append(_launcher)
 # Options of launchers that take the next word, and a launcher's own first operand.
 _LAUNCHER_OPTIONS_WITH_VALUE = frozenset(
     ("--with", "--extra", "--group", "--python", "-p", "-n", "-u", "-k", "-s")
@@ -503,7 +507,7 @@ def _without_launcher(words: tuple[str, ...]) -> tuple[str, ...]:
     if not words:
         return words
     named_words = (_base_name(words[0]), *words[1:])
-    for launcher in _LAUNCHERS:
+    for launcher in _LAUNCHERS_OF.get(named_words[0], ()):
         n_words = len(launcher)
         if named_words[:n_words] == launcher and len(words) > n_words:
             return _after_options(words[n_words:]) or words

@@ -5,6 +5,7 @@ beside it.
 """
 
 import re
+import string
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -111,7 +112,7 @@ CUES = {
         re.I,
     ),
     # It counts lines, which have moved since.
-    "line_number": lazy_pattern(r"\blines? \d+|:\d+\b|^\d+;|^L\d+", re.I),
+    "line_number": lazy_pattern(r"\blines? \d+|:\d+\b|^\d+;|^l\d+", re.I),
 }
 
 # The same as "process", within a sentence.
@@ -182,6 +183,7 @@ _SCREEN_TEXT = lazy_pattern(
     r"|[\"'`]?\w[\"'`]?\s)",
     re.I,
 )
+_LETTERS = f"{string.ascii_letters} ".encode()
 _NO_LETTER = lazy_pattern(r"[^\w ]|[\d_]")
 _PLAIN_WORD = lazy_pattern(r"[^\W\d_]{2,}")
 _FEWEST_NAMES_OF_A_WALL = 3
@@ -274,7 +276,10 @@ def says_what(text: str) -> bool:
 
 def has_words(text: str) -> bool:
     """Return whether a text is mostly letters, as no log and no code is."""
-    n_letters = len(text) - len(_NO_LETTER.findall(text))
+    if text.isascii():
+        n_letters = len(text) - len(text.encode().translate(None, _LETTERS))
+    else:
+        n_letters = len(text) - len(_NO_LETTER.findall(text))
     return n_letters > LEAST_LETTERS * max(1, len(text))
 
 

@@ -12,7 +12,7 @@ import math
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -716,8 +716,7 @@ def _symbols_by_file(
     for path in edits:
         paths_by_name[posixpath.basename(path)].append(path)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for text in _all_statements(sessions):
-        names = set(_NAME_OF_FILE.findall(text)) & paths_by_name.keys()
+    for text, names in _naming_statements(sessions, paths_by_name):
         if len(names) != 1:
             continue
         paths = paths_by_name[names.pop()]
@@ -729,6 +728,19 @@ def _symbols_by_file(
         symbols[path] = [symbol for symbol in by_count if counter[symbol] > 1]
         symbols[path] = symbols[path][:_MOST_SYMBOLS]
     return symbols
+
+
+def _naming_statements(
+    sessions: Sequence[Session], file_names: Iterable[str]
+) -> Iterator[tuple[str, set[str]]]:
+    """Yield the statements that may name some of these files, with the names."""
+    names_with_ending = {name for name in file_names if "." in name}
+    # Most statements hold none of their endings, and need no pattern.
+    endings = {name[name.rindex(".") :] for name in names_with_ending}
+    for text in _all_statements(sessions):
+        if any(map(text.__contains__, endings)):
+            names = names_with_ending.intersection(_NAME_OF_FILE.findall(text))
+            yield text, names
 
 
 def _symbols_in(text: str) -> Iterator[str]:

@@ -25,6 +25,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from threading import local
 from typing import NamedTuple
@@ -82,6 +83,7 @@ from theorex_lab.memory.briefing.session_log import (
 )
 from theorex_lab.memory.claims import Claim, read_claim
 from theorex_lab.memory.contract import Home
+from theorex_lab.memory.distinct_things import hold_side_by_side
 from theorex_lab.memory.projects import known_projects
 from theorex_lab.memory.superseding import DatedStatement, superseded
 from theorex_lab.text.line import folded
@@ -775,21 +777,36 @@ def _replaced(passages_by_session: Iterable[Sequence[Passage]]) -> set[int]:
     Compared are those in the same words, and short ones that claim something of the
     same attribute of one subject.
     """
-    alike: dict[Hashable, list[Passage]] = defaultdict(list)
+    same_texts: dict[str, list[Passage]] = defaultdict(list)
+    claims: dict[Hashable, list[Passage]] = defaultdict(list)
     for passage in chain.from_iterable(passages_by_session):
-        alike[passage.text].append(passage)
+        same_texts[passage.text].append(passage)
         claim = _short_claim(passage.text)
         if claim is not None:
-            alike[claim.subject, claim.attribute].append(passage)
+            claims[claim.subject, claim.attribute].append(passage)
     replaced: set[int] = set()
-    for group in alike.values():
-        if len(group) == 1:
-            continue
-        statements = [DatedStatement(passage.text, passage.at) for passage in group]
-        for passage, newer in zip(group, superseded(statements), strict=True):
-            if newer is not None:
-                replaced.add(id(passage))
+    for text, group in same_texts.items():
+        # A text stands beside itself where it tells of different things.
+        if len(group) > 1 and not hold_side_by_side(text, text):
+            replaced.update(map(id, group))
+            replaced.remove(id(_newest(group)))
+    for group in claims.values():
+        if len(group) > 1:
+            replaced.update(_replaced_of(group))
     return replaced
+
+
+def _newest(passages: Sequence[Passage]) -> Passage:
+    """Return the newest of some passages: of the same time the last one."""
+    return max(reversed(passages), key=attrgetter("at"))
+
+
+def _replaced_of(passages: Sequence[Passage]) -> Iterator[int]:
+    """Yield the ids of those passages that a newer one of them replaces."""
+    statements = [DatedStatement(passage.text, passage.at) for passage in passages]
+    for passage, newer in zip(passages, superseded(statements), strict=True):
+        if newer is not None:
+            yield id(passage)
 
 
 def _short_claim(text: str) -> Claim | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from theorex_lab.core.patterns import lazy_pattern
+from theorex_lab.text.caseless import caseless_test
 
 # Words before a sentence's verb that carry nothing of a rule.
 _OPENERS = r"""
@@ -25,7 +26,7 @@ _OPENERS = r"""
 # What a file or a collection of an agent's instructions is called.
 RULE_FILE = r"""
     (?: [\w./-]+\.mdc \b
-      | \b(?:CLAUDE|AGENTS?|GEMINI|CONVENTIONS|GUIDELINES)\.md \b
+      | \b(?:claude|agents?|gemini|conventions|guidelines)\.md \b
       | \bcopilot[-_ ]instructions?(?:\.md)? \b
       | \b(?:cursor|agents?|project|global|house|custom) \s+ (?:rules?|instructions?) \b
       | \b(?:rules?|rule[ ]files?|instructions?|directives?|guidelines?|preferences?
@@ -34,7 +35,7 @@ RULE_FILE = r"""
 """
 
 # A verb that begins a lasting wish: it says how to work, not what to do next.
-WISH = lazy_pattern(
+WISH = caseless_test(
     rf"""
     ^ {_OPENERS} (?: for[ ][^,]{{3,40}},[ ] )?
     (?: always | never | avoid | prefer | keep | stop | only | ask | follow | lint
@@ -52,33 +53,33 @@ WISH = lazy_pattern(
           | understand | care | forget | mind | worry | believe | feel )
     ) \b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 # A verb that begins a wish as often as a piece of work: with a word of MANNER a wish.
-WISH_OR_TASK = lazy_pattern(
+WISH_OR_TASK = caseless_test(
     rf"""
     ^ {_OPENERS}
     (?: use | write | put | place | document | describe | include | explain | present
       | show[ ]me | work | leave | focus
     ) \b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 # "Use pnpm instead of npm": one way to work is named, and the one that it replaces.
-CONTRAST = lazy_pattern(
-    r"\b(?:instead of|rather than|never|, ?not|and not|but not|over)\b", re.I
+CONTRAST = caseless_test(
+    r"\b(?:instead of|rather than|never|, ?not|and not|but not|over)\b"
 )
-MANNER = lazy_pattern(
+MANNER = caseless_test(
     r"""
     \b(?: always | never | each | every | all | any | instead | rather[ ]than
       | without | not | whenever | when \s \w+ing | before \s \w+ing
     )\b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 
 # A verb that begins a piece of work. It is a rule only with a word of EVERY_TIME.
-TASK = lazy_pattern(
+TASK = caseless_test(
     rf"""
     ^ {_OPENERS}
     (?: (?:can|could|would)[ ](?:you|we) | let'?s | lets | now | go[ ]ahead | go[ ]with
@@ -101,11 +102,11 @@ TASK = lazy_pattern(
       | you[ ](?:need[ ]to|should|must)[ ](?:look|check|fix|try|update|switch|add|go)
     ) \b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 
 # A wish that holds beyond the moment.
-EVERY_TIME = lazy_pattern(
+EVERY_TIME = caseless_test(
     r"""
     \b(?: always | never | every[ ]time | each[ ]time | whenever | from[ ]now[ ]on
       | going[ ]forward | in[ ](?:the[ ])?future | at[ ]all[ ]times | in[ ]general
@@ -115,16 +116,15 @@ EVERY_TIME = lazy_pattern(
       | after[ ](?:each|every) | before[ ](?:each|every|any) | each[ ]phase | next[ ]time
     )\b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 
-NEGATION = lazy_pattern(
+NEGATION = caseless_test(
     r"\b(?:don'?t|do not|never|not|no|avoid|stop|without|rather than|instead of)\b",
-    re.I,
 )
 
 # What ought to be, said of the code or of the agent.
-OUGHT = lazy_pattern(
+OUGHT = caseless_test(
     r"""
     \b(?: should(?:n'?t)? | must(?:n'?t)? | needs?[ ]to | ha(?:ve|s)[ ]to | ought
       | supposed[ ]to | may[ ](?:not[ ])?be
@@ -133,29 +133,27 @@ OUGHT = lazy_pattern(
       | you[ ](?:always|never) | you[ ]are[ ]to
     )\b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 
 # What stands before a colon that announces a text of someone else.
-ANNOUNCEMENT = lazy_pattern(
+ANNOUNCEMENT = caseless_test(
     r"^(?:here(?:'s| is| are)|this is|(?:the|a|an|his|her|their|my) [\w ]+ "
     r"(?:says?|said|reads?|wrote))\b",
-    re.I,
 )
 
 # Who does what: the user's part of the work, or the agent's.
-ROLE = lazy_pattern(
+ROLE = caseless_test(
     r"""
     ^ the[ ]user[ ](?:does|makes|decides|tests|runs|commits|reviews|prefers|wants
       |expects)\b
     | ^ you[ ](?:are[ ]to|do[ ]the|always|never)\b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 
 # How work is done in any project: a rule speaks of at least one of these.
-PRACTICE = lazy_pattern(
-    r"""
+_PRACTICE = r"""
     \b(?: code | tests? | testing | tested | untested | commit\w* | push\w* | stag(?:e|ing)
       | branch(?:es)? | git | docs? | documentation | comments? | dependenc\w+ | lint\w*
       | format\w* | style | conventions? | rules? | guidelines? | directions
@@ -170,12 +168,12 @@ PRACTICE = lazy_pattern(
       | warnings | abbreviations? | emojis? | brief
       | english | todos? | backward[- ]compatib\w+ | [\w-]+\.mdc
     )\b
-    """,
-    re.I | re.VERBOSE,
-)
+    """
+PRACTICE = lazy_pattern(_PRACTICE, re.I | re.VERBOSE)
+PRACTICE_IN_LOWER_CASE = lazy_pattern(_PRACTICE, re.VERBOSE)
 
 # A word that points at something outside the sentence.
-DEICTIC = lazy_pattern(
+DEICTIC = caseless_test(
     r"""
     \b(?: (?:this|that|these|those)
         (?! [ ](?:project|repo|repository|code[ ]?base|workspace) )
@@ -183,7 +181,7 @@ DEICTIC = lazy_pattern(
       | other | the[ ]new | (?:phase|step|chunk|part|milestone|sprint|stage|task)[ ]?\#?\d+
     )\b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 
 # What a thing of the product is to do or to be: "make sure uploads return their id". It
@@ -201,14 +199,13 @@ PRODUCT_WISH = lazy_pattern(
     re.I | re.VERBOSE,
 )
 # A piece of work in a second clause: "no ports for jobs - remove them everywhere".
-SECOND_TASK = lazy_pattern(
+SECOND_TASK = caseless_test(
     r"(?: [-–—]+ |; )(?:please |just |now )?"
     r"(?:remove|delete|drop|add|fix|rename|update|change|move|replace|revert|undo)\b",
-    re.I,
 )
 # "do it", "reference them", "in any other location": what is meant is not in the
 # sentence.
-WITHOUT_REFERENT = lazy_pattern(
+WITHOUT_REFERENT = caseless_test(
     rf"""
     \b (?:any|some|an)[ ]?other[ ](?:location|place|way|folder|file|one)s? \b
     | ^ {_OPENERS} (?:only|always|never|don'?t|do[ ]not)[ ](?:go[ ]ahead|proceed|continue)
@@ -219,14 +216,14 @@ WITHOUT_REFERENT = lazy_pattern(
     (?!keep[ ]) (?:do[ ]not[ ]|don'?t[ ])? \w+ [ ] (?:\w+[ ]with[ ]|with[ ]|to[ ]|for[ ])?
     (?: it | them | this | that | these | those | something | anything | so ) \b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
-BEGINS_WITH_PRONOUN = lazy_pattern(
-    r"^(?:so|and|but|it|its|that|this|these|those|they|he|she|which|then|there)\b", re.I
+BEGINS_WITH_PRONOUN = caseless_test(
+    r"^(?:so|and|but|it|its|that|this|these|those|they|he|she|which|then|there)\b"
 )
 
 # How a prompt begins that objects to what an agent has just done.
-CORRECTION = lazy_pattern(
+CORRECTION = caseless_test(
     r"""
     ^ (?: no\b | nope | wait | stop | hold[ ]on | hmm | uhh? | umm | whoa | dude | man\b
       | what[ ]the | why[ ](?:are|did|didn'?t|do|would|don'?t|is|isn'?t|so|not)
@@ -240,11 +237,11 @@ CORRECTION = lazy_pattern(
       | we[ ](?:don'?t|never|already|must) | instead | is[ ]there[ ]a[ ]way[ ]we
     ) \b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 
 # The user asks to write a wish down where agents read it, or says that it lasts.
-RECORD_REQUEST = lazy_pattern(
+RECORD_REQUEST = caseless_test(
     rf"""
       \b(?: make | create | add | write | record | document | save | put | turn | update
           | adjust | include | improve | change | has | mention )
@@ -256,18 +253,17 @@ RECORD_REQUEST = lazy_pattern(
     | \b never[ ]do[ ]this[ ]again \b
     | ^ mention[ ]that \b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 
 # A norm of a conversation's summary stands under a heading such as these.
-NORM_HEADING = lazy_pattern(
+NORM_HEADING = caseless_test(
     r"constraint|convention|guideline|preference|\brules?\b|instruction"
     r"|user (?:wants|prefers|correct)",
-    re.I,
 )
 
 # An agent says that it keeps a rule of the user's or of the project's.
-OBEYED = lazy_pattern(
+OBEYED = caseless_test(
     r"""
       \b(?: per | as[ ]per | following | according[ ]to | in[ ]line[ ]with | under
           | respecting | adhering[ ]to | against | by )
@@ -275,16 +271,16 @@ OBEYED = lazy_pattern(
       [^.;:]{0,40}
       (?: \b(?:rules? | guidelines? | conventions? | instructions? | preferences?
           | directions? | policy) \b
-        | \.mdc\b | CLAUDE\.md | AGENTS\.md )
+        | \.mdc\b | claude\.md | agents\.md )
     | \b(?: violat\w+ | adher\w+[ ]to | comply[ ]with | required[ ]by | per )
       [ ] [^.;]{0,30} \b rules? \b
     | \b per[ ](?:project|repo|house)[ ]conventions? \b
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 # Sentences of an agent that name a rule but do not say what it is: plans, confessions,
 # thanks, verdicts of a review.
-NOT_OBEDIENCE = lazy_pattern(
+NOT_OBEDIENCE = caseless_test(
     r"""
       ^ (?: let[ ]me | let'?s | now | next | i'?ll | i[ ]will | i'?m[ ]going | to[ ]ensure
         | thank | you'?re | here | this | it | that | after | first | sorry | earlier
@@ -294,7 +290,7 @@ NOT_OBEDIENCE = lazy_pattern(
         | neglected | failed[ ]to | i[ ]missed | apologi[sz]e | checklist )
     | ✅ | ⚠ | ❌
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )
 
 # A reminder that is only the name of a rule file: "@errors.mdc".
@@ -302,7 +298,7 @@ BARE_REMINDER = lazy_pattern(r"^\W*@?(?:[\w-]+/)*([\w.-]+\.mdc|[A-Z]+\.md)\W*$")
 RULE_MENTION = lazy_pattern(r"@(?:[\w.-]+/)*([\w-]+\.mdc|[A-Z]{4,}\.md)\b")
 
 # What is no wish at all, however it is put: reports of a state, moods, invitations.
-SMALL_TALK = lazy_pattern(
+SMALL_TALK = caseless_test(
     r"""
       \b any[ ]questions \b | \b same[ ](?:issue|error|problem) \b
     | ^ i[ ](?:don'?t|do[ ]not|didn'?t)[ ](?:want|need|like|love|see|know|understand|think) \b
@@ -312,5 +308,5 @@ SMALL_TALK = lazy_pattern(
     | \b (?:what[ ]the[ ](?:hell|fuck)|wth|wtf|man|dude) \b | \b option[ ][a-z0-9]\b
     | \b in[ ]mind \b | \b i[ ](?:think|guess|suspect) \b | \? .* \?
     """,
-    re.I | re.VERBOSE,
+    re.VERBOSE,
 )

@@ -165,14 +165,14 @@ def _asks_to_record(prompt: Prompt) -> bool:
 
 @remembered(_REMEMBERED_PROMPTS)
 def _holds_record_request(text: str) -> bool:
-    return cues.RECORD_REQUEST.search(text) is not None
+    return cues.RECORD_REQUEST.is_in(text)
 
 
 def _is_correction(prompt: Prompt) -> bool:
     """Return whether a short prompt objects to what the agent has just done."""
     if len(prompt.text) >= _CORRECTION_CHARACTERS or prompt.after not in _AFTER_AN_ACT:
         return False
-    return cues.CORRECTION.search(prompt.text) is not None
+    return cues.CORRECTION.is_in(prompt.text)
 
 
 def _prompt_sayings(prompt: Prompt) -> Iterator[Saying]:
@@ -210,9 +210,9 @@ def _announces(text: str) -> bool:
     head, colon, _ = text.partition(": ")
     if not colon or len(head.split()) > _MOST_ANNOUNCING_WORDS:
         return False
-    if cues.EVERY_TIME.search(head) or re.search(cues.RULE_FILE, head, re.I | re.X):
+    if cues.EVERY_TIME.is_in(head) or re.search(cues.RULE_FILE, head, re.I | re.X):
         return False
-    return bool(cues.TASK.search(head) or cues.ANNOUNCEMENT.search(head))
+    return cues.TASK.is_in(head) or cues.ANNOUNCEMENT.is_in(head)
 
 
 def _joined(
@@ -234,7 +234,7 @@ def _joined(
 
 def _source_of(statement: Statement, words_of: WordsOf) -> Source | None:
     """Return whose words a statement is; None where it cannot state a rule."""
-    if words_of == "summary" and not cues.NORM_HEADING.search(statement.heading):
+    if words_of == "summary" and not cues.NORM_HEADING.is_in(statement.heading):
         return None
     return _SOURCES.get(words_of)
 
@@ -331,9 +331,7 @@ def is_imperative(text: str) -> bool:
     >>> is_imperative("Run the tests"), is_imperative("Parsing sessions")
     (True, False)
     """
-    if cues.TASK.search(text):
-        return True
-    return cues.WISH.search(text) is not None
+    return cues.TASK.is_in(text) or cues.WISH.is_in(text)
 
 
 def _conditioned(text: str, condition: str) -> str:
@@ -373,7 +371,7 @@ def _message_sayings(message: Message, request: str) -> Iterator[Saying]:
         wording = report_wording(text) if request else ""
         if wording:
             yield _agent_saying(message, wording, "report", request)
-        elif cues.OBEYED.search(text) and not cues.NOT_OBEDIENCE.search(text):
+        elif cues.OBEYED.is_in(text) and not cues.NOT_OBEDIENCE.is_in(text):
             yield _agent_saying(message, obedience_wording(text), "obeyed", "")
 
 

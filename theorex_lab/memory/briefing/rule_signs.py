@@ -6,7 +6,6 @@ A sign is a number by name; `WEIGHTS` says what it adds. Standard library only.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -14,6 +13,7 @@ from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing import rule_cues as cues
 from theorex_lab.memory.briefing.rule_wording import is_objection
+from theorex_lab.text.caseless import CaselessTest, lower_case
 from theorex_lab.text.wording import specifics
 
 # What each feature adds to the log odds that a maintainer keeps the rule.
@@ -74,42 +74,43 @@ def wish_signs(wording: str) -> Mapping[str, float]:
     """Return the signs for and against a rule that its wording holds."""
     n_specifics = len(specifics(wording))
     wording = _QUOTATION.sub(" ", wording)
+    lower = lower_case(wording)
     n_words = len(wording.split())
     n_names = len(_NAME.findall(wording))
-    every_time = _has(cues.EVERY_TIME, wording)
+    every_time = _has(cues.EVERY_TIME, wording, lower)
     task = 0.0
     if not every_time:
-        task = max(_has(cues.TASK, wording), _has(cues.SECOND_TASK, wording))
+        task = max(
+            _has(cues.TASK, wording, lower), _has(cues.SECOND_TASK, wording, lower)
+        )
     wish = 0.0
-    if not task and _begins_as_wish(wording):
+    if not task and _begins_as_wish(wording, lower):
         wish = 1.0
     signs = {
         "wish": wish,
         "every_time": every_time,
-        "negative": _has(cues.NEGATION, wording),
-        "contrast": _has(cues.CONTRAST, wording),
-        "universal": _has(cues.MANNER, wording),
-        "ought": _has(cues.OUGHT, wording),
-        "practice": _generality(wording),
+        "negative": _has(cues.NEGATION, wording, lower),
+        "contrast": _has(cues.CONTRAST, wording, lower),
+        "universal": _has(cues.MANNER, wording, lower),
+        "ought": _has(cues.OUGHT, wording, lower),
+        "practice": _generality(wording, lower),
         "specific": float(min(n_specifics, _MOST_SPECIFICS)),
         "name": float(min(n_names, _MOST_SPECIFICS)),
-        "role": _has(cues.ROLE, wording),
+        "role": _has(cues.ROLE, wording, lower),
         "task": task,
         "product": _of_product(wording),
-        "deictic": _has(cues.DEICTIC, wording),
+        "deictic": _has(cues.DEICTIC, wording, lower),
         "long": float(n_words > _MANY_WORDS),
         "short": float(n_words < _FEW_WORDS),
-        "pronoun": _has(cues.BEGINS_WITH_PRONOUN, wording),
+        "pronoun": _has(cues.BEGINS_WITH_PRONOUN, wording, lower),
         "objection": float(is_objection(wording)),
     }
     return MappingProxyType(signs)
 
 
-def _has(pattern: re.Pattern[str], wording: str) -> float:
-    """Return 1 where a wording holds a cue, otherwise 0."""
-    if pattern.search(wording):
-        return 1.0
-    return 0.0
+def _has(cue: CaselessTest, wording: str, lower: str | None) -> float:
+    """Return 1 where a wording holds a cue, otherwise 0; `lower` as `is_in` takes it."""
+    return float(cue.is_in(wording, lower))
 
 
 def _of_product(wording: str) -> float:
@@ -117,27 +118,30 @@ def _of_product(wording: str) -> float:
 
     "Make sure that rows …" names what rows do, and one word of practice is no rule yet.
     """
-    match = cues.PRODUCT_WISH.search(wording)
+    match = cues.PRODUCT_WISH.match(wording)
     if match is None:
         return 0.0
     return _SURELY_OF_PRODUCT if match["sure"] else 1.0
 
 
-def _generality(wording: str) -> float:
+def _generality(wording: str, lower: str | None) -> float:
     """Return how much a wording speaks of how any work is done."""
-    practices = set()
-    for practice in cues.PRACTICE.findall(wording):
-        practices.add(practice.lower())
+    if lower is None:
+        practices = set()
+        for practice in cues.PRACTICE.findall(wording):
+            practices.add(practice.lower())
+    else:
+        practices = set(cues.PRACTICE_IN_LOWER_CASE.findall(lower))
     n_practices = min(len(practices), _MOST_PRACTICES)
     return math.pow(n_practices, _PRACTICE_POWER)
 
 
-def _begins_as_wish(wording: str) -> bool:
+def _begins_as_wish(wording: str, lower: str | None) -> bool:
     """Return whether a sentence begins with a verb that says how to work."""
-    if cues.WISH.search(wording):
+    if cues.WISH.is_in(wording, lower):
         return True
-    is_either = cues.WISH_OR_TASK.search(wording) is not None
-    return is_either and cues.MANNER.search(wording) is not None
+    is_either = cues.WISH_OR_TASK.is_in(wording, lower)
+    return is_either and cues.MANNER.is_in(wording, lower)
 
 
 def states_a_wish(wording: str, signs: Mapping[str, float], sentence: str) -> bool:
@@ -159,7 +163,7 @@ def states_a_wish(wording: str, signs: Mapping[str, float], sentence: str) -> bo
     if signs["wish"] or signs["ought"] or signs["role"]:
         return True
     # "Run the linter after every change", but not "The root is always set".
-    return bool(signs["every_time"] and cues.TASK.search(wording))
+    return bool(signs["every_time"]) and cues.TASK.is_in(wording)
 
 
 def _is_of_work(signs: Mapping[str, float]) -> bool:
@@ -177,9 +181,8 @@ def _is_of_work(signs: Mapping[str, float]) -> bool:
 
 def _is_beside_the_point(wording: str, signs: Mapping[str, float]) -> bool:
     """Return whether a sentence is small talk, or does not stand alone."""
-    if cues.SMALL_TALK.search(wording) or cues.WITHOUT_REFERENT.search(wording):
+    if cues.SMALL_TALK.is_in(wording) or cues.WITHOUT_REFERENT.is_in(wording):
         return True
     if signs["pronoun"] and not signs["every_time"]:
         return True
-    is_request = cues.RECORD_REQUEST.search(wording) is not None
-    return is_request and cues.TASK.search(wording) is not None
+    return cues.RECORD_REQUEST.is_in(wording) and cues.TASK.is_in(wording)

@@ -13,6 +13,7 @@ import re
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.briefing.rule_cues import RULE_FILE
+from theorex_lab.text.caseless import CaselessTest
 
 # What stands before a wish and is no part of it; stripped again and again.
 _LEAD_INS = (
@@ -67,6 +68,7 @@ _RECORD_THIS = lazy_pattern(
     r"(?:this|that|it)\b.*$",
     re.I,
 )
+_RECORDS_THIS = CaselessTest(_RECORD_THIS)
 # "when fixing a bug to first always create a test".
 _WHEN_TO = lazy_pattern(
     r"^(when(?:ever)? [^,]{3,60}?) to (?=(?:first|always|never)\b)", re.I
@@ -80,6 +82,7 @@ _ENDS_OPEN = lazy_pattern(r"\b(?:in|of|by|with|from|to|at|the|using|use)$", re.I
 _DOUBT = lazy_pattern(
     r"[,.]?\s*(?:though|right|no|yeah|yes|pls|please|ok|okay)?\s*[?!.…]+$", re.I
 )
+_ENDS_OF_DOUBT = ("?", "!", ".", "…")
 _ASIDE = lazy_pattern(
     r"[\s,]*\b(?:think carefully|be specific|explain in details?|again|just now)$",
     re.I,
@@ -187,10 +190,13 @@ def standing_wording(text: str) -> str:
     'Tests must be small'
     """
     sentence = without_shouting(" ".join(text.split()))
-    sentence = _APOSTROPHE.sub(r"\1n't", sentence)
+    if "nt" in sentence.lower():
+        sentence = _APOSTROPHE.sub(r"\1n't", sentence)
     sentence = _without_lead_ins(sentence)
     sentence, rule_file = _apart_from_rule_file(sentence)
-    sentence = _DOUBT.sub("", sentence).rstrip(" .,;:")
+    if sentence.endswith(_ENDS_OF_DOUBT):
+        sentence = _DOUBT.sub("", sentence)
+    sentence = sentence.rstrip(" .,;:")
     sentence = _ASIDE.sub("", sentence).rstrip(" .,;:?!")
     sentence = _as_statement(sentence)
     if rule_file and sentence:
@@ -215,7 +221,8 @@ def _without_lead_ins(sentence: str) -> str:
         match = _REQUEST.match(sentence)
         if match:
             sentence = sentence[match.end() :]
-    sentence = _RECORD_THIS.sub("", sentence)
+    if _RECORDS_THIS.is_in(sentence):
+        sentence = _RECORD_THIS.sub("", sentence)
     sentence = _WHEN_TO.sub(r"\1, ", sentence)
     return _with_base_verb(sentence)
 
@@ -231,6 +238,8 @@ def _with_base_verb(sentence: str) -> str:
 
 def _apart_from_rule_file(sentence: str) -> tuple[str, str]:
     """Return a sentence without the rule file named at its end, and that file."""
+    if "@" not in sentence:
+        return sentence, ""
     match = _END_MENTION.search(sentence)
     if match is None or match.start() == 0:
         return sentence, ""
