@@ -21,6 +21,10 @@ _JANUARY = 1_767_225_600  # 1 January 2026, in seconds
 _DAY = 86_400
 _N_COMMITS = 90
 
+# Plugins of what this repository is developed with, which take longer to import than
+# what a page tests.
+_WITHOUT_PLUGINS = "-p no:langsmith_plugin -p no:schemathesis -p no:hypothesispytest"
+
 Row = dict[str, Any]
 
 
@@ -124,6 +128,8 @@ class Newcomer:
             "PYTHONHASHSEED": "0",
             "OMP_NUM_THREADS": "1",
             "SHELL": "/bin/bash",
+            # Who installs this package to use it has none of these.
+            "PYTEST_ADDOPTS": _WITHOUT_PLUGINS,
         }
         self._make_repository()
         self._write_documents()
