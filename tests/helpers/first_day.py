@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -131,7 +132,7 @@ class Newcomer:
             # Who installs this package to use it has none of these.
             "PYTEST_ADDOPTS": _WITHOUT_PLUGINS,
         }
-        self._make_repository()
+        make_repository(self.repository, environment=self.environment)
         self._write_documents()
         self._write_transcripts()
 
@@ -155,25 +156,6 @@ class Newcomer:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-        )
-
-    def _make_repository(self) -> None:
-        """Make a repository of ninety commits in ninety days, in one call of git."""
-        self.repository.mkdir()
-        self._git("init", "-q", "-b", "main")
-        stream = "".join(_commit(number) for number in range(_N_COMMITS))
-        self._git("fast-import", "--quiet", stream=stream)
-        self._git("reset", "-q", "--hard", "main")
-
-    def _git(self, *words: str, stream: str = "") -> None:
-        subprocess.run(
-            ["git", *words],
-            cwd=self.repository,
-            env=self.environment,
-            input=stream,
-            check=True,
-            capture_output=True,
-            text=True,
         )
 
     def _write_documents(self) -> None:
@@ -200,6 +182,31 @@ class Newcomer:
         text = "".join(f"{json.dumps(row)}\n" for row in rows)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{_session_id(number)}.jsonl").write_text(text, encoding="utf-8")
+
+
+def make_repository(folder: Path, *, environment: Mapping[str, str]) -> None:
+    """Make a repository of ninety commits in ninety days, in one call of git.
+
+    Args:
+        folder: Where; it is made.
+        environment: The variables that git is given.
+    """
+
+    def git(*words: str, stream: str = "") -> None:
+        subprocess.run(
+            ["git", *words],
+            cwd=folder,
+            env=environment,
+            input=stream,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+
+    folder.mkdir()
+    git("init", "-q", "-b", "main")
+    git("fast-import", "--quiet", stream="".join(map(_commit, range(_N_COMMITS))))
+    git("reset", "-q", "--hard", "main")
 
 
 def _commit(number: int) -> str:
