@@ -178,13 +178,30 @@ class Ended(NamedTuple):
 Run = Callable[..., Ended]
 
 
+@pytest.fixture(scope="session")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a repository of ninety commits, for commands to work in.
+
+    Each briefing reads the commits of where it works: here there are thousands.
+    """
+    from first_day import make_repository
+
+    folder = tmp_path_factory.mktemp("repository") / "shop"
+    make_repository(folder, environment={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull})
+    return folder
+
+
 @pytest.fixture
 def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    repository: Path,
 ) -> Run:
-    """Run a command in this process, in a home of its own."""
+    """Run a command in this process, in a home of its own and a small repository."""
     from theorex_lab.app import cli
 
+    monkeypatch.chdir(repository)
     monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("THEOREX_AGENT", raising=False)
 

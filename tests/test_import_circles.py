@@ -27,22 +27,29 @@ def is_for_types_alone(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
-def nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
-    """A tree's nodes without those that only type checkers see."""
+# What stands in a statement and holds statements itself. No expression holds an import.
+HOLDER = ast.stmt | ast.excepthandler | ast.match_case
+
+
+def statements_that_run(node: ast.AST) -> Iterator[ast.AST]:
+    """A tree's statements without those that only type checkers see."""
     for child in ast.iter_child_nodes(node):
+        if not isinstance(child, HOLDER):
+            continue
         if isinstance(child, ast.If) and is_for_types_alone(child):
             for other in child.orelse:
-                yield from nodes_that_run(other)
+                yield other
+                yield from statements_that_run(other)
             continue
         yield child
-        yield from nodes_that_run(child)
+        yield from statements_that_run(child)
 
 
 def imported_modules(tree: ast.Module, names: set[str]) -> Iterator[str]:
     """The files of the package that a file imports: of `from a import b` the module
     a.b where it is one, else a.
     """
-    for node in nodes_that_run(tree):
+    for node in statements_that_run(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in names)
         elif isinstance(node, ast.ImportFrom) and node.module in names:

@@ -8,6 +8,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "theorex_lab"
@@ -67,6 +68,19 @@ def modules() -> Iterator[tuple[str, str]]:
         yield path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8")
 
 
+@cache
+def top_level() -> list[tuple[str, ast.ClassDef | ast.FunctionDef]]:
+    """Path and node of each public class and function at the top level of a module."""
+    found = []
+    for path, text in modules():
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                node.body = []  # its name is enough, and a whole tree takes memory
+                if not node.name.startswith("_"):
+                    found.append((path, node))
+    return found
+
+
 def defined_twice(
     kind: type[ast.ClassDef] | type[ast.FunctionDef],
 ) -> dict[str, list[str]]:
@@ -74,10 +88,9 @@ def defined_twice(
     several.
     """
     found: dict[str, list[str]] = defaultdict(list)
-    for path, text in modules():
-        for node in ast.parse(text).body:
-            if isinstance(node, kind) and not node.name.startswith("_"):
-                found[node.name].append(path)
+    for path, node in top_level():
+        if isinstance(node, kind):
+            found[node.name].append(path)
     return {name: paths for name, paths in found.items() if len(paths) > 1}
 
 
@@ -104,8 +117,15 @@ def functions_of_several_rooms() -> set[str]:
     return {name for name, found in rooms.items() if len(found - {"app/cli"}) > 1}
 
 
+# What stands behind a name that a loop or a lambda binds, or a comment. Reading a module
+# as a tree costs a hundred times as much as looking for it.
+BOUND_EACH = re.compile(r"\beach\b[\s\\]*(?:[,)\]:=#.\[]|in\b)")
+
+
 def loops_over_each(text: str) -> list[int]:
     """The lines where a loop, a comprehension or a lambda binds `each`."""
+    if not BOUND_EACH.search(text):
+        return []
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
@@ -147,3 +167,18 @@ def test_loop_variables_are_nouns_and_sentences_are_plain() -> None:
         for path, said in complaints().items()
         if room_of(path) not in ROOMS_STILL_OPEN
     } == {}
+
+
+def test_a_loop_over_each_is_found_in_every_form() -> None:
+    forms = [
+        "for each in a: pass",
+        "for number, each in a: pass",
+        "for (\n    each,  # a comment\n    other,\n) in a: pass",
+        "for each \\\n in a: pass",
+        "for each.name in a: pass",
+        "[each for each in a]",
+        "lambda each: 1",
+        "lambda other, each=2: 1",
+    ]
+    assert [form for form in forms if not loops_over_each(form)] == []
+    assert loops_over_each("'for each of them'") == []

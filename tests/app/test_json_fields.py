@@ -115,7 +115,7 @@ CASES = [
     Case("policy", "--rollback 1", 2),
     # which memory works
     Case("tune", "--log ."),
-    Case("eval", "causal --dataset simulated_team", 2),
+    Case("eval", "causal --dataset simulated_sessions", 2),
     Case("eval", "costs --dataset local_runs", 3),
     Case(
         "compare", "--log {transcripts} --design sessions --design bm25 --budgets 500"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,10 @@ _BLOCK = re.compile(r"^(`{3,})(console|python)\n(.*?)^\1$", re.DOTALL | re.MULTI
 _JANUARY = 1_767_225_600  # 1 January 2026, in seconds
 _DAY = 86_400
 _N_COMMITS = 90
+
+# Plugins of what this repository is developed with, which take longer to import than
+# what a page tests.
+_WITHOUT_PLUGINS = "-p no:langsmith_plugin -p no:schemathesis -p no:hypothesispytest"
 
 Row = dict[str, Any]
 
@@ -124,8 +129,10 @@ class Newcomer:
             "PYTHONHASHSEED": "0",
             "OMP_NUM_THREADS": "1",
             "SHELL": "/bin/bash",
+            # Who installs this package to use it has none of these.
+            "PYTEST_ADDOPTS": _WITHOUT_PLUGINS,
         }
-        self._make_repository()
+        make_repository(self.repository, environment=self.environment)
         self._write_documents()
         self._write_transcripts()
 
@@ -149,25 +156,6 @@ class Newcomer:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-        )
-
-    def _make_repository(self) -> None:
-        """Make a repository of ninety commits in ninety days, in one call of git."""
-        self.repository.mkdir()
-        self._git("init", "-q", "-b", "main")
-        stream = "".join(_commit(number) for number in range(_N_COMMITS))
-        self._git("fast-import", "--quiet", stream=stream)
-        self._git("reset", "-q", "--hard", "main")
-
-    def _git(self, *words: str, stream: str = "") -> None:
-        subprocess.run(
-            ["git", *words],
-            cwd=self.repository,
-            env=self.environment,
-            input=stream,
-            check=True,
-            capture_output=True,
-            text=True,
         )
 
     def _write_documents(self) -> None:
@@ -194,6 +182,31 @@ class Newcomer:
         text = "".join(f"{json.dumps(row)}\n" for row in rows)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{_session_id(number)}.jsonl").write_text(text, encoding="utf-8")
+
+
+def make_repository(folder: Path, *, environment: Mapping[str, str]) -> None:
+    """Make a repository of ninety commits in ninety days, in one call of git.
+
+    Args:
+        folder: Where; it is made.
+        environment: The variables that git is given.
+    """
+
+    def git(*words: str, stream: str = "") -> None:
+        subprocess.run(
+            ["git", *words],
+            cwd=folder,
+            env=environment,
+            input=stream,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+
+    folder.mkdir()
+    git("init", "-q", "-b", "main")
+    git("fast-import", "--quiet", stream="".join(map(_commit, range(_N_COMMITS))))
+    git("reset", "-q", "--hard", "main")
 
 
 def _commit(number: int) -> str:

@@ -158,10 +158,11 @@ def blocks_in(lines: Sequence[str]) -> list[Block]:
 
 def fenced_in(lines: Sequence[str], start: int, end: int) -> list[Block]:
     """Return the fences and the lines between them, of a part of a transcript."""
+    fences = _FenceLines(lines)
     blocks = []
     index = start
     while index < end:
-        close = fence_end(lines, index, end) if opens_fence(lines[index]) else None
+        close = fences.end_of(index, end)
         if close is None:
             blocks.append(Block(TEXT, index, index + 1))
             index += 1
@@ -171,27 +172,79 @@ def fenced_in(lines: Sequence[str], start: int, end: int) -> list[Block]:
     return blocks
 
 
-def opens_fence(line: str) -> bool:
-    """Return whether a fence may begin with the line."""
-    return _FENCE.fullmatch(line) is not None
+class _FenceLine(NamedTuple):
+    """A line that opens or closes a fence.
 
-
-def fence_end(lines: Sequence[str], start: int, end: int) -> int | None:
-    """Return the line that closes a fence, None where none does.
-
-    A fence with a language that begins within it has an end of its own.
-
-    Args:
-        lines: The lines of the transcript.
-        start: The line that opens the fence.
-        end: The line to stop at.
+    Attributes:
+        number: Which line it is, from 0.
+        signs: Its backticks or tildes.
+        has_language: Whether a language follows. Such a line closes no fence.
     """
-    fences = _OpenFences()
-    for index in range(start, min(end, start + _LONGEST_LINES)):
-        fences.pass_line(lines[index])
-        if not fences.are_open:
-            return index
-    return None
+
+    number: int
+    signs: str
+    has_language: bool
+
+
+class _FenceLines:
+    """The lines of a transcript that open or close a fence, each looked for once.
+
+    Many fences may have no end, and each is followed to the end of its message.
+    """
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._marks: list[_FenceLine] = []
+        self._indexes: list[int] = []
+        self._closing: list[int] = []
+        for index, line in enumerate(lines):
+            mark = _fence_line(index, line)
+            if mark is None:
+                continue
+            self._marks.append(mark)
+            self._indexes.append(index)
+            if not mark.has_language:
+                self._closing.append(index)
+
+    def end_of(self, start: int, end: int) -> int | None:
+        """Return the line that closes a fence, None where none does or none begins.
+
+        A fence with a language that begins within it has an end of its own.
+
+        Args:
+            start: The line that may open a fence.
+            end: The line to stop at.
+        """
+        first = bisect_left(self._indexes, start)
+        last = min(end, start + _LONGEST_LINES)
+        n_passed = bisect_left(self._indexes, last)
+        if first >= n_passed:
+            return None
+        if self._indexes[first] != start:
+            return None
+        if not self._may_close(start, last):
+            return None
+        fences = _OpenFences()
+        for position in range(first, n_passed):
+            mark = self._marks[position]
+            fences.pass_mark(mark)
+            if not fences.are_open:
+                return mark.number
+        return None
+
+    def _may_close(self, start: int, last: int) -> bool:
+        """Return whether a line between two lines may close a fence."""
+        position = bisect_left(self._closing, start + 1)
+        if position == len(self._closing):
+            return False
+        return self._closing[position] < last
+
+
+def _fence_line(number: int, line: str) -> _FenceLine | None:
+    """Return what a line opens or closes a fence with, None where it does neither."""
+    match = _FENCE.fullmatch(line)
+    if match is None:
+        return None
+    return _FenceLine(number, match["signs"], bool(match["info"].strip()))
 
 
 class _OpenFences:
@@ -207,16 +260,18 @@ class _OpenFences:
 
     def pass_line(self, line: str) -> None:
         """Take the next line."""
-        match = _FENCE.fullmatch(line)
-        if match is None:
-            return
-        signs = match["signs"]
-        if match["info"].strip() or not self._signs:
-            self._signs.append(signs)
-        elif signs in self._signs:
-            while self._signs.pop() != signs:
+        mark = _fence_line(0, line)
+        if mark is not None:
+            self.pass_mark(mark)
+
+    def pass_mark(self, mark: _FenceLine) -> None:
+        """Take the next line that opens or closes a fence."""
+        if mark.has_language or not self._signs:
+            self._signs.append(mark.signs)
+        elif mark.signs in self._signs:
+            while self._signs.pop() != mark.signs:
                 pass
-        elif signs.startswith(self._signs[-1]):
+        elif mark.signs.startswith(self._signs[-1]):
             self._signs.pop()
 
 
@@ -225,6 +280,7 @@ class _Divider:
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
+        self._fences = _FenceLines(lines)
         self._headings: dict[int, Heading] = {}
         self._heading_lines: list[int] = []
         self._timed_lines: list[int] = []
@@ -265,7 +321,7 @@ class _Divider:
             return self._tool(index)
         if self._is_agent and line.startswith(_THINKING_START):
             return self._thinking(index)
-        if opens_fence(line):
+        if _FENCE.fullmatch(line):
             return self._fence(index)
         kind = RULE if _RULE.fullmatch(line.strip()) else TEXT
         return Block(kind, index, index + 1)
@@ -273,7 +329,7 @@ class _Divider:
     def _fence(self, index: int) -> Block:
         """Return the fence that begins at a line; without an end it is a text."""
         own_heading = self._own_heading_after(index)
-        close = fence_end(self._lines, index, own_heading)
+        close = self._fences.end_of(index, own_heading)
         if close is None:
             return Block(TEXT, index, index + 1)
         return Block(FENCE, index, close + 1)
