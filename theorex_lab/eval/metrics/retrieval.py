@@ -443,6 +443,7 @@ def remembering(
         lab.journal.append(log.events)
         if embedder.kind == "semantic":
             lab.searcher.vectors.embed_pending()
+        lab.searcher.keep_read()
         yield lab
 
 
