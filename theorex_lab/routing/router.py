@@ -212,8 +212,7 @@ def routes_in(
         decisions = []
         for query in queries:
             asked = _AskedQuery(_request(query), runs)
-            under_each = [_decided(asked, each, power) for each in settings]
-            decisions.append(under_each)
+            decisions.append([_decided(asked, rule, power) for rule in settings])
     return decisions
 
 
