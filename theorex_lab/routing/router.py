@@ -212,7 +212,7 @@ def routes_in(
         decisions = []
         for query in queries:
             asked = _AskedQuery(_request(query), runs)
-            decisions.append([_decided(asked, rule, power) for rule in settings])
+            decisions.append([_decided(asked, variant, power) for variant in settings])
     return decisions
 
 
