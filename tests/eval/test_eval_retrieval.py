@@ -190,6 +190,27 @@ def test_a_vector_is_computed_once_for_all_runs(log: EvalLog, tmp_path: Path) ->
     assert scores[0].result() == scores[1].result()
 
 
+def test_a_home_of_the_same_events_and_embedder_is_made_once(log: EvalLog) -> None:
+    counted = Counted()
+    with remembering(log, counted) as lab:
+        first = lab.search("the mill?", limit=50)
+        n_events = lab.journal.last_seq()
+        lab.agent("main").write("The mill was sold to the baker", source="user")
+        assert lab.journal.last_seq() > n_events
+    computed = counted.given
+    with remembering(log, counted, search_floor=0.0) as lab:
+        assert lab.journal.last_seq() == n_events, "nobody's later writing is in it"
+        assert lab.verify().ok
+        assert counted.given == computed
+    with remembering(log, counted) as lab:
+        assert lab.search("the mill?", limit=50).events == first.events
+    shorter = EvalLog("shop", log.events[:-1], log.probes)
+    with remembering(shorter, counted) as lab:
+        assert lab.journal.last_seq() == n_events - 1
+    with remembering(log, WORDS) as lab:
+        assert lab.journal.last_seq() == n_events
+
+
 def test_weights_of_the_settings_decide(log: EvalLog) -> None:
     query = "drawbridge kiln kiln"
     with remembering(

@@ -17,6 +17,7 @@ from theorex_lab.memory.briefing import session_log
 from theorex_lab.memory.briefing.candidates import dated, fits_a_line
 from theorex_lab.memory.briefing.compose import start_candidates
 from theorex_lab.memory.briefing.session_log import (
+    GrowingLog,
     Session,
     recorded_sessions,
     sessions_of,
@@ -226,6 +227,28 @@ def test_the_same_first_prompt_of_three_sessions_is_a_template():
     assert [s.prompts[0].kind for s in sessions] == ["template"] * 3
     short = [prompt("go on with it", session=name) for name in ("one", "two", "three")]
     assert [s.prompts[0].kind for s in sessions_of(short)] == ["own"] * 3
+
+
+def test_a_log_that_is_added_to_has_the_sessions_of_all_its_events():
+    events = []
+    for number, name in enumerate(("one", "two", "three", "four")):
+        at = NOW + number * MINUTE
+        events += [prompt(CHECKLIST, session=name, at=at), answer(session=name, at=at)]
+        events += [call("make", session=name, at=at), answer("", session=name, at=at)]
+        events += [prompt(CHECKLIST, session=name, at=at), answer(session=name, at=at)]
+    events += [prompt("go on with it", session="one", at=NOW + DAY)]
+    log = GrowingLog()
+    kinds = set()
+    former = []
+    for n_events, each in enumerate(events, start=1):
+        log.add([each])
+        sessions = log.sessions()
+        assert sessions == sessions_of(events[:n_events])
+        kinds |= {sent.kind for session in sessions for sent in session.prompts}
+        former = [*former, sessions]
+    assert kinds == {"own", "template", "standing"}
+    assert former[-1][1] is former[-2][1], "nothing was added to it"
+    assert former[-1][0] is not former[-2][0]
 
 
 @pytest.mark.parametrize(

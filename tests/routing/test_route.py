@@ -13,8 +13,10 @@ from conftest import DAY, NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import Event, FixedClock, Lab, Settings, new_event
+from theorex_lab import Event, FixedClock, InvalidInput, Lab, Settings, new_event
 from theorex_lab.core.settings import ModelSettings, ModelTier, QueryType, RoleSettings
+from theorex_lab.dispatch.bus import CallEnd, CallStart
+from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, QUERY_TYPES, EvidenceTable
 from theorex_lab.routing.confidence import best, matrix
 from theorex_lab.routing.energy import Power
@@ -27,7 +29,8 @@ from theorex_lab.routing.heuristic import (
     complexity_of,
     estimated_tokens,
 )
-from theorex_lab.routing.router import FALLBACK_TIERS, Decision, route
+from theorex_lab.routing.noninferiority import with_knobs
+from theorex_lab.routing.router import FALLBACK_TIERS, Decision, route, routes_in
 
 MAINS = Power(None, False)
 STEPS = ("role preference", "energy", "recall", "confidence matrix", "heuristic")
@@ -876,3 +879,34 @@ def test_a_lab_routes_by_what_it_has_recorded() -> None:
         assert "scores 0.83 (83% of 6 runs)" in decision.reasons[3]
         assert [cell.usable for cell in lab.matrix()] == [True]
         assert [cell.usable for cell in lab.matrix(min_samples=7)] == [False]
+
+
+def test_many_queries_under_several_margins_get_the_decisions_of_each_alone() -> None:
+    tasks = ["debug the parser", "write a haiku", "debug the lexer", "write a poem"]
+    calls = []
+    for number in range(60):
+        task = tasks[number % 4]
+        start = CallStart(f"call-{number}", "main", NOW, task, "code", "good")
+        attempts = (
+            Attempt("good", number % 9 != 0, cost=2.0),
+            Attempt("cheap", number % 7 != 0, cost=1.0),
+        )
+        end = CallEnd(start.trace_id, NOW, True, "good", attempts=attempts)
+        calls += [start.event(), end.event(start)]
+    models = {name: ModelSettings(tier="medium") for name in ("good", "cheap", "new")}
+    with Lab.temporary(clock=FixedClock(NOW), models=models) as lab:
+        lab.journal.append(calls)
+        margins = (0.0, 0.05, 0.5)
+        settings = [
+            with_knobs(lab.settings, margin=margin, willingness=None)
+            for margin in margins
+        ]
+        queries = ["debug the parser", "a poem", "what is the time", "debug the parser"]
+        decisions = routes_in(lab.home, queries, settings, power=Power(None, False))
+        for query, of_query in zip(queries, decisions, strict=True):
+            for margin, decision in zip(margins, of_query, strict=True):
+                alone = lab.route(query, power=Power(None, False), margin=margin)
+                assert decision == alone
+        assert len({decision.model for decision in decisions[0]}) == 2
+        with pytest.raises(InvalidInput, match="got no settings"):
+            routes_in(lab.home, queries, [], power=Power(None, False))

@@ -310,6 +310,7 @@ class Searcher:
         self.home = home
         self.vectors = EmbeddedTexts(home)
         self._cache: dict[tuple[str, str], tuple[Table, int, Any]] = {}
+        self._keeps_read = False
 
     def search(
         self,
@@ -534,7 +535,7 @@ class Searcher:
         ranked = self._ranked(index, request, vector, allowed)
         if not len(ranked.documents) and not request.labels:
             ranked = self._by_other_forms(index, request, vector, allowed, notes)
-        read = _Read({}, {})
+        read = self._read_of(index)
         by_date = self.home.settings.search_superseding
         if by_date and not request.labels:
             best = ranked.documents[: request.limit].tolist()
@@ -547,6 +548,19 @@ class Searcher:
             ranked = self._spread(index, ranked, allowed, request.limit)
         rows = list(self._hits(index, ranked, request.limit, read))
         return _hits_of(request.query, rows, notes)
+
+    def keep_read(self) -> None:
+        """Keep what searches read of the journal for those that follow.
+
+        Only for a home in which nothing is erased meanwhile, such as that of a score.
+        """
+        self._keeps_read = True
+
+    def _read_of(self, index: ItemIndex) -> _Read:
+        """Return what was read of the documents of an index; nothing unless it is kept."""
+        if not self._keeps_read:
+            return _Read({}, {})
+        return self._cached(index, "read", 0, lambda: _Read({}, {}))
 
     def _by_other_forms(
         self,

@@ -10,8 +10,9 @@ take a cheaper model only where it is shown to be not worse than the best
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -39,12 +40,14 @@ from theorex_lab.routing.energy import Power, describe_power, veto
 from theorex_lab.routing.heuristic import (
     GUESSED_CONFIDENCE,
     Advice,
+    Complexity,
     advise,
     classify,
     complexity_of,
     estimated_tokens,
 )
 from theorex_lab.routing.noninferiority import (
+    PooledDifferences,
     RouteRule,
     Scope,
     Verdict,
@@ -177,6 +180,42 @@ def route_in(
         )
 
 
+def routes_in(
+    home: Home,
+    queries: Iterable[str],
+    settings: Sequence[Settings],
+    *,
+    power: Power,
+) -> list[list[Decision]]:
+    """Return what `route_in` returns for each query under each of these settings.
+
+    What neither a query nor a setting changes is computed once.
+
+    Args:
+        home: The home whose evidence counts.
+        queries: The queries.
+        settings: Settings that differ in when a cheaper model is taken, and in nothing
+            else (see `routing.noninferiority.with_knobs`).
+        power: What the machine runs on.
+
+    Raises:
+        InvalidInput: A query is blank, or there are no settings.
+    """
+    if not settings:
+        raise InvalidInput("got no settings; allowed are one or more")
+    with (
+        home.views.reading(evidence_view(home)) as evidence,
+        home.views.reading(Recall) as recall,
+    ):
+        now = home.clock.now()
+        runs = _RecordedRuns(evidence.table, recall, settings[0], now)
+        decisions = []
+        for query in queries:
+            asked = _AskedQuery(_request(query), runs)
+            decisions.append([_decided(asked, variant, power) for variant in settings])
+    return decisions
+
+
 def route(
     query: str,
     settings: Settings,
@@ -219,36 +258,96 @@ def route(
     >>> decision.reasons[4]
     "heuristic: medium (0.60) for creative, by 'haiku': ministral-3b"
     """
+    request = _request(
+        query,
+        agent=agent,
+        urgent=urgent,
+        context_pct=context_pct,
+        query_tokens=query_tokens,
+    )
+    runs = _RecordedRuns(evidence, recall, settings, now)
+    return _decided(_AskedQuery(request, runs), settings, power)
+
+
+class _Request(NamedTuple):
+    """A query, what the rules read of it, and who asks.
+
+    Attributes:
+        query: The query.
+        query_type: Its type.
+        sign: The sign of the type, '' without one.
+        unread: Why the type could not be read, '' where it could.
+        agent: Who asks, None for nobody.
+        urgent: Whether a small model is asked for.
+        advice: The size that the heuristic advises.
+        complexity: Whether a large model is advised.
+    """
+
+    query: str
+    query_type: QueryType
+    sign: str
+    unread: str
+    agent: str | None
+    urgent: bool
+    advice: Advice
+    complexity: Complexity
+
+
+def _request(
+    query: str,
+    *,
+    agent: str | None = None,
+    urgent: bool = False,
+    context_pct: float = 0.0,
+    query_tokens: int = 0,
+) -> _Request:
+    """Return a query with what the rules read of it; see `route`.
+
+    Raises:
+        InvalidInput: For a blank query and numbers outside their ranges.
+    """
     _check(query, context_pct, query_tokens)
     if agent is not None:
         check_agent(agent)
     query_type, sign, unread = classify(query)
     tokens = query_tokens or estimated_tokens(query)
-    advice = advise(
-        query_type, urgent=urgent, context_pct=context_pct, query_tokens=tokens
+    return _Request(
+        query,
+        query_type,
+        sign,
+        unread,
+        agent,
+        urgent,
+        advise(query_type, urgent=urgent, context_pct=context_pct, query_tokens=tokens),
+        complexity_of(query_type, context_pct=context_pct, query_tokens=tokens),
     )
-    complexity = complexity_of(query_type, context_pct=context_pct, query_tokens=tokens)
-    no_large = veto(power, complexity, settings)
+
+
+def _decided(asked: "_AskedQuery", settings: Settings, power: Power) -> Decision:
+    """Return the decision of the chain; see `route`."""
+    request = asked.request
+    query_type = request.query_type
+    advice = request.advice
+    no_large = veto(power, request.complexity, settings)
     allowed = _allowed_models(settings, no_large)
 
-    role = _role_preference(settings, query_type, agent)
+    role = _role_preference(settings, query_type, request.agent)
     preferred = role.model if role.model in allowed else None
     turned_down = role.model if preferred is None else None
     energy_reason = _energy(power, no_large, turned_down)
-    candidates = _candidates(allowed, preferred) if urgent else [*allowed]
+    candidates = _candidates(allowed, preferred) if request.urgent else [*allowed]
 
-    runs = _known_runs(evidence, recall, settings, now, query_type)
-    similar = _similar(runs, query, candidates)
-    recalled = _recall(similar, runs, preferred)
+    similar = asked.similar(candidates)
+    recalled = _recall(asked, similar, settings, preferred)
     if similar is not None:
         scored = _MATRIX_NOT_NEEDED
     else:
-        scored = _confidence_matrix(runs, candidates, preferred)
+        scored = _confidence_matrix(asked, candidates, settings, preferred)
 
     decided = _first_decided([recalled, scored, role._replace(model=preferred)])
     decided_tier = advice.tier if decided is None else allowed[decided.model].tier
     ordered = _by_tier(allowed, decided_tier)
-    final = _heuristic(advice, sign, decided, ordered, allowed)
+    final = _heuristic(advice, request.sign, decided, ordered, allowed)
     step_reasons = (
         role.reason,
         energy_reason,
@@ -271,7 +370,7 @@ def route(
             _fallbacks(ordered, final.model, allowed),
             is_measured=_has_chosen(recalled, scored),
         )
-    return _with_guess(decision, unread, is_known_alike=similar is not None)
+    return _with_guess(decision, request.unread, is_known_alike=similar is not None)
 
 
 def _with_guess(decision: Decision, unread: str, *, is_known_alike: bool) -> Decision:
@@ -398,105 +497,133 @@ def _candidates(allowed: dict[str, ModelSettings], preferred: str | None) -> lis
     return [name for name, model in allowed.items() if model.tier in tiers]
 
 
-class _KnownRuns(NamedTuple):
-    """What is known of how models did.
+class _RecordedRuns:
+    """What is known of how models did, whatever is asked and whatever a rule allows.
+
+    What several decisions need is computed once, so it may not outlive the evidence.
 
     Attributes:
-        all_cells: The cells of every type of query.
-        cells: Those of the type of the query, with costs where they are known.
+        cells: The cells of every type of query.
         recall: The calls by their words, None without them.
-        settings: The settings.
-        now: µs UTC.
-        query_type: The type of the query.
+        settings: The settings, whose rule does not count here.
     """
 
-    all_cells: list[Cell]
-    cells: list[Cell]
-    recall: Recall | None
-    settings: Settings
-    now: int
-    query_type: QueryType
+    def __init__(
+        self,
+        evidence: EvidenceTable | None,
+        recall: Recall | None,
+        settings: Settings,
+        now: int,
+    ) -> None:
+        self.cells = _cells(evidence, settings, now)
+        self.recall = recall
+        self.settings = settings
+        self._now = now
+        self._pooled: dict[tuple[str, ...], PooledDifferences] = {}
 
-    def scopes(self, models: Sequence[str]) -> dict[str, Scope]:
+    def pooled(self, models: Sequence[str]) -> PooledDifferences:
+        """Return how these models differ on each type of query."""
+        names = tuple(models)
+        if names not in self._pooled:
+            self._pooled[names] = pooled(self._scopes(names))
+        return self._pooled[names]
+
+    def _scopes(self, models: Sequence[str]) -> dict[str, Scope]:
         """Return how these models did on each type of query.
 
         The calls themselves say it, with pairs, unless cells count more runs: those of
         calls whose words were erased.
         """
-        counted = scopes_of(self.all_cells, models)
-        if self.recall is None:
-            return counted
-        recalled = self.recall.scopes(
-            models, now=self.now, half_life_days=self.settings.matrix_half_life_days
-        )
-        is_whole = len(self.recall.runs) >= sum(cell.n for cell in self.all_cells)
-        return recalled if is_whole and recalled else counted
+        recall = self.recall
+        n_counted = sum(cell.n for cell in self.cells)
+        if recall is not None and len(recall.runs) >= n_counted:
+            half_life_days = self.settings.matrix_half_life_days
+            recalled = recall.scopes(
+                models, now=self._now, half_life_days=half_life_days
+            )
+            if recalled:
+                return recalled
+        return scopes_of(self.cells, models)
 
 
-class _SimilarRuns(NamedTuple):
-    """How models did on queries like this one.
+class _AskedQuery:
+    """A query, and what is known of such queries under whatever rule.
+
+    Attributes:
+        request: The query, and what the rules read of it.
+        runs: What is known of how models did.
+        cells: The cells of its type, with costs where they are known.
+    """
+
+    def __init__(self, request: _Request, runs: _RecordedRuns) -> None:
+        self.request = request
+        self.runs = runs
+        query_type = request.query_type
+        of_type = [cell for cell in runs.cells if cell.query_type == query_type]
+        self.cells = priced(of_type, runs.settings)
+        self._similar: dict[tuple[str, ...], _SimilarRuns | None] = {}
+
+    def similar(self, candidates: Collection[str]) -> "_SimilarRuns | None":
+        """Return how these models did on queries like this one.
+
+        It is None where too little is known.
+        """
+        names = tuple(candidates)
+        if names not in self._similar:
+            self._similar[names] = self._similar_runs(names)
+        return self._similar[names]
+
+    def _similar_runs(self, candidates: Sequence[str]) -> "_SimilarRuns | None":
+        recall = self.runs.recall
+        most = self.runs.settings.recall_calls
+        if recall is None or not most:
+            return None
+        nearest = recall.nearest(self.request.query, most)
+        recalled_runs = recall.runs_of(nearest)
+        query_type = self.request.query_type
+        cells = _similar_cells(recalled_runs, query_type, candidates, self.cells)
+        return _SimilarRuns(cells, recall, nearest) if cells else None
+
+
+class _SimilarRuns:
+    """How models did on queries like one query.
 
     Attributes:
         cells: A cell of each model that is known well enough.
-        like: How these models did on such queries, each by its likeness.
-        known: What is known besides.
     """
 
-    cells: list[Cell]
-    like: Scope
-    known: _KnownRuns
+    def __init__(self, cells: list[Cell], recall: Recall, nearest: Nearest) -> None:
+        self.cells = cells
+        self._recall = recall
+        self._nearest = nearest
+        self._scopes: dict[tuple[str, ...], Scope] = {}
+
+    @cached_property
+    def repeats(self) -> Scope:
+        """How the models did on the very same query."""
+        models = [cell.model for cell in self.cells]
+        return self._recall.repeats(self._nearest, models)
+
+    def scope(self, models: Sequence[str]) -> Scope:
+        """Return how some of the models did, each query by its likeness."""
+        names = tuple(models)
+        if names not in self._scopes:
+            self._scopes[names] = self._recall.scope_of(self._nearest, names)
+        return self._scopes[names]
 
 
-def _known_runs(
-    evidence: EvidenceTable | None,
-    recall: Recall | None,
-    settings: Settings,
-    now: int,
-    query_type: QueryType,
-) -> _KnownRuns:
-    """Return what is known of how models did."""
-    all_cells = _cells(evidence, settings, now)
-    of_type = [cell for cell in all_cells if cell.query_type == query_type]
-    cells = priced(of_type, settings)
-    return _KnownRuns(all_cells, cells, recall, settings, now, query_type)
-
-
-def _similar(
-    known: _KnownRuns, query: str, candidates: Collection[str]
-) -> _SimilarRuns | None:
-    """Return how models did on queries like this one, None where too little is known.
-
-    Where the very same query was asked before, the models that failed it are left out.
-    """
-    recall = known.recall
-    if recall is None or not known.settings.recall_calls:
-        return None
-    nearest = recall.nearest(query, known.settings.recall_calls)
-    runs = recall.runs_of(nearest)
-    cells = _similar_cells(runs, known.query_type, candidates, known.cells)
-    if not cells:
-        return None
-    margin = known.settings.route_margin
-    cells = _not_failed(recall, nearest, cells, margin)
-    models = [cell.model for cell in cells]
-    like = recall.scope_of(nearest, models)
-    return _SimilarRuns(priced(cells, known.settings), like, known)
-
-
-def _not_failed(
-    recall: Recall, nearest: Nearest, cells: list[Cell], margin: float
-) -> list[Cell]:
+def _not_failed(similar: _SimilarRuns, margin: float) -> list[Cell]:
     """Return the cells of the models that did best on the very same query.
 
-    Where all that were asked failed mostly, those that were not asked are left.
+    Models that failed it are left out. Where all that were asked failed mostly, those
+    that were not asked are left.
 
     Args:
-        recall: The calls by their words.
-        nearest: The calls that are most like the query.
-        cells: The cells to choose from.
+        similar: How models did on queries like this one.
         margin: By how much the success of a model may be lower than the best.
     """
-    scope = recall.repeats(nearest, [cell.model for cell in cells])
+    cells = similar.cells
+    scope = similar.repeats
     is_tried = scope.n > 0
     if not is_tried.any():
         return cells
@@ -577,47 +704,54 @@ def _unknown_cell(query_type: str, model: str) -> Cell:
 
 
 def _recall(
-    similar: _SimilarRuns | None, known: _KnownRuns, preferred: str | None
+    asked: _AskedQuery,
+    similar: _SimilarRuns | None,
+    settings: Settings,
+    preferred: str | None,
 ) -> _Step:
     """Return the model for queries like this one.
 
     It is the cheapest that is shown to be not worse than the best. A preference may
     stand against it.
     """
-    if not known.settings.recall_calls:
+    if not settings.recall_calls:
         return _Step(None, 0.0, "recallCalls is 0")
     if similar is None:
         return _Step(None, 0.0, "no earlier call is enough like this query")
-    cells = similar.cells
-    rule = RouteRule.of(known.settings)
-    pooled_runs = pooled(known.scopes([cell.model for cell in cells]))
-    differences = narrowed(pooled_runs.on(known.query_type), similar.like)
+    rule = RouteRule.of(settings)
+    cells = priced(_not_failed(similar, rule.margin), settings)
+    models = [cell.model for cell in cells]
+    query_type = asked.request.query_type
+    pooled_runs = asked.runs.pooled(models)
+    differences = narrowed(pooled_runs.on(query_type), similar.scope(models))
     choice = choose_cell(cells, pooled_runs, rule, differences)
-    scope = f"queries like this {known.query_type} one"
+    scope = f"queries like this {query_type} one"
     return _proposed(choice, cells, scope, preferred, "succeeds by", rule)
 
 
 def _confidence_matrix(
-    known: _KnownRuns, candidates: Collection[str], preferred: str | None
+    asked: _AskedQuery,
+    candidates: Collection[str],
+    settings: Settings,
+    preferred: str | None,
 ) -> _Step:
     """Return the model for the type of query.
 
     It is the cheapest that is shown to be not worse than the best. A preference stands
     that the evidence does not clearly speak against.
     """
-    settings = known.settings
-    query_type = known.query_type
-    usable = [cell for cell in known.cells if cell.usable and cell.model in candidates]
+    query_type = asked.request.query_type
+    usable = [cell for cell in asked.cells if cell.usable and cell.model in candidates]
     if not usable:
-        reason = _why_nothing(known.cells, query_type, settings.matrix_min_samples)
+        reason = _why_nothing(asked.cells, query_type, settings.matrix_min_samples)
         return _Step(None, 0.0, reason)
     rule = RouteRule.of(settings)
     if settings.matrix_success_weight < SUCCESS_ALONE:
         choice = _by_score(usable)
     else:
-        pooled_runs = pooled(known.scopes([cell.model for cell in usable]))
+        pooled_runs = asked.runs.pooled([cell.model for cell in usable])
         choice = choose_cell(usable, pooled_runs, rule)
-    return _proposed(choice, known.cells, query_type, preferred, "scores", rule)
+    return _proposed(choice, asked.cells, query_type, preferred, "scores", rule)
 
 
 def _by_score(cells: Sequence[Cell]) -> CellChoice:

@@ -20,12 +20,13 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
+from operator import is_
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,7 +34,7 @@ import pandas as pd
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.readable import short_repr
-from theorex_lab.core.settings import check_settings
+from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
 from theorex_lab.eval.datasets.dataset_files import cache_folder
 from theorex_lab.eval.datasets.log_sets.said import locomo, precisionmembench
@@ -70,6 +71,8 @@ _PARTS = {
     "precisionmembench": partial(precisionmembench, searched=True),
 }
 _FIGURES = Path(__file__).with_name("retrieval_figures.json")
+# Of the homes whose files are kept, all together.
+_MOST_BYTES_KEPT = 32 * 2**20
 
 
 def _text(member: str) -> Callable[[Event], list[ItemText]]:
@@ -415,7 +418,7 @@ def remembering(
 ) -> Iterator[Lab]:
     """Yield a lab in a folder of its own that remembers the log's texts.
 
-    Their vectors are computed.
+    Their vectors are computed. Homes of the logs that came last are not made anew.
 
     Args:
         log: The texts.
@@ -428,23 +431,86 @@ def remembering(
         settings["search_floor"] = search_floor
     if search_weights is not None:
         settings["search_weights"] = dict(search_weights)
-    last = max((event.at for event in log.events), default=0)
+    checked_settings = check_settings(settings)
+    files = _home_files(log, embedder)
+    with _scratch_folder() as folder:
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            path.touch(mode=0o600)
+            path.write_bytes(content)
+        with _home_of(log, folder, embedder, checked_settings) as lab:
+            lab.searcher.keep_read()
+            yield lab
+
+
+class _HomeFiles(NamedTuple):
+    """The files of a home that remembers a log's texts.
+
+    Attributes:
+        events: The events of the log.
+        embedder: What computed the vectors.
+        files: What each file holds, by its path in the home.
+    """
+
+    events: Sequence[Event]
+    embedder: Embedder
+    files: Mapping[str, bytes]
+
+    @property
+    def size(self) -> int:
+        """How many bytes the files have."""
+        return sum(map(len, self.files.values()))
+
+    def is_of(self, events: Sequence[Event], embedder: Embedder) -> bool:
+        """Return whether they are those of the very same events and embedder."""
+        if self.embedder is not embedder or len(self.events) != len(events):
+            return False
+        return all(map(is_, self.events, events))
+
+
+# Of the logs that were remembered last: several scores ask the same texts.
+_homes_kept: list[_HomeFiles] = []
+
+
+def _home_files(log: EvalLog, embedder: Embedder) -> Mapping[str, bytes]:
+    """Return the files of a home that remembers the log's texts, with their vectors."""
+    for home in list(_homes_kept):
+        if home.is_of(log.events, embedder):
+            return home.files
+    files = {}
+    with _scratch_folder() as folder:
+        with _home_of(log, folder, embedder, check_settings({})) as lab:
+            lab.journal.append(log.events)
+            if embedder.kind == "semantic":
+                lab.searcher.vectors.embed_pending()
+        for path in folder.rglob("*"):
+            if path.is_file():
+                files[str(path.relative_to(folder))] = path.read_bytes()
+    _homes_kept.append(_HomeFiles(tuple(log.events), embedder, files))
+    while sum(home.size for home in _homes_kept) > _MOST_BYTES_KEPT:
+        del _homes_kept[0]
+    return files
+
+
+@contextmanager
+def _scratch_folder() -> Iterator[Path]:
+    """Yield a folder that is removed afterwards."""
     scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
-    with ExitStack() as stack:
-        folder = stack.enter_context(scratch)
-        lab = stack.enter_context(
-            Lab(
-                folder,
-                designs=[TEXTS],
-                clock=FixedClock(last + 1),
-                settings=check_settings(settings),
-                embedder=embedder,
-            )
-        )
-        lab.journal.append(log.events)
-        if embedder.kind == "semantic":
-            lab.searcher.vectors.embed_pending()
-        yield lab
+    with scratch as folder:
+        yield Path(folder)
+
+
+def _home_of(log: EvalLog, folder: Path, embedder: Embedder, settings: Settings) -> Lab:
+    """Return a lab in a folder, just after the log's last event."""
+    last = max((event.at for event in log.events), default=0)
+    return Lab(
+        folder,
+        designs=[TEXTS],
+        clock=FixedClock(last + 1),
+        settings=settings,
+        embedder=embedder,
+    )
 
 
 def found_by(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -156,8 +157,9 @@ def failure_sources(lab: Lab | None = None) -> dict[str, Callable[[], FailureSou
     return sources
 
 
+@cache
 def simulated_source() -> FailureSource:
-    """Return the failed runs of the packaged simulation."""
+    """Return the failed runs of the packaged simulation, read once in a process."""
     runs = []
     for failure in load_simulated_failures().failures:
         run = replace(

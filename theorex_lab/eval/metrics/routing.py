@@ -8,7 +8,6 @@ training queries, and those that are also test queries are left out of it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
-from functools import cache
 from html import escape
 from itertools import chain
 from typing import Any, NamedTuple
@@ -43,7 +42,9 @@ from theorex_lab.memory.intervals import bootstrap_means, bootstrap_ratio
 from theorex_lab.memory.rows import table_html, table_text
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import classify
-from theorex_lab.routing.noninferiority import RouteRule
+from theorex_lab.routing.noninferiority import RouteRule, with_knobs
+from theorex_lab.routing.recall import Recall
+from theorex_lab.routing.router import routes_in
 from theorex_lab.store.lab import Lab
 
 Chooser = Callable[[str], str]
@@ -222,9 +223,11 @@ def policy_choices(dataset: RoutingSet, rule: RouteRule) -> dict[str, Ints]:
     training = dataset.train_without_repeats
     calls = calls_of(training, dataset.models, dataset.costs)
     recorded = list(chain.from_iterable(calls))
+    recall = Recall()
+    recall.apply(recorded)
     fitted: list[RoutingPolicy] = [
-        FormerRule(recorded, dataset.models, dataset.costs),
-        NearestNeighbours(recorded),
+        FormerRule(recall, dataset.models, dataset.costs),
+        NearestNeighbours(recall),
         TaskRule(dataset.costs, rule),
         TaskMatrix(),
         BestSingle(),
@@ -337,21 +340,28 @@ def shipped_choices(
     """
     with Lab.temporary(models=models_of(models, sizes)) as lab:
         lab.journal.append(calls)
-        return routed(lab, queries, models, rule or RouteRule())
+        (choices,) = routed(lab, queries, models, [rule or RouteRule()])
+    return choices
 
 
-def routed(lab: Lab, queries: Queries, models: Sequence[str], rule: RouteRule) -> Ints:
-    """Return the model that a lab picks for each query, shape (queries,)."""
+def routed(
+    lab: Lab, queries: Queries, models: Sequence[str], rules: Sequence[RouteRule]
+) -> list[Ints]:
+    """Return the model that a lab picks for each query, shape (queries,), by rule."""
     number = {name: index for index, name in enumerate(models)}
-
-    @cache
-    def model_of(text: str) -> int:
-        decision = lab.route(
-            text, power=MAINS, margin=rule.margin, willingness=rule.willingness
+    settings = []
+    for rule in rules:
+        changed = with_knobs(
+            lab.settings, margin=rule.margin, willingness=rule.willingness
         )
-        return number[decision.model or models[0]]
-
-    return np.array([model_of(text) for text in queries.texts], np.int64)
+        settings.append(changed)
+    texts = list(dict.fromkeys(queries.texts))
+    rows = []
+    for decisions in routes_in(lab.home, texts, settings, power=MAINS):
+        rows.append([number[each.model or models[0]] for each in decisions])
+    row_of = {text: row for row, text in enumerate(texts)}
+    of_queries = [rows[row_of[text]] for text in queries.texts]
+    return list(np.array(of_queries, np.int64).reshape(-1, len(rules)).T)
 
 
 def models_of(names: Sequence[str], sizes: Floats) -> dict[str, ModelSettings]:

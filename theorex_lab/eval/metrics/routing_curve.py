@@ -208,8 +208,9 @@ def _choices(
     choices = {}
     with Lab.temporary(models=models_of(dataset.models, dataset.sizes)) as lab:
         lab.journal.append(list(chain.from_iterable(calls)))
-        for value, rule in rules.items():
-            choices[OURS, value] = routed(lab, queries, dataset.models, rule)
+        by_rule = routed(lab, queries, dataset.models, list(rules.values()))
+    for value, chosen in zip(rules, by_rule, strict=True):
+        choices[OURS, value] = chosen
     for value, rule in rules.items():
         policy = TaskRule(dataset.costs, rule).fit(training)
         choices[policy.name, value] = policy.choose(queries)

@@ -15,7 +15,6 @@ from theorex_lab.eval.datasets.routing_sets import (
     Queries,
     TrainingScores,
 )
-from theorex_lab.journal.event import Event
 from theorex_lab.memory.evidence import Option, cheapest_not_worse, not_worse
 from theorex_lab.routing.heuristic import classify
 from theorex_lab.routing.noninferiority import (
@@ -189,9 +188,8 @@ class NearestNeighbours:
 
     name = "nearest neighbours"
 
-    def __init__(self, calls: Sequence[Event]) -> None:
-        self.recall = Recall()
-        self.recall.apply(calls)
+    def __init__(self, recall: Recall) -> None:
+        self.recall = recall
 
     def fit(self, training: TrainingScores) -> Self:
         """Take the scores of the training, a row a call; return the policy."""
@@ -220,13 +218,10 @@ class FormerRule:
 
     name = "route, as it shipped before"
 
-    def __init__(
-        self, calls: Sequence[Event], models: Sequence[str], costs: Floats
-    ) -> None:
+    def __init__(self, recall: Recall, models: Sequence[str], costs: Floats) -> None:
         self.models = models
         self.costs = costs
-        self.recall = Recall()
-        self.recall.apply(calls)
+        self.recall = recall
 
     def fit(self, training: TrainingScores) -> Self:
         """Count the successes on each type of query; return the policy."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,11 +23,12 @@ from theorex_lab.eval.replay.event_log import EventLog, Memory, last_mention
 from theorex_lab.memory.briefing.token_budget import (
     CONCEPT_HEADING_TOKENS,
     HEADING_TOKENS,
+    Mask,
     TokenBudget,
     count_tokens,
 )
 from theorex_lab.memory.counts import Integers
-from theorex_lab.memory.decay import Floats, Tier, rank_order, tiers
+from theorex_lab.memory.decay import Law, Tier, rank_order, tiers
 from theorex_lab.memory.rows import Rows
 
 MAX_STEPS = 100_000
@@ -36,7 +37,13 @@ _TOLD = (
     "Replay({items} items, {sleeping} archived; {mean_context_tokens:.0f} tokens a"
     " context; asked again {asked_again}, archived then {asleep_rate:.1%})"
 )
-_TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
+_CODES = tuple(int(tier) for tier in Tier)
+# As the columns have the tiers.
+_CODE_ORDER = [int(Tier[name]) for name in ("ACTIVE", "MILD", "LESS", "SLEEPING")]
+_MILD = int(Tier.MILD)
+_LESS = int(Tier.LESS)
+# The name of a law, its parameters, and the half-life of what it reads.
+_LawKey = tuple[str, tuple[tuple[str, float], ...], float]
 _COLUMNS = (
     "active mild less sleeping context_items context_tokens asked_again asked_asleep"
     " asked_absent".split()
@@ -114,8 +121,13 @@ def replay_all(
         for policy in policies:
             policy.ask(item[memory.counts.count[item] > 0], item)
         memory.take_in(now, half_lives)
+        rankings: dict[_LawKey, _Ranking] = {}
         for policy in policies:
-            policy.scan(memory)
+            ranking = rankings.get(policy.law_key)
+            if ranking is None:
+                ranking = _Ranking(memory, policy.law, policy.settings)
+                rankings[policy.law_key] = ranking
+            policy.scan(memory, ranking)
     return [
         Replay(recorded, policy.settings, times, np.array(policy.steps, np.int64))
         for policy in policies
@@ -152,6 +164,58 @@ def _grid(
     )
 
 
+class _Order(NamedTuple):
+    """Known items, hottest first.
+
+    Attributes:
+        positions: Their positions among the known items.
+        prices: The tokens of each.
+    """
+
+    positions: Integers
+    prices: Integers
+
+
+class _Ranking:
+    """The known items by a law at one scan, for all settings that have this law.
+
+    Attributes:
+        importance: The importance of each known item, 0 to 1.
+        cheapest: The tokens of the shortest of them.
+    """
+
+    def __init__(self, memory: Memory, law: Law, settings: Settings) -> None:
+        self._memory = memory
+        self._raw = law.raw(memory.items(settings))
+        self.importance = law.importance(self._raw)
+        self._prices = memory.recorded.item_tokens[memory.rows]
+        self.cheapest = int(self._prices.min())
+        self._orders: dict[int, _Order] = {}
+
+    def hottest(self, n: int) -> _Order:
+        """Return the hottest items, at least so many, or all."""
+        if 2 * n >= len(self._raw):
+            n = len(self._raw)
+        if n not in self._orders:
+            self._orders[n] = self._order(n)
+        return self._orders[n]
+
+    def _order(self, n: int) -> _Order:
+        raw = self._raw
+        positions = np.arange(len(raw))
+        if n < len(raw):  # sorting all of them is dear
+            positions = np.flatnonzero(raw >= np.partition(raw, -n)[-n])
+        item_ids = self._memory.rows[positions]
+        order = rank_order(
+            raw[positions],
+            self._memory.count[positions],
+            self._memory.counts.last[item_ids],
+            item_ids,
+        )
+        ordered = positions[order]
+        return _Order(ordered, self._prices[ordered])
+
+
 class _Policy:
     """One setting's memory while the steps pass.
 
@@ -162,6 +226,8 @@ class _Policy:
         n = len(recorded.names)
         self.settings = settings
         self.law = law_of(settings)
+        params = tuple(self.law.params.items())
+        self.law_key: _LawKey = (self.law.name, params, settings.half_life_days)
         self.asleep = np.zeros(n, np.bool_)
         self.shown = np.zeros(n, np.bool_)
         self.section_price = np.array([CONCEPT_HEADING_TOKENS + count_tokens(_AGENT)])
@@ -180,29 +246,22 @@ class _Policy:
         ]
         self.asleep[mentioned] = False
 
-    def scan(self, memory: Memory) -> None:
+    def scan(self, memory: Memory, ranking: _Ranking) -> None:
         """Recompute tiers and fill the context."""
         settings = self.settings
         rows = memory.rows
-        raw = self.law.raw(memory.items(settings))
         tier = tiers(
-            self.law.importance(raw), settings.active_threshold, settings.mild_threshold
+            ranking.importance, settings.active_threshold, settings.mild_threshold
         )
-        tier[
-            self.asleep[rows]
-            | ((tier == Tier.LESS) & (memory.age >= settings.sleep_after_days))
-        ] = Tier.SLEEPING
-        self.asleep[rows] = tier == Tier.SLEEPING
-        tier_counts = np.bincount(tier, minlength=len(Tier))[list(_TIERS)].tolist()
+        is_awake = tier >= _MILD
+        is_due = (tier == _LESS) & (memory.age >= settings.sleep_after_days)
+        is_asleep = self.asleep[rows] | is_due
+        is_awake &= ~is_asleep
+        tier[is_asleep] = Tier.SLEEPING
+        self.asleep[rows] = is_asleep
+        tier_counts = np.bincount(tier, minlength=len(_CODES))[_CODE_ORDER].tolist()
         room = TokenBudget(settings.context_tokens, used=HEADING_TOKENS)
-        items = rows[
-            self._in_context(
-                memory,
-                raw,
-                np.flatnonzero((tier == Tier.ACTIVE) | (tier == Tier.MILD)),
-                room,
-            )
-        ]
+        items = rows[self._in_context(ranking, is_awake, room)]
         self.shown[:] = False
         self.shown[items] = True
         self.steps.append(
@@ -215,41 +274,23 @@ class _Policy:
         )
 
     def _in_context(
-        self, memory: Memory, raw: Floats, awake: Integers, room: TokenBudget
+        self, ranking: _Ranking, is_awake: Mask, room: TokenBudget
     ) -> Integers:
-        """Return positions of the known items that find room, hottest first."""
-        recorded = memory.recorded
-        rows = memory.rows
-        cheapest = int(recorded.item_tokens[rows].min())
-        n_fitting = max(room.left, 0) // cheapest + 1
-        hottest = awake
-        if len(awake) > 2 * n_fitting:  # sorting all of them is dear
-            hottest = awake[
-                raw[awake] >= np.partition(raw[awake], -n_fitting)[-n_fitting]
-            ]
-        for candidates in (hottest, awake):
-            item_ids = rows[candidates]
-            before = room.left
-            order = rank_order(
-                raw[candidates],
-                memory.count[candidates],
-                memory.counts.last[item_ids],
-                item_ids,
-            )
-            prices = recorded.item_tokens[item_ids[order]]
-            rows_in_context = candidates[
-                order[
-                    room.fill(
-                        prices, np.zeros_like(prices), self.section_price, room.left
-                    )
-                ]
-            ]
-            if (
-                len(candidates) == len(awake) or room.left < cheapest
-            ):  # else a cooler one may find room
-                break
+        """Return positions of the awake items that find room, hottest first."""
+        n_fitting = max(room.left, 0) // ranking.cheapest + 1
+        before = room.left
+        for n_items in (2 * n_fitting, len(is_awake)):
             room.left = before
-        return rows_in_context
+            order = ranking.hottest(n_items)
+            is_candidate = is_awake[order.positions]
+            candidates = order.positions[is_candidate]
+            prices = order.prices[is_candidate]
+            is_taken = room.fill(
+                prices, np.zeros_like(prices), self.section_price, room.left
+            )
+            if len(order.positions) == len(is_awake) or room.left < ranking.cheapest:
+                break  # else a cooler one may find room
+        return candidates[is_taken]
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from theorex_lab.memory.briefing.rules import rule_candidates, rules_of_sayings
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.briefing.session_log import (
     MOST_KEPT_EVENTS,
+    GrowingLog,
     Session,
     sessions_of,
 )
@@ -207,10 +208,28 @@ def _kept_sessions(events: list[Event]) -> list[Session]:
     last_events: list[Event] = getattr(_last, "events", [])
     is_same = len(last_events) == len(events) and all(map(is_, last_events, events))
     if not is_same or not events:
+        _last.sessions = _sessions_of_growing(events)
         _last.events = events
-        _last.sessions = sessions_of(events)
         _last.start = None
     sessions: list[Session] = _last.sessions
+    return sessions
+
+
+def _sessions_of_growing(events: list[Event]) -> list[Session]:
+    """Return the sessions of events; a log that was added to is read on."""
+    last_events: list[Event] = getattr(_last, "events", [])
+    n_last = len(last_events)
+    log: GrowingLog | None = getattr(_last, "log", None)
+    _last.log = None  # should it raise
+    if len(events) > MOST_KEPT_EVENTS:
+        return sessions_of(events)
+    is_longer = n_last <= len(events) and all(map(is_, last_events, events))
+    if log is None or not is_longer:
+        log = GrowingLog()
+        n_last = 0
+    log.add(events[n_last:])
+    sessions = log.sessions()
+    _last.log = log
     return sessions
 
 

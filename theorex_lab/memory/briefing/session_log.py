@@ -298,10 +298,45 @@ def sessions_of(events: Iterable[Event], *, n_events: int = 0) -> list[Session]:
             first on; 0 is unknown, and they are packed from that many on.
     """
     log = _Log(is_packed=n_events > _MOST_OPEN_STEPS)
-    for event in events:
-        if event.kind in KINDS and not event.erased and not event.body.get("subagent"):
-            log.note(event)
+    log.note_all(events)
     return log.sessions()
+
+
+class GrowingLog:
+    """The sessions of a log of some thousand events that is added to.
+
+    A session that nothing was added to stays the same object.
+    """
+
+    def __init__(self) -> None:
+        """Begin without events."""
+        self._log = _Log(is_packed=False)
+        # Of each session, how many steps it had, and its end.
+        self._sizes: dict[_SessionKey, tuple[int, int]] = {}
+        self._sessions: dict[_SessionKey, Session] = {}
+        self._n_templates = 0
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take in events that come after those before, in time order."""
+        self._log.note_all(events)
+
+    def sessions(self) -> list[Session]:
+        """Return what `sessions_of` returns of all events."""
+        log = self._log
+        if log.n_templates != self._n_templates:
+            # What a prompt is may have changed in each session.
+            self._n_templates = log.n_templates
+            self._sizes = {}
+        for key, size in log.sizes():
+            if self._sizes.get(key) != size:
+                self._sizes[key] = size
+                self._sessions[key] = log.session(key)
+        return sorted(self._sessions.values(), key=_start_of)
+
+
+def _start_of(session: Session) -> int:
+    """Return when a session began."""
+    return session.start
 
 
 def recorded_sessions(home: Home, now: int) -> list[Session]:
@@ -467,16 +502,22 @@ class _NotedSteps:
 
 
 class _FirstSessions:
-    """The first sessions that have something, as many as make a template of it."""
+    """The first sessions that have something, as many as make a template of it.
+
+    Attributes:
+        n_templates: How much is had by so many.
+    """
 
     def __init__(self) -> None:
         self._by_digest: dict[bytes, tuple[_SessionKey, ...]] = {}
+        self.n_templates = 0
 
     def add(self, digest: bytes, session: _SessionKey) -> None:
         """Note that a session has it."""
         sessions = self._by_digest.get(digest, ())
         if len(sessions) < _SESSIONS_OF_TEMPLATE and session not in sessions:
             self._by_digest[digest] = (*sessions, session)
+            self.n_templates += self.are_enough(digest)
 
     def are_enough(self, digest: bytes) -> bool:
         """Return whether as many sessions have it as make a template of it."""
@@ -499,6 +540,18 @@ class _Log:
         self._answered_with = _FirstSessions()
         # Digest of a line of prompts -> the session that has it, None for several.
         self._session_with_line: dict[bytes, _SessionKey | None] = {}
+
+    @property
+    def n_templates(self) -> int:
+        """How many heads of prompts make a template; it changes what prompts are."""
+        return self._sessions_with.n_templates + self._answered_with.n_templates
+
+    def note_all(self, events: Iterable[Event]) -> None:
+        """Take in those of the next events that say what happened in a session."""
+        for event in events:
+            is_read = event.kind in KINDS and not event.erased
+            if is_read and not event.body.get("subagent"):
+                self.note(event)
 
     def note(self, event: Event) -> None:
         """Take in the next event."""
@@ -576,15 +629,24 @@ class _Log:
         """Return the sessions of all events that were noted, by their start."""
         sessions: list[Session] = []
         for key in list(self._steps):
-            noted = self._steps.pop(key)
-            start, end = self._bounds[key]
-            steps: Sequence[Prompt | Message | ToolUse]
-            steps = tuple(self._steps_of(noted, key[1]))
-            if self._is_packed:
-                steps = PackedSteps(steps)
-            sessions.append(Session(key[1], start, end, steps))
-        sessions.sort(key=lambda session: session.start)
+            sessions.append(self.session(key))
+            del self._steps[key]
+        sessions.sort(key=_start_of)
         return sessions
+
+    def session(self, key: _SessionKey) -> Session:
+        """Return a session as it is after all events that were noted."""
+        start, end = self._bounds[key]
+        steps: Sequence[Prompt | Message | ToolUse]
+        steps = tuple(self._steps_of(self._steps[key], key[1]))
+        if self._is_packed:
+            steps = PackedSteps(steps)
+        return Session(key[1], start, end, steps)
+
+    def sizes(self) -> Iterator[tuple[_SessionKey, tuple[int, int]]]:
+        """Yield each session with the number of its open steps, and its end."""
+        for key, noted in self._steps.items():
+            yield key, (len(noted.open), self._bounds[key][1])
 
     def _steps_of(
         self, noted: Iterable[_NotedStep], session: str
