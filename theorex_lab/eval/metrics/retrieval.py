@@ -258,13 +258,12 @@ def score_retrieval(
     for log in logs:
         texts = log_texts(log)
         peer_searches = {name: make(texts) for name, make in searches.items()}
-        remembered = remembering(
+        with remembering(
             log,
             embedder_used,
             search_floor=search_floor,
             search_weights=search_weights,
-        )
-        with remembered as lab, lab.journal.decoding_once():
+        ) as lab:
             for probe in _answerable(log):
                 results = {}
                 for name, search in peer_searches.items():
