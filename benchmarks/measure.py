@@ -83,6 +83,7 @@ class GivenVectors:
 
     kind: EmbedderKind = "semantic"
     dimensions = DIMENSIONS
+    is_local = True  # as the bundled model is
 
     def __init__(self, name: str = "given") -> None:
         self.id = name

@@ -27,6 +27,8 @@ class Failing(GivenVectors):
     with those it would have given.
     """
 
+    is_local = False
+
     def __init__(self, after: int = 0) -> None:
         super().__init__("failing")
         self.left = after
@@ -123,6 +125,27 @@ def test_a_search_waits_no_longer_than_the_settings_say(
     embedder.woken.set()
     assert len(hits) == 10
     assert hits.notes == ("by words alone: failing did not answer within 0.5 s",)
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_only_a_model_of_this_process_is_asked_without_a_thread(
+    lab: Lab, embedder: Failing, monkeypatch: pytest.MonkeyPatch, is_local: bool
+) -> None:
+    lab.searcher.vectors.embed_pending()
+    asked_in = []
+    embed = embedder.embed
+
+    def noting(texts: Sequence[str]) -> np.ndarray:
+        asked_in.append(threading.current_thread())
+        return embed(texts)
+
+    monkeypatch.setattr(embedder, "embed", noting)
+    monkeypatch.setattr(embedder, "is_local", is_local)
+    hits = lab.search("text of a cache")
+    assert len(hits) == 10
+    assert "vector" in hits.why[0]
+    (thread,) = asked_in
+    assert (thread is threading.current_thread()) == is_local
 
 
 @pytest.mark.parametrize("fault", ["cut", "flipped"])

@@ -505,10 +505,10 @@ class EmbeddedTexts:
     def _in_time(self, query: str) -> Matrix:
         """Return the query's vector.
 
-        The model of this process is waited for, others not beyond the timeout of the
+        A model of this process is waited for, others not beyond the timeout of the
         settings.
         """
-        if isinstance(self.embedder, OnnxEmbedder):
+        if getattr(self.embedder, "is_local", False):
             return self._vector(query)
         # Imported here: most one-off searches ask no endpoint.
         from concurrent.futures import Future

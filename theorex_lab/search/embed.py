@@ -60,6 +60,10 @@ _SESSIONS: dict[tuple[int, Path, int], Any] = {}
 class Embedder(Protocol):
     """Anything that turns texts into vectors of length one.
 
+    One that computes in this process may have `is_local`, which is true. A search then
+    waits for it however long it takes, where it asks another in a thread and waits no
+    longer than the settings allow.
+
     >>> embedder: Embedder = HashedNgramEmbedder()
     >>> embedder.embed(["a cache", "caches"]).shape[0], embedder.kind
     (2, 'lexical')
@@ -177,6 +181,7 @@ class OnnxEmbedder(_Model):
     """
 
     id = f"onnx-{BUNDLED_MODEL_SHA256[:16]}"
+    is_local = True
     _dimensions = _BUNDLED_DIMENSIONS
 
     def __init__(
