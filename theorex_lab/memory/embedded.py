@@ -508,7 +508,12 @@ class EmbeddedTexts:
         A model of this process is waited for, others not beyond the timeout of the
         settings.
         """
-        if getattr(self.embedder, "is_local", False):
+        is_local = getattr(
+            self.embedder,
+            "is_local",
+            False,
+        )
+        if is_local:
             return self._vector(query)
         # Imported here: most one-off searches ask no endpoint.
         from concurrent.futures import Future
