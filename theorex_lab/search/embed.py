@@ -61,8 +61,9 @@ class Embedder(Protocol):
     """Anything that turns texts into vectors of length one.
 
     One that computes in this process may have `is_local`, which is true. A search then
-    waits for it however long it takes, where it asks another in a thread and waits no
-    longer than the settings allow.
+    waits for it however long it takes, and ends with what it raises beside
+    `ModelUnavailable`. Another one is asked in a thread, and waited for no longer than
+    the settings allow.
 
     >>> embedder: Embedder = HashedNgramEmbedder()
     >>> embedder.embed(["a cache", "caches"]).shape[0], embedder.kind

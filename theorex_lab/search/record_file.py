@@ -17,8 +17,8 @@ _NUMBER_BYTES = 4  # records are whole numbers of them
 class RecordFile:
     """The records of a file: most of them are mapped, the newest are in memory.
 
-    A new map has none of its pages at hand, and the first reading of each takes about as
-    long as copying it. So the file is mapped again only where many records have come.
+    A new map has none of its pages at hand, and the first reading of each costs a page
+    fault. So the file is mapped again only where many records have come.
 
     Args:
         record: The type of a record, of a multiple of 4 bytes.
