@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import theorex_lab
 from theorex_lab.core.patterns import lazy_pattern
 
 
@@ -100,3 +101,23 @@ def test_what_a_status_imports_compiles_few_patterns(tmp_path: Path) -> None:
     )
     of_package = [name for name in modules if name.startswith("theorex_lab")]
     assert len(of_package) <= 10, of_package
+
+
+_POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+")
+
+
+def test_no_group_has_a_possessive_quantifier() -> None:
+    """Python before 3.11.5 takes in a sign too many there; an atomic group does not."""
+    assert _POSSESSIVE_GROUP.search("(?:ab?c)*+")
+    assert _POSSESSIVE_GROUP.search("(?:ab?c){1,3}+")
+    assert not _POSSESSIVE_GROUP.search(r"(?>(?:ab?c)*)\)++[a-z]++")
+    package = Path(theorex_lab.__file__).parent
+
+    lines = [
+        f"{path.relative_to(package)}:{number}: {line.strip()}"
+        for path in sorted(package.rglob("*.py"))
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if _POSSESSIVE_GROUP.search(line)
+    ]
+
+    assert not lines, "write (?>(...)*) in place of (...)*+:\n" + "\n".join(lines)

@@ -321,7 +321,7 @@ _SCRIPT_RUN = r"""
     |(?P<unspaced>[<<unspaced>>]++)
     |(?P<hangul>[\uac00-\ud7a3\u1100-\u11ff]++)
     |(?P<latin>[A-Za-z0-9_\u00c0-\u024f]++)
-    |(?P<spaced>(?:(?![\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3<<unspaced>>])<<word>>)++)
+    |(?P<spaced>(?>(?:(?![\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3<<unspaced>>])<<word>>)+))
 """
 
 

@@ -109,9 +109,9 @@ class Program:
 # What a word is made of: $'…', "…", '…', an escaped sign, plain signs. A quote without
 # an end is no part of one.
 _PART = re.compile(
-    r"""\$'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|'[^']*'|\\.|\$|[^ \t\r\n"'\\$]+"""
+    r"""\$'(?>(?:[^'\\]|\\.)*)'|"(?>(?:[^"\\]|\\.)*)"|'[^']*'|\\.|\$|[^ \t\r\n"'\\$]+"""
 )
-_WORD = re.compile(rf"(?:{_PART.pattern})++|(?P<open>[\"'\\])")
+_WORD = re.compile(rf"(?>(?:{_PART.pattern})+)|(?P<open>[\"'\\])")
 _LENIENT = re.compile(r'"([^"]*)"|(\S+)')
 _LIST_MARK = re.compile(r"(?:\d{1,4}[.)]|[-*•])\s+(?=[A-Za-z_])")
 _PLAIN_OPERAND = re.compile(r"[\w$.,:/@%+=-]+")

@@ -113,7 +113,7 @@ CHECK = lazy_pattern(
 CALL = lazy_pattern(r"([A-Za-z_][\w.-]*)\(\{")
 VALUE = lazy_pattern(
     r"""
-    "(\w+)":[ ]?(?:"((?:[^"\\]|\\.)*+)"|([\w.+-]+))
+    "(\w+)":[ ]?(?:"((?>(?:[^"\\]|\\.)*))"|([\w.+-]+))
     """,
     re.VERBOSE,
 )

@@ -9,7 +9,7 @@ at a word, so do all its alternatives.
 PATTERNS: dict[str, tuple[str, ...]] = {
     "none": (
         (
-            r"^\W*(?:(?:ok(?:ay)?|k|y|yes|yep|yup|yeah|no|nope|sure|right|fine|good|great|cool"
+            r"^\W*(?>(?:(?:ok(?:ay)?|k|y|yes|yep|yup|yeah|no|nope|sure|right|fine|good|great|cool"
             r"|nice|perfect|awesome|amazing|got it|understood|makes"
             r" sense|agreed|exactly|indeed"
             r"|true|absolutely|definitely|of course|no (?:worries|prob(?:lem)?)|sounds"
@@ -19,16 +19,16 @@ PATTERNS: dict[str, tuple[str, ...]] = {
             r"|thanks|thank you|thx|ty|cheers|appreciate it|so much|very much|a"
             r" lot|again|then|now"
             r"|it|you too|bye|goodbye|see (?:you|ya)|later|soon|tomorrow|take"
-            r" care)\b\W*)++$"
+            r" care)\b\W*)+)$"
         ),
         (
-            r"^\W*(?:(?:ок|окей|да|нет|ага|угу|ладно|хорошо|понял[аи]?|понятно|ясно|отлично|супер"
+            r"^\W*(?>(?:(?:ок|окей|да|нет|ага|угу|ладно|хорошо|понял[аи]?|понятно|ясно|отлично|супер"
             r"|класс|круто|точно|соглас(?:ен|на)|принято|ха(?:-?ха)+|смешно|спасибо|благодарю|спс"
             r"|большое|огромное|тебе|вам|привет(?:ик)?|здравствуй(?:те)?|добр(?:ый|ое|ой)"
             r" (?:день"
             r"|утро|вечер|ночи)|всем|коллеги|ребята|друзья|пока|до"
             r" (?:свидания|встречи|завтра"
-            r"|связи)|увидимся|спокойной ночи|тогда|все)\b\W*)++$"
+            r"|связи)|увидимся|спокойной ночи|тогда|все)\b\W*)+)$"
         ),
         r"^\W*$",
     ),

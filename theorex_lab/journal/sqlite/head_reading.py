@@ -43,7 +43,7 @@ def _long_text(members: Sequence[str], group: str) -> re.Pattern[str]:
         group: How the group of the name begins.
     """
     names = "|".join(members)
-    text = f'"{_SIGNS}(?:{_ESCAPE}{_SIGNS})*+"'
+    text = f'"{_SIGNS}(?>(?:{_ESCAPE}{_SIGNS})*)"'
     return lazy_pattern(f'"({group}{names})":{text}')
 
 
