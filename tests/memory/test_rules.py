@@ -214,6 +214,14 @@ def test_what_an_agent_obeys_by_name_is_a_rule():
     assert log.texts().startswith("Agents report: nothing committed")
 
 
+def test_what_an_agent_obeys_is_told_without_how_things_were_then():
+    log = Log()
+    log.prompt("a", "resolve the conflict in the parser")
+    log.answer("a", "(Per your git rules I've made no commits — the merge is yours.)")
+    assert "Agents report: per the user's git rules I've made no commits" in log.texts()
+    assert "the merge" not in log.texts()
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -247,6 +255,11 @@ def test_what_an_agent_says_of_its_future_or_its_faults_is_no_rule(text):
         "go ahead and update the existing rules to take these suggestions into account",
         "You should look into that issue with the tests",
         "There is still an error in the tests",
+        "No code changes yet, please.",
+        "No code changes yet.",
+        "Don't make any changes.",
+        "Don't write any tests for the CLI yet.",
+        "Use plain print statements for all messages for now.",
     ],
 )
 def test_tasks_reports_of_a_state_and_small_talk_are_no_rules(text):

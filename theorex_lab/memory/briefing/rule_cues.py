@@ -297,7 +297,8 @@ NOT_OBEDIENCE = caseless_test(
 BARE_REMINDER = lazy_pattern(r"^\W*@?(?:[\w-]+/)*([\w.-]+\.mdc|[A-Z]+\.md)\W*$")
 RULE_MENTION = lazy_pattern(r"@(?:[\w.-]+/)*([\w-]+\.mdc|[A-Z]{4,}\.md)\b")
 
-# What is no wish at all, however it is put: reports of a state, moods, invitations.
+# What is no lasting wish, however it is put: reports of a state, moods, invitations, and
+# what holds for the moment: "nothing of that yet", "no code changes".
 SMALL_TALK = caseless_test(
     r"""
       \b any[ ]questions \b | \b same[ ](?:issue|error|problem) \b
@@ -307,6 +308,9 @@ SMALL_TALK = caseless_test(
     | \b mistakes? \b (?! [ ](?:in|when|with)[ ](?!the[ ]future) )
     | \b (?:what[ ]the[ ](?:hell|fuck)|wth|wtf|man|dude) \b | \b option[ ][a-z0-9]\b
     | \b in[ ]mind \b | \b i[ ](?:think|guess|suspect) \b | \? .* \?
+    | \b (?:yet|for[ ]now|right[ ]now|this[ ]time|for[ ]the[ ]moment) \W* $
+    | ^ (?:please[ ])? (?:no|(?:don'?t|do[ ]not)[ ]make[ ](?:any[ ])?)[ ]? (?:code[ ])?
+      (?:changes?|edits?) \W* $
     """,
     re.VERBOSE,
 )

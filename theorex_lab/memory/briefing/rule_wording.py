@@ -12,7 +12,7 @@ import re
 
 from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
-from theorex_lab.memory.briefing.rule_cues import RULE_FILE
+from theorex_lab.memory.briefing.rule_cues import OBEYED, RULE_FILE
 from theorex_lab.text.caseless import CaselessTest
 
 # What stands before a wish and is no part of it; stripped again and again.
@@ -472,7 +472,17 @@ def obedience_wording(text: str) -> str:
 
     >>> obedience_wording("Nothing committed, per your git rules.")
     "Agents report: nothing committed, per the user's git rules"
+
+    What stands behind a dash tells how things are at that moment, so it is cut.
+
+    >>> obedience_wording("Per your git rules I've made no commits — they are yours.")
+    "Agents report: per the user's git rules I've made no commits"
     """
+    head = text.split(" — ", 1)[0]
+    if OBEYED.is_in(head):
+        text = head
+    if text.startswith("(") and ")" not in text:
+        text = text[1:]
     sentence = _SECOND_PERSON.sub("the user's", " ".join(text.split())).rstrip(" .!")
     first, separator, rest = sentence.partition(" ")
     if first not in ("I", "I've") and first[1:].islower():
