@@ -378,7 +378,7 @@ def _mean_words(words: NDArray[np.integer], echo: Mask) -> float:
         echo: A mask of the texts that do not count.
     """
     n_words = int(words.sum())
-    n_counted = len(words) - np.count_nonzero(echo)
+    n_counted = len(words) - int(np.count_nonzero(echo))
     if n_counted < len(words):
         n_words -= int(words[echo].sum())
     mean = n_words / max(n_counted, 1)
