@@ -65,6 +65,10 @@ def scope_digest(projects: Sequence[str] | None) -> str:
     return digest.hexdigest()
 
 
+# After which something that was folded may be there no longer, or be of another project.
+ERASING_KINDS = (ERASURE, MERGED)
+
+
 class Erasures:
     """The erasures of a journal after some seq.
 
@@ -82,7 +86,8 @@ class Erasures:
 
         `upto` is the newest seq where it is not given.
         """
-        return cls(journal.tail(seq, kinds=[ERASURE, MERGED], upto=upto, erased=True))
+        kinds = ERASING_KINDS
+        return cls(journal.tail(seq, kinds=kinds, upto=upto, erased=True))
 
     def reach(self, kinds: Sequence[str] | None, seq: int) -> bool:
         """Return whether one of them erased something that was folded.
@@ -146,7 +151,7 @@ class ErasureReader:
                 self._forget(seq)
             new_events = self._journal.tail(
                 self._upto,
-                kinds=[ERASURE, MERGED],
+                kinds=ERASING_KINDS,
                 upto=last,
                 erased=True,
             )

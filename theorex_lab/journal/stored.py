@@ -489,7 +489,8 @@ class StoredJournal(Journal):
         condition = ""
         parameters: list[str] = []
         if kinds is not None:
-            parameters = [kind for kind in VERSIONS if kind not in kinds]
+            wanted = frozenset(kinds)
+            parameters = [kind for kind in VERSIONS if kind not in wanted]
         if parameters:
             marks = ",".join("?" * len(parameters))
             condition = f"AND (kind IN ({marks})) IS NOT TRUE"

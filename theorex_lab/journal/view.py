@@ -37,7 +37,9 @@ from theorex_lab.journal.head_folding import (
     views_by_directory,
 )
 from theorex_lab.journal.outlines import OUTLINED_KIND
+from theorex_lab.journal.recent_events import MOST_EVENTS, RecentEvents
 from theorex_lab.journal.snapshot import (
+    ERASING_KINDS,
     ErasureReader,
     Erasures,
     Snapshot,
@@ -90,6 +92,7 @@ class Views:
         self._lock = threading.Lock()
         self.erasures = ErasureReader(journal)
         self._directed = DirectedJournal(journal, self.directory)
+        self._recent: RecentEvents | None = None
 
     def directory(self) -> EventDirectory:
         """Return the directory of the journal, current."""
@@ -347,6 +350,7 @@ class Views:
             How many were closed, those of open projects among them.
         """
         self.save_grown()
+        self._recent = None
         n_closed = 0
         with self._lock:
             for kind, view in list(self._open.items()):
@@ -386,6 +390,7 @@ class Views:
         Raises:
             StorageError: That fails.
         """
+        self._recent = None
         cleared = self._cleared(kinds)
         self._remove_snapshots()
         for view in cleared:
@@ -440,11 +445,11 @@ class Views:
         return is_slow and self._is_worth_its_bytes(view, _BYTES_AN_EVENT)
 
     def _write(self, view: View, *, always: bool) -> bool:
+        if not (always or self._is_due(view)):
+            return False
         event_id = self.journal.event_id(view.seq)
         folder = self._folder_of(type(view))
         if event_id is None:
-            return False
-        if not (always or self._is_due(view)):
             return False
         try:
             with exclusive(folder / "lock", wait=False) as is_locked:
@@ -599,8 +604,9 @@ class Views:
         last = self.journal.last_seq()
         if last == view.seq:
             return 0
+        recent = self._recent_events(view, last)
         if view.seq:
-            erasures = Erasures.after(self.journal, view.seq, upto=last)
+            erasures = Erasures.after(recent or self.journal, view.seq, upto=last)
             if erasures.reach(view.kinds, view.seq):
                 folder = self._folder_of(type(view))
                 remove_reached(folder, erasures, wait=False)
@@ -610,10 +616,36 @@ class Views:
                 last = self.journal.last_seq()  # that snapshot may be of a later state
         return fold_into(
             view,
-            self._directed,
+            recent or self._directed,
             last,
             in_outline=_are_outlines_enough([view]),
         )
+
+    def _recent_events(self, view: View, last: int) -> RecentEvents | None:
+        """Return the journal with what a view misses of it in memory.
+
+        It is read with what other views miss that are open, so that a few events which
+        came since are read and decoded once. It is None where they are many, and for a
+        view that reads outlines.
+
+        Args:
+            view: The view.
+            last: The newest seq.
+        """
+        is_short = 0 < last - view.seq <= MOST_EVENTS
+        if not is_short or _are_outlines_enough([view]):
+            return None
+        recent = self._recent
+        needed_kinds = {*view.kinds, *ERASING_KINDS}
+        if recent is None or not recent.holds(view.seq, last, needed_kinds):
+            with self._lock:
+                open_views = list(self._open.values())
+            for other in open_views:
+                if other.seq >= view.seq and not _are_outlines_enough([other]):
+                    needed_kinds.update(other.kinds)
+            recent = RecentEvents(self.journal, view.seq, last, needed_kinds)
+            self._recent = recent
+        return recent
 
 
 def fold_into(

@@ -18,6 +18,7 @@ from theorex_lab.journal.agent_journal import AgentJournal
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.directed import DirectedJournal
 from theorex_lab.journal.directory import EventDirectory, directory_view
+from theorex_lab.journal.recent_events import RecentEvents
 from theorex_lab.journal.snapshot import scope_digest
 from theorex_lab.journal.view import PROJECT_SCOPE, V, View, Views
 
@@ -105,6 +106,10 @@ class ProjectViews(ScopedViews):
             if not self.is_scoped(kind):
                 whole_kinds.append(kind)
         self.whole.open_together(whole_kinds)
+
+    def _recent_events(self, view: View, last: int) -> RecentEvents | None:  # noqa: ARG002
+        """See `Views`: none, since the events of other projects are left out."""
+        return None
 
     def _folder_of(self, kind: type[View]) -> Path:
         folder_name = f"{kind.name}@{self._scope}"

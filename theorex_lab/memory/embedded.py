@@ -54,6 +54,8 @@ class EmbeddedTexts:
         self.embedder = home.embedder
         # By document, the record of its vector, -1 without one.
         self._records = np.zeros(0, np.int64)
+        # The documents without a vector; None where a record changed since.
+        self._lacking: Ids | None = None
         # By document, whether its vector is made on demand.
         self._on_demand = np.zeros(0, np.bool_)
         # Whose documents these are, and what of the cache's file was looked into.
@@ -93,12 +95,8 @@ class EmbeddedTexts:
             return self.embedder.must_load
         return False
 
-    def follow(self, index: ItemIndex) -> int:
-        """Bring the records up to date with the index and the cache.
-
-        Returns:
-            How many documents have a vector.
-        """
+    def follow(self, index: ItemIndex) -> None:
+        """Bring the records up to date with the index and the cache."""
         self.cache.refresh()
         # A view that was built again has other numbers for its documents, another file
         # other ones for its records.
@@ -107,18 +105,30 @@ class EmbeddedTexts:
             self._generation = self.cache.generation
             self._records = np.zeros(0, np.int64)
             self._on_demand = np.zeros(0, np.bool_)
+            self._lacking = None
         first = len(self._records)
         count = len(index.documents)
-        if first < count:
-            new_records = np.full(count - first, -1)
-            self._records = np.append(self._records, new_records)
-            self._on_demand = index.on_demand
         has_new_records = len(self.cache) != self._looked_into
-        wanted = np.arange(first, count)
+        if first == count and not has_new_records:
+            return
+        new_documents = np.arange(first, count)
+        new_records = np.full_like(
+            new_documents,
+            -1,
+        )
+        self._records = np.append(
+            self._records,
+            new_records,
+        )
+        self._on_demand = np.append(
+            self._on_demand,
+            index.on_demand(new_documents),
+        )
+        self._lacking = None
+        wanted = new_documents
         if has_new_records:
-            wanted = np.flatnonzero(self._records < 0)
+            wanted = self._documents_lacking()
         self._look_up(index, wanted)
-        return int(np.count_nonzero(self._records >= 0))
 
     def _is_of(self, documents: Table) -> bool:
         """Return whether the records are of these documents and of the cache's file."""
@@ -153,8 +163,11 @@ class EmbeddedTexts:
         """
         records = self._records[documents]
         has_vector, matrix = self.cache.read(records)
-        without_vector = documents[~has_vector]
-        self._records[without_vector] = -1
+        has_record = records >= 0
+        is_damaged = has_record & ~has_vector
+        if is_damaged.any():
+            damaged = documents[is_damaged]
+            self._put(damaged, -1)
         return has_vector, matrix
 
     def likeness(
@@ -244,12 +257,7 @@ class EmbeddedTexts:
         """
         end = time.monotonic() + seconds
         n_done = 0
-        n_queued = self.coverage()["queued"]
-        not_asked_for = self._without_vector(on_demand=True)
-        n_not_asked_for = len(not_asked_for)
-        if n_on_demand is not None:
-            n_not_asked_for = min(n_not_asked_for, n_on_demand)
-        n_pending = n_queued + n_not_asked_for
+        n_pending = self._n_pending(n_on_demand)
         if limit is not None:
             n_pending = min(n_pending, limit)
         progress = None if n_pending > _FEW_TEXTS else False
@@ -271,6 +279,22 @@ class EmbeddedTexts:
         if has_time and not self.no_vectors:
             self.cache.update_graph()
         return n_done
+
+    def _n_pending(self, n_on_demand: int | None) -> int:
+        """Return how many texts `embed_pending` has to embed.
+
+        Args:
+            n_on_demand: As there.
+        """
+        if self.no_vectors:
+            return 0
+        with self.home.views.reading(self.home.item_view) as index:
+            self.follow(index)
+            self._queue_damaged()
+            n_queued = len(self._queued)
+            on_demand = self._without_vector(on_demand=True)
+            first = on_demand[:n_on_demand]
+            return n_queued + len(first)
 
     def embed_maintained(self) -> int:
         """Compute what a maintenance computes; return how many vectors those were.
@@ -295,15 +319,60 @@ class EmbeddedTexts:
             return embedder
         return None
 
-    def embed_candidates(self, best: Callable[[ItemIndex], Ids]) -> str:
+    def embed_for_search(self, seconds: float, best: Callable[[ItemIndex], Ids]) -> str:
+        """Compute the vectors that a search misses.
+
+        They are those that wait, unless they are more than a search should wait for,
+        and those that are made on demand of the best texts.
+
+        Args:
+            seconds: No batch of those that wait begins after so many.
+            best: Returns the best documents of an index, which is locked meanwhile. It
+                is not asked where no vector is missing that is made on demand.
+
+        Returns:
+            What went wrong, so that some wait on, else ''.
+        """
+        with self.home.views.reading(self.home.item_view) as index:
+            self.follow(index)
+            if not len(self._documents_lacking()):
+                return ""
+            upto = index.seq
+            n_queued = len(self._queued)
+            if n_queued > _FEW_TEXTS:
+                n_queued = 0
+            if n_queued:
+                self._queue_damaged()
+                n_queued = len(self._queued)
+        try:
+            self._embed_batches(n_queued, seconds, upto=upto)
+            self._embed_candidates(best, upto)
+        except TheorexError as error:
+            return str(error)
+        return ""
+
+    def _embed_batches(self, n_texts: int, seconds: float, *, upto: int) -> None:
+        """Compute the vectors of so many texts that wait.
+
+        Args:
+            n_texts: How many wait.
+            seconds: No batch begins after so many.
+            upto: Events up to this seq at least are looked at.
+        """
+        end = time.monotonic() + seconds
+        while n_texts > 0 and time.monotonic() < end:
+            n_batch = min(n_texts, _EMBEDDED_AT_ONCE)
+            n_embedded = self._embed_batch(n_batch, upto=upto)
+            if not n_embedded:
+                break
+            n_texts -= n_embedded
+
+    def _embed_candidates(self, best: Callable[[ItemIndex], Ids], upto: int) -> None:
         """Compute the vectors that are made on demand of the best texts.
 
         Args:
-            best: Returns the best documents of an index, which is locked meanwhile. It
-                is not asked where no such vector is missing.
-
-        Returns:
-            What went wrong, so that they wait on, else ''.
+            best: As in `embed_for_search`.
+            upto: Events up to this seq at least are looked at.
         """
 
         def lacking(index: ItemIndex) -> Ids:
@@ -316,17 +385,17 @@ class EmbeddedTexts:
             is_missing[missing] = True
             return documents[is_missing[documents]]
 
-        try:
-            self._embed_chosen(lacking)
-        except TheorexError as error:
-            return str(error)
-        return ""
+        self._embed_chosen(lacking, upto=upto)
 
-    def _embed_batch(self, n_texts: int) -> int:
+    def _embed_batch(self, n_texts: int, *, upto: int | None = None) -> int:
         """Compute the vectors of so many texts; return how many.
 
         Those that wait come first, then those that are made on demand, the newest of
         each first.
+
+        Args:
+            n_texts: How many.
+            upto: Events up to this seq at least are looked at, None for all.
         """
 
         def newest(_: ItemIndex) -> Ids:
@@ -337,15 +406,18 @@ class EmbeddedTexts:
             newest_first = newest_last[::-1]
             return newest_first[:n_texts]
 
-        return self._embed_chosen(newest)
+        return self._embed_chosen(newest, upto=upto)
 
-    def _embed_chosen(self, choose: Callable[[ItemIndex], Ids]) -> int:
+    def _embed_chosen(
+        self, choose: Callable[[ItemIndex], Ids], *, upto: int | None = None
+    ) -> int:
         """Compute the vectors of chosen documents; return how many those are.
 
         Args:
             choose: Returns the documents of an index, which is locked meanwhile.
+            upto: Events up to this seq at least are looked at, None for all.
         """
-        with self.home.views.reading(self.home.item_view) as index:
+        with self.home.views.reading(self.home.item_view, upto=upto) as index:
             self.follow(index)
             documents = choose(index)
             if not len(documents):
@@ -375,22 +447,6 @@ class EmbeddedTexts:
             self.embed_pending(seconds=seconds)
         except TheorexError as error:
             return str(error)
-        return ""
-
-    def embed_few(self, seconds: float) -> str:
-        """Embed what is pending, unless it is more than a search should wait for.
-
-        Args:
-            seconds: No batch begins after so many.
-
-        Returns:
-            What went wrong, so that some wait on, else ''.
-        """
-        with self.home.views.reading(self.home.item_view) as index:
-            self.follow(index)
-            n_queued = len(self._queued)
-        if 0 < n_queued <= _FEW_TEXTS:
-            return self.embed_some(seconds)
         return ""
 
     def told(self) -> str:
@@ -426,13 +482,18 @@ class EmbeddedTexts:
             return {"covered": 0, "queued": 0}
         with self.home.views.reading(self.home.item_view) as index:
             self.follow(index)
-            covered = np.flatnonzero(self._records >= 0)
-            is_sound = self.cache.sound(self._records[covered])
-            damaged = covered[~is_sound]
-            self._records[damaged] = -1
+            self._queue_damaged()
             n_queued = len(self._queued)
-            n_covered = int(np.count_nonzero(self._records >= 0))
+            n_covered = len(self._records) - len(self._documents_lacking())
         return {"covered": n_covered, "queued": n_queued}
+
+    def _queue_damaged(self) -> None:
+        """Let documents wait for another vector whose own is damaged."""
+        if not self.cache.has_damaged():
+            return
+        covered = np.flatnonzero(self._records >= 0)
+        is_sound = self.cache.sound(self._records[covered])
+        self._put(covered[~is_sound], -1)
 
     def n_waiting(self) -> tuple[int, int]:
         """Return how many texts wait for a vector, of how many that get one at once.
@@ -453,15 +514,30 @@ class EmbeddedTexts:
         Args:
             on_demand: Whether those whose vectors are made on demand; else the others.
         """
-        is_missing = self._records < 0
-        is_asked_for = self._on_demand == on_demand
-        return np.flatnonzero(is_missing & is_asked_for)
+        lacking = self._documents_lacking()
+        is_on_demand = self._on_demand[lacking]
+        is_asked_for = is_on_demand == on_demand
+        return np.asarray(lacking[is_asked_for])
+
+    def _documents_lacking(self) -> Ids:
+        """Return all documents without a vector."""
+        lacking = self._lacking
+        if lacking is None:
+            is_missing = self._records < 0
+            lacking = np.flatnonzero(is_missing)
+            self._lacking = lacking
+        return lacking
+
+    def _put(self, documents: Ids, records: Ids | int) -> None:
+        """Set the records of documents."""
+        self._records[documents] = records
+        self._lacking = None
 
     def _look_up(self, index: ItemIndex, documents: Ids) -> None:
         """Look for the vectors of these documents in the cache."""
         if len(documents):
             keys = index.keys(documents)
-            self._records[documents] = self.cache.find(keys)
+            self._put(documents, self.cache.find(keys))
         self._looked_into = len(self.cache)
 
     def _keep(
@@ -577,6 +653,8 @@ class EmbeddedTexts:
 
 def _distinct(index: ItemIndex, documents: Ids) -> Ids:
     """Return one of these documents for each text, in their order."""
+    if len(documents) < 2:
+        return documents
     keys = index.keys(documents)
     _, first = np.unique(keys, axis=0, return_index=True)
     return documents[np.sort(first)]

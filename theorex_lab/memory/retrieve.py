@@ -456,11 +456,10 @@ class Searcher:
         if use != "never":
             vector, notes = self.vectors.vector_of(query)
         if vector is not None:
-            problem = self.vectors.embed_few(_EMBEDDING_SECONDS)
-            if not problem:
-                problem = self.vectors.embed_candidates(
-                    lambda index: self._best_by_words(index, request, among)
-                )
+            problem = self.vectors.embed_for_search(
+                _EMBEDDING_SECONDS,
+                lambda index: self._best_by_words(index, request, among),
+            )
             if problem:
                 notes.append(f"some texts wait for a vector: {problem}")
         # After the vector, which an endpoint may take its time for: what is searched is
@@ -624,7 +623,7 @@ class Searcher:
             return _by_reciprocal_rank(
                 documents, columns, int(settings.reciprocal_rank_k)
             )
-        is_symbol = index.of_kinds([SYMBOL.name])[documents]
+        is_symbol = index.of_kinds([SYMBOL.name], documents)
         weights = weights_for(
             columns,
             settings.search_weights,
@@ -1017,7 +1016,7 @@ def _compared_rows(index: ItemIndex, ranked: _Ranked) -> list[int]:
     """Return the rows of a ranking that may replace one another."""
     documents = ranked.documents[:_COMPARED]
     is_compared = index.lexical.lengths[documents] <= LONGEST_STATED
-    is_compared &= ~index.of_kinds(_PARTS)[documents]
+    is_compared &= ~index.of_kinds(_PARTS, documents)
     if len(ranked.held):
         held = ranked.held[:_COMPARED]
         most_held = held.max(initial=0.0)

@@ -17,6 +17,7 @@ from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.memory.assertions import (
     Assertion,
+    Relation,
     kinds_of_value,
     read_assertion,
     relation_group,
@@ -115,6 +116,7 @@ class _Reading:
     subject: str
     claim: Claim | None
     assertion: Assertion
+    group: Relation  # of the assertion's relation, see `relation_group`
     words: frozenset[str]
     telling_apart: frozenset[str]
     details: frozenset[str]  # what statements that say the same have in common
@@ -227,11 +229,13 @@ def _reading(
         subject,
     )
     given_up = value_given_up(text) if claim is None else claim.given_up
+    assertion = read_assertion(text)
     return _Reading(
         text=text,
         subject=subject,
         claim=claim,
-        assertion=read_assertion(text),
+        assertion=assertion,
+        group=relation_group(assertion.relation),
         words=content_words(text),
         telling_apart=telling_apart,
         details=details,
@@ -275,7 +279,7 @@ def _keys(
         yield "claim", claim.subject, claim.attribute
     assertion = reading.assertion
     if assertion.holds or assertion.cue == "ends":
-        yield "relation", assertion.subject, relation_group(assertion.relation)
+        yield "relation", assertion.subject, reading.group
     # Sets of words with such a share in common share one of their rarest words.
     rarest_first = sorted(
         reading.words,
@@ -522,7 +526,7 @@ def _has_new_known_value(
         return False
     if "ends" in (new.cue, old.cue):
         return new.cue != old.cue and new.value == old.value and bool(new.value)
-    group = relation_group(new.relation)
+    group = newer.group
     if new.value == old.value or group.isdisjoint(_KNOWN_ONE_VALUED):
         return False
     if "=preference" in group and kinds_of_value(new).isdisjoint(kinds_of_value(old)):
@@ -542,7 +546,7 @@ def _are_of_one_relation(
         return False
     if newer.is_bound or older.is_bound:
         return False
-    if relation_group(new.relation) != relation_group(old.relation):
+    if newer.group != older.group:
         return False
     return not _are_told_apart(
         newer,
@@ -555,6 +559,8 @@ def _are_told_apart(
     older: _Reading,
 ) -> bool:
     """Return whether words tell the things of two statements apart: left and right."""
+    if not newer.telling_apart or not older.telling_apart:
+        return False
     for group in _TELLING_APART:
         newer_words = newer.telling_apart & group
         older_words = older.telling_apart & group
@@ -572,7 +578,7 @@ def _is_of_known_kind(reading: _Reading) -> bool:
     text = reading.text
     if len(text.split()) > _LONGEST_ASSERTION:
         return False
-    group = relation_group(assertion.relation)
+    group = reading.group
     if not group.isdisjoint(_OF_PERSONS):
         return _is_full_name(
             text,

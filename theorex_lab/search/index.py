@@ -59,6 +59,7 @@ _MONTHS = (
     "December",
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ALL = slice(None)
 
 
 class _Arrivals:
@@ -367,15 +368,30 @@ class ItemIndex(View):
         mask[documents] = True
         return mask
 
-    def of_kinds(self, kinds: Iterable[str]) -> Mask:
-        """Return a mask of the documents of these kinds of items."""
-        kind_numbers = self.item_kinds.numbers(*kinds)
-        return np.isin(self.documents["kind"], kind_numbers)
+    def of_kinds(
+        self, kinds: Iterable[str], documents: NDArray[np.int64] | slice = _ALL
+    ) -> Mask:
+        """Return which of these documents are of one of these kinds of items.
 
-    @property
-    def on_demand(self) -> Mask:
-        """A mask of the documents that get their vector where a search is near them."""
-        return self.of_kinds(kind.name for kind in self.items if kind.on_demand)
+        Args:
+            kinds: The kinds.
+            documents: The documents; all where none are given.
+        """
+        asked_numbers = self.item_kinds.numbers(*kinds)
+        n_kinds = len(self.item_kinds)
+        is_asked_for = np.zeros(n_kinds, bool)
+        is_asked_for[asked_numbers] = True
+        all_numbers = self.documents["kind"]
+        kind_numbers = all_numbers[documents]
+        return is_asked_for[kind_numbers]
+
+    def on_demand(self, documents: NDArray[np.int64]) -> Mask:
+        """Return which of these get their vector where a search is near them."""
+        kinds: list[str] = []
+        for kind in self.items:
+            if kind.on_demand:
+                kinds.append(kind.name)
+        return self.of_kinds(kinds, documents)
 
     def kind_of(self, document: int) -> str:
         """Return the kind of item that a document is."""

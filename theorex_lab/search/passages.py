@@ -66,6 +66,12 @@ class Passages:
         self._n_after = none
         self._passage_words = none
         self._holders = np.zeros(0, np.uint8)
+        # By position, the first and the last position of its session.
+        self._first = none
+        self._last = none
+        # By position, how many words stand before it, and at the end all of them.
+        self._words_before = np.zeros(1, np.int64)
+        self.any = False
         self._add(session, words, echo)
 
     def grown(
@@ -106,17 +112,8 @@ class Passages:
         positions = np.arange(n_texts)
         self._position = np.empty(n_texts, np.int64)
         self._position[self._order] = positions
-        begins = _begins(self._sessions)
-        self.any = not begins.all()
-        # By position, the first and the last position of its session.
-        self._first, self._last = _bounds(begins)
-        # By position, how many words stand before it, and at the end all of them.
-        self._words_before = np.zeros(n_texts + 1, np.int64)
-        sizes = words[self._order]
-        np.cumsum(
-            sizes,
-            out=self._words_before[1:],
-        )
+        if len(changed):
+            self._measure_from(changed[0], words)
         low, high = self._reach_of(changed)
         self._n_before[changed] = changed - low
         self._n_after[changed] = high - changed
@@ -135,11 +132,29 @@ class Passages:
             echo,
         )
 
+    def _measure_from(self, start: int, words: NDArray[np.integer]) -> None:
+        """Find the bounds of sessions, and count words, from a position on.
+
+        Args:
+            start: Where a session begins. What stands before it is as it was.
+            words: By text, how many words it has.
+        """
+        begins = _begins(self._sessions[start:])
+        if not begins.all():
+            self.any = True
+        first, last = _bounds(begins)
+        self._first = np.concatenate((self._first[:start], start + first))
+        self._last = np.concatenate((self._last[:start], start + last))
+        sizes = words[self._order[start:]]
+        before = self._words_before[: start + 1]
+        following = before[-1] + np.cumsum(sizes)
+        self._words_before = np.concatenate((before, following))
+
     def _insert(self, session: NDArray[np.integer]) -> Integers:
         """Give the texts that are new their positions, behind those of their sessions.
 
         Returns:
-            The positions of the sessions that have a new text.
+            The positions of the sessions that have a new text, in rising order.
         """
         n_earlier = len(self._order)
         new_sessions = session[n_earlier:]
@@ -154,12 +169,12 @@ class Passages:
             side="right",
         )
         new_texts = n_earlier + by_session
-        self._order = np.insert(
+        self._order = _inserted(
             self._order,
             where,
             new_texts,
         )
-        self._sessions = np.insert(
+        self._sessions = _inserted(
             self._sessions,
             where,
             new_sessions,
@@ -175,10 +190,14 @@ class Passages:
             return inserted
         # A text without a session stands alone.
         has_session = new_sessions >= 0
-        grown_sessions = np.unique(new_sessions[has_session])
-        is_changed = np.isin(self._sessions, grown_sessions)
-        is_changed[inserted] = True
-        return np.flatnonzero(is_changed)
+        parts = [inserted[~has_session]]
+        for grown_session in sorted(set(new_sessions[has_session].tolist())):
+            first, end = np.searchsorted(
+                self._sessions,
+                (grown_session, grown_session + 1),
+            )
+            parts.append(np.arange(first, end))
+        return np.concatenate(parts)
 
     def _bits_of_holders(self, position: Integers) -> NDArray[np.uint8]:
         """Return by position a bit for each distance at which a passage holds its text.
@@ -186,6 +205,9 @@ class Passages:
         The first bit is that of the distance -REACH.
         """
         bits = np.zeros(len(position), np.uint8)
+        if not self.any:  # each is held by its own passage alone
+            bits[:] = 1 << REACH
+            return bits
         first = self._first[position]
         last = self._last[position]
         for bit, distance in enumerate(_DISTANCES):
@@ -290,11 +312,28 @@ class Passages:
 
 def _with_zeros(column: NDArray[Any], where: Integers) -> NDArray[Any]:
     """Return a column with a zero before each of these positions."""
-    return np.insert(
+    zeros = np.zeros(len(where), column.dtype)
+    return _inserted(
         column,
         where,
-        0,
+        zeros,
     )
+
+
+def _inserted(
+    column: NDArray[Any], where: Integers, values: NDArray[Any]
+) -> NDArray[Any]:
+    """Return a column with values before these positions."""
+    if len(where) != 1:
+        return np.insert(
+            column,
+            where,
+            values,
+        )
+    # What numpy inserts costs several passes over the column.
+    position = where[0]
+    parts = (column[:position], values, column[position:])
+    return np.concatenate(parts)
 
 
 def _begins(sessions: NDArray[np.integer]) -> Mask:
@@ -338,8 +377,9 @@ def _mean_words(words: NDArray[np.integer], echo: Mask) -> float:
         words: By text, how many words it has.
         echo: A mask of the texts that do not count.
     """
-    is_counted = ~echo
-    counted_words = words[is_counted]
-    n_counted = max(len(counted_words), 1)
-    mean = float(counted_words.sum()) / n_counted
+    n_words = int(words.sum())
+    n_counted = len(words) - int(np.count_nonzero(echo))
+    if n_counted < len(words):
+        n_words -= int(words[echo].sum())
+    mean = n_words / max(n_counted, 1)
     return max(mean, 1.0)

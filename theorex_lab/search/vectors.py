@@ -164,6 +164,14 @@ class VectorCache:
         matrix[is_sound] = records["vector"][is_sound[has_record]]
         return is_sound, matrix
 
+    def has_damaged(self) -> bool:
+        """Return whether a record of the file is damaged; each is looked at once."""
+        if not self._checked.all():
+            numbers = np.arange(len(self))
+            self.sound(numbers)
+        is_any_damaged = self._damaged.any()
+        return bool(is_any_damaged)
+
     def sound(self, numbers: Ids) -> Mask:
         """Return which of these records are not damaged.
 

@@ -86,6 +86,7 @@ def asleep(home: Home, index: ItemIndex) -> Mask:
         if not len(concepts):
             return mask
         sleeping_texts = axon.observations["seq"][observations]
+        last_seq = max(axon.seq, index.seq)
         is_concept = index.of_kinds([CONCEPT.name])
         if is_concept.any():  # an index has texts or concepts
             all_keys = _concept_keys(index, axon.agents, axon.concepts)
@@ -96,8 +97,12 @@ def asleep(home: Home, index: ItemIndex) -> Mask:
             is_awake = np.isin(keys, awake_keys)
             mask[is_concept] = ~is_awake
     is_text = index.of_kinds([OBSERVATION.name])
-    is_sleeping = np.isin(documents["seq"], sleeping_texts)
-    mask |= is_text & is_sleeping
+    # By seq of an event. `np.isin` goes through the documents several times more.
+    n_seqs = last_seq + 1
+    is_sleeping = np.zeros(n_seqs, bool)
+    is_sleeping[sleeping_texts] = True
+    text_sleeps = is_sleeping[documents["seq"]]
+    mask |= is_text & text_sleeps
     return mask
 
 
