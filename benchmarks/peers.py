@@ -9,6 +9,7 @@ from contextlib import closing
 from functools import partial
 from importlib import import_module
 from itertools import count, cycle
+from pathlib import Path
 
 import numpy as np
 from rank_bm25 import BM25Okapi
@@ -26,7 +27,9 @@ from benchmarks.measure import (
 )
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.journal.event import encode
-from theorex_lab.journal.view import fold_into
+from theorex_lab.journal.folding import View
+from theorex_lab.journal.view import Views, fold_into
+from theorex_lab.memory.contract import Home
 from theorex_lab.search.fuse import best_first
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.store.lab import Lab
@@ -90,14 +93,50 @@ def _fold(ground: Ground) -> Iterator[Round]:
     stored = [encode(event.body) for event in measure.observations(ground.rows)]
     with Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
         journal = lab.journal
-        views = [
-            lab.home.item_view,
-            *(view for design in lab.home.designs for view in design.views()),
-        ]
+        kinds = folded_kinds(lab.home)
         yield alternately(
-            lambda: [fold_into(kind(), journal, journal.last_seq()) for kind in views],
+            lambda: [fold_into(kind(), journal, journal.last_seq()) for kind in kinds],
             lambda: [json.loads(text) for text in stored],
         )
+
+
+@row(
+    "fold-one-pass",
+    "the same views opened in one pass, as in a home without snapshots, and saved",
+    "the json module on the same events",
+)
+def _fold_one_pass(ground: Ground) -> Iterator[Round]:
+    stored = [encode(event.body) for event in measure.observations(ground.rows)]
+    with Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
+        numbers = count()
+        yield alternately(
+            lambda: opened_in_one_pass(
+                lab.home, ground.folder / f"views-{next(numbers)}"
+            ),
+            lambda: [json.loads(text) for text in stored],
+        )
+
+
+def folded_kinds(home: Home) -> list[type[View]]:
+    """Return the views of a home's search index and designs."""
+    kinds: list[type[View]] = [home.item_view]
+    for design in home.designs:
+        kinds += design.views()
+    return kinds
+
+
+def opened_in_one_pass(home: Home, folder: Path) -> list[View]:
+    """Open the views of a home's search index and designs as its commands do.
+
+    Args:
+        home: The home.
+        folder: Where their snapshots are; where there are none, the views are folded
+            from nothing and saved.
+    """
+    views = Views(home.journal, folder)
+    kinds = folded_kinds(home)
+    views.open_together(kinds)
+    return [views.get(kind) for kind in kinds]
 
 
 def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[str]]]:

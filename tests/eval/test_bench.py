@@ -9,16 +9,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Ended
 
 from benchmarks import __main__ as command
-from benchmarks import table
-from benchmarks.measure import Amounts, BenchRow, Ground, Round
+from benchmarks import peers, table
+from benchmarks.measure import NOW, Amounts, BenchRow, Ground, Round, lay_home
 from benchmarks.table import BenchLine
-from theorex_lab import InvalidInput
+from theorex_lab import FixedClock, InvalidInput, Lab
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.view import differing_columns, fold_into
 
 TINY = 40
 ROWS = table.rows()
@@ -90,6 +93,38 @@ def test_a_peer_that_is_not_installed_skips_the_row() -> None:
     line = table.measure(row, scale=TINY, rounds=2)
     assert "skipped: pip install 'theorex-lab[bench]'" in str(line)
     assert line.result()["skipped"]
+
+
+def test_one_pass_opens_the_views_that_folds_apart_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_events = 4_000  # more than one batch, and enough for a snapshot
+    home_folder = lay_home(tmp_path, n_events)
+    with Lab(home_folder, clock=FixedClock(NOW)) as lab:
+        journal = lab.journal
+        last = journal.last_seq()
+        apart = [kind() for kind in peers.folded_kinds(lab.home)]
+        for view in apart:
+            fold_into(view, journal, last)
+        starts: list[int] = []
+        tail = journal.tail
+
+        def noted_tail(after: int, **more: Any) -> Iterator[Event]:
+            starts.append(after)
+            return tail(after, **more)
+
+        monkeypatch.setattr(journal, "tail", noted_tail)
+        saved = tmp_path / "saved"
+        opened = peers.opened_in_one_pass(lab.home, saved)
+        passes = starts.count(0)
+        starts.clear()
+        peers.opened_in_one_pass(lab.home, saved)
+    assert len(opened) == len(apart) > 1
+    for view, other in zip(opened, apart, strict=True):
+        assert view.seq == other.seq == last
+        assert differing_columns(view, other) == []
+    assert passes == 1
+    assert 0 not in starts, "the snapshots were written"
 
 
 def test_an_unknown_row_is_refused_with_those_there_are(bench: Bench) -> None:

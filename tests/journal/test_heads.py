@@ -24,6 +24,7 @@ from theorex_lab.journal.columns import Names
 from theorex_lab.journal.directory import directory_view
 from theorex_lab.journal.heads import NameColumn, first_seen, heads_tell
 from theorex_lab.journal.identity import merge_into
+from theorex_lab.journal.sqlite import head_reading
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import (
     View,
@@ -242,6 +243,8 @@ def odd_journal(path: Path) -> SqliteJournal:
         put(journal, f'{{"v":2,"source":"user","project":"p1",{text}}}', kind="prompt")
     sound = '{"v":2,"source":"user","text":"a","project":"p1"}'
     put(journal, sound, kind="prompt", lineage='["odd-5"]')
+    put(journal, sound.replace(",", ",\n"), kind="prompt")  # of several lines
+    put(journal, sound.replace("p1", "p2"), kind="prompt")
     return journal
 
 
@@ -356,6 +359,17 @@ def test_a_text_that_is_no_json_is_noticed_as_where_events_are_read(
     for in_outline in (False, True):
         with pytest.raises(CorruptJournal, match="event 1 is not JSON"):
             fold_into(directory_view()(), journal, 1, in_outline=in_outline)
+    journal.close()
+
+
+@pytest.mark.parametrize("most_kept", [0, 3])
+def test_bodies_are_told_alike_whether_they_are_kept_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_kept: int
+) -> None:
+    monkeypatch.setattr(head_reading, "_MOST_KEPT", most_kept)
+    monkeypatch.setattr(head_reading, "PAGE_ROWS", 7)
+    journal = odd_journal(tmp_path / "theorex.db")
+    assert as_its_journal_gives_it(journal) == []
     journal.close()
 
 
