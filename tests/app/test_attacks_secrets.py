@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hostile_times import is_surely_within
 from secret_lines import HARMLESS, LINES, VENDORS, drawn, encoded, filled, parted
 
 from theorex_lab import Lab
@@ -183,11 +184,13 @@ def test_the_time_grows_with_the_length_alone(piece: str) -> None:
 
     seconds(2_000)
     # Below what the bound is at least, the shorter text need not be timed.
+    if is_surely_within(seconds, 40_000, LEAST_BOUND):
+        return
     if seconds(40_000) < LEAST_BOUND:
         return
     short = min(seconds(20_000) for _ in range(3))
-    long = min(seconds(40_000) for _ in range(3))
-    assert long < 2.5 * short + LEAST_BOUND
+    bound = 2.5 * short + LEAST_BOUND
+    assert any(seconds(40_000) < bound for _ in range(3))
 
 
 # Doors
