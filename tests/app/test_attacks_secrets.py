@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hostile_times import is_surely_within
 from secret_lines import HARMLESS, LINES, VENDORS, drawn, encoded, filled, parted
 
 from theorex_lab import Lab
@@ -184,13 +183,11 @@ def test_the_time_grows_with_the_length_alone(piece: str) -> None:
 
     seconds(2_000)
     # Below what the bound is at least, the shorter text need not be timed.
-    if is_surely_within(seconds, 40_000, LEAST_BOUND):
-        return
     if seconds(40_000) < LEAST_BOUND:
         return
     short = min(seconds(20_000) for _ in range(3))
-    bound = 2.5 * short + LEAST_BOUND
-    assert any(seconds(40_000) < bound for _ in range(3))
+    long = min(seconds(40_000) for _ in range(3))
+    assert long < 2.5 * short + LEAST_BOUND
 
 
 # Doors
