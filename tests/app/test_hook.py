@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hostile_times import is_within
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -868,11 +869,15 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_masking_takes_linear_time(piece: str) -> None:
     """A tenth of a megabyte, with and without what makes every pattern run."""
-    text = (piece * N)[: N // 10]
-    begin = time.process_time()
-    mask(text)
-    mask("token=eyJ --token '-----END sk- ://a:" + text)
-    assert time.process_time() - begin < 2.5
+
+    def seconds(length: int) -> float:
+        text = (piece * length)[:length]
+        begin = time.process_time()
+        mask(text)
+        mask("token=eyJ --token '-----END sk- ://a:" + text)
+        return time.process_time() - begin
+
+    assert is_within(seconds, N // 10, 2.5)
 
 
 def test_a_megabyte_of_hostile_text_is_masked_within_seconds() -> None:

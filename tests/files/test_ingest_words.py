@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from hostile_times import is_within
 from hypothesis import example, given
 from hypothesis import strategies as st
 from transcripts import CLOCK, claude, told, write
@@ -225,8 +226,11 @@ def test_words_are_a_part_of_what_was_written_and_hold_no_more(written: str) -> 
     ],
 )
 def test_hostile_prompts_take_linear_time(piece: str) -> None:
-    text = piece * (400_000 // len(piece))
-    began = time.process_time()
-    own_words([text])
-    own_words([f"x{text}", text])
-    assert time.process_time() - began < 6
+    def seconds(length: int) -> float:
+        text = piece * (length // len(piece))
+        began = time.process_time()
+        own_words([text])
+        own_words([f"x{text}", text])
+        return time.process_time() - began
+
+    assert is_within(seconds, 400_000, 6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,6 +85,22 @@ def shop(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path / "shop")
 
 
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """Give a history of which tests take copies: fifty commands of git make it."""
+    shop = Checkout(tmp_path_factory.mktemp("worked") / "shop")
+    work(shop)
+    return shop
+
+
+@pytest.fixture
+def busy(shop: Checkout, worked: Checkout) -> Checkout:
+    """Give a shop in which there was work."""
+    shutil.copytree(worked.folder, shop.folder, dirs_exist_ok=True)
+    shop.n_commits = worked.n_commits
+    return shop
+
+
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
     clock = FixedClock.at("2026-04-30T00:00:00+00:00")
@@ -100,17 +117,15 @@ def work(shop: Checkout) -> None:
         shop.change(f"notes/day{number}.md")
 
 
-def test_files_that_change_together_are_told_with_their_counts(shop: Checkout) -> None:
-    work(shop)
-    (line,) = [text for text in shop.texts(PLACES) if "`till/sale.py`" in text]
+def test_files_that_change_together_are_told_with_their_counts(busy: Checkout) -> None:
+    (line,) = [text for text in busy.texts(PLACES) if "`till/sale.py`" in text]
     assert line.startswith("`till/sale.py` changed in 9 commits, in 9 with `tax.py`")
     assert line.endswith("last on 24 Mar.")
-    assert not any("shelf.py" in text for text in shop.texts(PLACES))
+    assert not any("shelf.py" in text for text in busy.texts(PLACES))
 
 
-def test_recent_work_is_told_by_area_with_its_date(shop: Checkout) -> None:
-    work(shop)
-    first, *others = shop.texts(WORK)
+def test_recent_work_is_told_by_area_with_its_date(busy: Checkout) -> None:
+    first, *others = busy.texts(WORK)
     assert first == (
         "25 commits in the 30 days up to 26 Mar: `stock/` changed in 9, `till/` in 9"
         " and `notes/` in 8."
@@ -162,11 +177,10 @@ def test_a_folder_that_was_moved_is_named_as_now(shop: Checkout) -> None:
     assert not any("old/part" in text for text in shop.texts())
 
 
-def test_files_that_are_gone_are_not_named(shop: Checkout) -> None:
-    work(shop)
-    (shop.folder / "till/tax.py").unlink()
-    shop.commit()
-    assert not any("tax.py" in text for text in shop.texts())
+def test_files_that_are_gone_are_not_named(busy: Checkout) -> None:
+    (busy.folder / "till/tax.py").unlink()
+    busy.commit()
+    assert not any("tax.py" in text for text in busy.texts())
 
 
 def test_a_folder_that_rests_for_a_year_is_told(shop: Checkout) -> None:
@@ -176,12 +190,11 @@ def test_a_folder_that_rests_for_a_year_is_told(shop: Checkout) -> None:
     assert "`legacy/` (6 files) has not changed since 17 Oct 2024." in shop.texts()
 
 
-def test_a_commit_of_everything_says_nothing_of_its_files(shop: Checkout) -> None:
-    work(shop)
-    before = shop.texts(PLACES)
+def test_a_commit_of_everything_says_nothing_of_its_files(busy: Checkout) -> None:
+    before = busy.texts(PLACES)
     for _ in range(6):
-        shop.change(*(f"notes/day{number % 8}.md" for number in range(8)), *many())
-    after = shop.texts(PLACES)
+        busy.change(*(f"notes/day{number % 8}.md" for number in range(8)), *many())
+    after = busy.texts(PLACES)
     assert before == after
 
 
@@ -189,9 +202,8 @@ def many() -> list[str]:
     return [f"generated/{number}.txt" for number in range(40)]
 
 
-def test_no_author_and_no_subject_is_told(shop: Checkout) -> None:
-    work(shop)
-    texts = " ".join(shop.texts())
+def test_no_author_and_no_subject_is_told(busy: Checkout) -> None:
+    texts = " ".join(busy.texts())
     assert texts
     for untold in ("Ada", "ada@", "ignore", "password"):
         assert untold not in texts
@@ -253,61 +265,56 @@ def test_merges_are_counted_once(shop: Checkout) -> None:
     )
 
 
-def test_a_worktree_and_a_subfolder_tell_the_same(shop: Checkout) -> None:
-    work(shop)
-    tree = shop.folder.parent / "tree"
-    shop.git("worktree", "add", "-q", str(tree))
-    expected = shop.texts()
-    for folder in (tree, shop.folder / "till"):
+def test_a_worktree_and_a_subfolder_tell_the_same(busy: Checkout) -> None:
+    tree = busy.folder.parent / "tree"
+    busy.git("worktree", "add", "-q", str(tree))
+    expected = busy.texts()
+    for folder in (tree, busy.folder / "till"):
         lines = repository_candidates(folder, NOW)
         assert [line.text for line in lines] == expected
 
 
-def test_a_submodule_tells_its_own_history(shop: Checkout, tmp_path: Path) -> None:
-    work(shop)
+def test_a_submodule_tells_its_own_history(busy: Checkout, tmp_path: Path) -> None:
     outer = Checkout(tmp_path / "outer")
-    outer.git("submodule", "--quiet", "add", str(shop.folder), "parts/shop")
+    outer.git("submodule", "--quiet", "add", str(busy.folder), "parts/shop")
     for _ in range(6):
         outer.change("a.txt", "b.txt")
         outer.change("c.txt")
     inner = repository_candidates(outer.folder / "parts/shop", NOW)
-    assert [line.text for line in inner] == shop.texts()
+    assert [line.text for line in inner] == busy.texts()
     assert any("`a.txt` changed in 6 commits" in text for text in outer.texts())
 
 
-def test_a_shallow_clone_tells_what_it_has(shop: Checkout, tmp_path: Path) -> None:
-    work(shop)
+def test_a_shallow_clone_tells_what_it_has(busy: Checkout, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
-    source = shop.folder.as_uri()
-    shop.git("clone", "-q", "--depth", "16", source, str(clone))
+    source = busy.folder.as_uri()
+    busy.git("clone", "-q", "--depth", "16", source, str(clone))
     history = read_history(clone, NOW)
     assert not history.is_whole
     assert len(history.touches) == 16
     assert repository_candidates(clone, NOW)
-    assert read_history(shop.folder, NOW).is_whole
+    assert read_history(busy.folder, NOW).is_whole
 
 
 def test_a_large_history_is_read_as_far_as_there_is_time(
-    shop: Checkout, monkeypatch: pytest.MonkeyPatch
+    busy: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work(shop)
     monkeypatch.setattr(repository_history, "_SECONDS", -1.0)
     monkeypatch.setattr(repository_history, "_FIRST_COMMITS", 10)
-    history = read_history(shop.folder, NOW)
+    history = read_history(busy.folder, NOW)
     assert (len(history.touches), history.is_whole) == (10, False)
-    patient = read_history(shop.folder, NOW, in_haste=False)
+    patient = read_history(busy.folder, NOW, in_haste=False)
     assert patient.is_whole
     assert len(patient.touches) > 10
-    candidates = repository_candidates(shop.folder, NOW)
+    candidates = repository_candidates(busy.folder, NOW)
     texts = [line.text for line in candidates]
     assert any(text.startswith("The newest 10 commits, up to 26 Mar") for text in texts)
     assert all("the newest 10 commits" in line.why for line in candidates)
 
 
-def test_later_commits_are_left_out(shop: Checkout) -> None:
-    work(shop)
-    shop.change("future.py", day=400)
-    history = read_history(shop.folder, NOW)
+def test_later_commits_are_left_out(busy: Checkout) -> None:
+    busy.change("future.py", day=400)
+    history = read_history(busy.folder, NOW)
     assert max(touch.at for touch in history.touches) <= NOW
 
 
@@ -341,25 +348,23 @@ def test_a_young_repository_tells_nothing(shop: Checkout) -> None:
 
 
 def test_settings_of_the_user_steer_nothing(
-    shop: Checkout, monkeypatch: pytest.MonkeyPatch
+    busy: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work(shop)
-    expected = shop.texts()
-    shop.git("config", "diff.renames", "false")
-    shop.git("config", "core.quotePath", "true")
-    shop.git("config", "log.showSignature", "true")
+    expected = busy.texts()
+    busy.git("config", "diff.renames", "false")
+    busy.git("config", "core.quotePath", "true")
+    busy.git("config", "log.showSignature", "true")
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "diff.orderFile")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "/missing")
-    assert shop.texts() == expected
+    assert busy.texts() == expected
 
 
 def test_a_lab_tells_the_repository_until_a_session_is_recorded(
-    shop: Checkout, lab: Lab
+    busy: Checkout, lab: Lab
 ) -> None:
-    work(shop)
-    repository = repository_of(checkout_root(str(shop.folder)))
+    repository = repository_of(checkout_root(str(busy.folder)))
     project = project_in(lab.journal, repository, bind=True)
     here = Lab(lab.folder, clock=lab.clock, project=project)
     briefing = here.briefing()
@@ -372,26 +377,24 @@ def test_a_lab_tells_the_repository_until_a_session_is_recorded(
     at = lab.clock.now() - 1
     event = new_event("prompt", body, agent="main", session="one", at=at)
     here.journal.append([event])
-    assert "git history" not in here.briefing(folder=shop.folder).text
+    assert "git history" not in here.briefing(folder=busy.folder).text
     here.close()
 
 
 def test_a_history_that_cannot_be_read_is_named_in_the_briefing(
-    shop: Checkout, lab: Lab
+    busy: Checkout, lab: Lab
 ) -> None:
-    work(shop)
-    (shop.folder / ".git/refs/heads/main").write_text("0" * 39 + "1\n")
-    briefing = lab.briefing(folder=shop.folder)
+    (busy.folder / ".git/refs/heads/main").write_text("0" * 39 + "1\n")
+    briefing = lab.briefing(folder=busy.folder)
     assert briefing.lines == ()
     assert "the git history was not read" in briefing.problem
     assert "Nothing is remembered" in briefing.text
 
 
 def test_the_command_tells_the_repository_of_the_working_folder(
-    shop: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    busy: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work(shop)
-    monkeypatch.chdir(shop.folder / "till")
+    monkeypatch.chdir(busy.folder / "till")
     command = ["--home", str(tmp_path / "home"), "briefing"]
     inside = CliRunner().invoke(theorex, command)
     assert inside.exit_code == 0

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _DEEPEST = 10_000  # of lists and objects around a value; JSON texts have fewer
+_HOLDING = (list, tuple, dict)
 _SHORT_CHARACTERS = (
     1_000  # of texts that may come again: names of tools, paths, commands
 )
@@ -277,38 +278,41 @@ def masked_value(value: Any, mask_text: Callable[[str], str] = mask) -> Any:
     {'password': '[masked]', 'said': ['token=[masked]']}
     """
     whole = [value]
-    # Where a part stands, and how deep: walked without calls, which have a limit.
-    open_parts: list[tuple[Any, Any, int]] = [(whole, 0, 0)]
-    while open_parts:
-        holder, key, depth = open_parts.pop()
+    # Copies whose parts are to be masked, and how deep these lie: walked without calls,
+    # which have a limit.
+    open_copies: list[tuple[Any, int]] = [(whole, 0)]
+    while open_copies:
+        copy, depth = open_copies.pop()
         if depth > _DEEPEST:
             raise RecursionError("the value holds itself, or is nested too deeply")
-        part = _masked_part(holder[key], mask_text)
-        holder[key] = part
         depth += 1
-        for inner_key in _keys_of(part):
-            open_parts.append((part, inner_key, depth))
+        for inner_copy in _mask_parts(copy, mask_text):
+            open_copies.append((inner_copy, depth))
     return whole[0]
 
 
-def _masked_part(part: Any, mask_text: Callable[[str], str]) -> Any:
-    """Return a text masked, and of a list or an object a copy with masked names."""
-    if isinstance(part, str):
-        return mask_text(part)
-    if isinstance(part, list | tuple):
-        return list(part)
+def _mask_parts(copy: Any, mask_text: Callable[[str], str]) -> list[Any]:
+    """Mask the texts of a list or an object in their places.
+
+    Return those of its parts that hold others. They are copies too by now.
+    """
+    inner_copies: list[Any] = []
+    for key, part in copy.items() if isinstance(copy, dict) else enumerate(copy):
+        if isinstance(part, str):
+            copy[key] = mask_text(part)
+        elif isinstance(part, _HOLDING):
+            inner_copy = _copy_of(part, mask_text)
+            copy[key] = inner_copy
+            if inner_copy:
+                inner_copies.append(inner_copy)
+    return inner_copies
+
+
+def _copy_of(part: Any, mask_text: Callable[[str], str]) -> Any:
+    """Return a copy of a list, or one of an object with masked names."""
     if isinstance(part, dict):
         return _masked_object(part, mask_text)
-    return part
-
-
-def _keys_of(part: Any) -> Iterable[Any]:
-    """Return what the parts of a list or an object are reached by."""
-    if isinstance(part, list):
-        return range(len(part))
-    if isinstance(part, dict):
-        return list(part)
-    return ()
+    return list(part)
 
 
 def _masked_object(
