@@ -146,15 +146,25 @@ def _become_kernel(asking: socket.socket) -> NoReturn:
     os.chdir(wanted["folder"])
     asking.sendall(f"{os.getpid()}\n".encode())
     threading.Thread(target=_end_with, args=(asking,), daemon=True).start()
-    from ipykernel import kernelapp
+    from ipykernel.kernelapp import IPKernelApp
 
     parent = f"--IPKernelApp.parent_handle={os.getppid()}"
-    sys.argv = ["ipykernel_launcher", *wanted["options"], parent]
+    kernel = IPKernelApp.instance()
     try:
-        kernelapp.launch_new_instance()
+        kernel.initialize([*wanted["options"], parent])
+        _draw_as_shown()
+        kernel.start()
     finally:
         sys.stdout.flush()
         os._exit(0)
+
+
+def _draw_as_shown() -> None:
+    """Draw a picture as it is shown, and not once before, which nobody would see."""
+    import_module("matplotlib_inline.backend_inline")
+    from matplotlib import pyplot
+
+    pyplot.uninstall_repl_displayhook()
 
 
 def _end_with(asking: socket.socket) -> None:
