@@ -252,6 +252,18 @@ def postgres_server() -> Iterator[PostgresServer]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Give the variables by which notebooks of a file get copies of one kernel."""
+    from notebook_outputs import environment
+    from warm_kernels import warm_kernels
+
+    home = tmp_path_factory.mktemp("kernels-home")
+    folder = tmp_path_factory.mktemp("kernels")
+    with warm_kernels(folder, environment(home)) as variables:
+        yield variables
+
+
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> str:
     """Give the URL of an empty database."""

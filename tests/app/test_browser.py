@@ -28,6 +28,7 @@ from conftest import reads_data
 from lab_page import ERRORS, EXPOSED, LONGEST_SECONDS, MILLISECONDS, LabPage, until
 from nbformat.v4 import new_code_cell, new_notebook
 from notebook_outputs import differences, environment, make_fit
+from warm_kernels import warm_kernels
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 FLAGS = [
@@ -101,7 +102,7 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 @contextmanager
-def served(home: Path, *options: str) -> Iterator[str]:
+def served(home: Path, variables: dict[str, str], *options: str) -> Iterator[str]:
     """The address that `theorex lab` prints, with its token, while it runs on copies of
     the notebooks.
     """
@@ -119,7 +120,7 @@ def served(home: Path, *options: str) -> Iterator[str]:
     with log.open("wb") as output:
         server = subprocess.Popen(
             command,
-            env=_environment(home),
+            env=variables,
             cwd=home,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -153,9 +154,12 @@ def jupyterlab(
     browser: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Path]]:
     home = tmp_path_factory.mktemp("jupyterlab")
-    # In a container all runs as root, which JupyterLab wants to hear.
-    with served(home, "--", "--allow-root", EXPOSED) as address:
-        yield address, home / "notebooks"
+    variables = _environment(home)
+    with warm_kernels(tmp_path_factory.mktemp("kernels"), variables) as kernels:
+        # In a container all runs as root, which JupyterLab wants to hear.
+        options = ["--", "--allow-root", EXPOSED]
+        with served(home, variables | kernels, *options) as address:
+            yield address, home / "notebooks"
 
 
 class Pages:

@@ -7,6 +7,6 @@ PATHS = [path for path in notebooks() if path.name >= "05"]
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_it_prints_on_packaged_data_what_is_committed(path) -> None:
-    ended = run_check(path)
+def test_it_prints_on_packaged_data_what_is_committed(path, kernels) -> None:
+    ended = run_check(path, kernels)
     assert ended.returncode == 0, ended.stdout

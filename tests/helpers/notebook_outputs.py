@@ -251,10 +251,18 @@ def differences(path: Path, ran: Any) -> list[str]:
     )
 
 
-def run_check(path: Path) -> subprocess.CompletedProcess[str]:
-    """Compare a notebook in a process of its own, which no test's settings reach."""
+def run_check(
+    path: Path, kernels: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Compare a notebook in a process of its own, which no test's settings reach.
+
+    Args:
+        path: The notebook.
+        kernels: The variables by which Jupyter finds its kernel.
+    """
     return subprocess.run(
         [sys.executable, __file__, "--check", path.name],
+        env={**os.environ, **kernels},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

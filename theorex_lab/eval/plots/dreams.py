@@ -11,9 +11,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from theorex_lab.core.settings import Settings
 from theorex_lab.designs.dreams.strategies import Strategy, all_edges, vectors_of
 from theorex_lab.designs.dreams.strategy_view import EdgeRow
 from theorex_lab.eval.plots import axes
+from theorex_lab.eval.replay.repeated_vectors import repeating_model
 from theorex_lab.search.embed import Embedder
 from theorex_lab.store.lab import Lab
 from theorex_lab.text.line import one_line
@@ -196,10 +198,12 @@ def dreamt(
         contexts: What is met at each step of the way.
         merge: The setting mergeSimilarity.
         drift: The setting driftThreshold.
-        embedder: The one that compares; a lexical one by default.
+        embedder: The one that compares; the best that there is by default. The bundled
+            model computes the same call once in a process.
     """
     designs = {"dreams": {"mergeSimilarity": merge, "driftThreshold": drift}}
-    with Lab.temporary(embedder=embedder, designs=designs) as lab:
+    model = embedder or repeating_model(Settings())
+    with Lab.temporary(embedder=model, designs=designs) as lab:
         for trace in traces.values():
             lab.dreams.capture(**trace)
             lab.dreams.dream()
