@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _DEEPEST = 10_000  # of lists and objects around a value; JSON texts have fewer
+_TEXTLESS = frozenset((bool, int, float, type(None)))
 _SHORT_CHARACTERS = (
     1_000  # of texts that may come again: names of tools, paths, commands
 )
@@ -277,56 +278,72 @@ def masked_value(value: Any, mask_text: Callable[[str], str] = mask) -> Any:
     {'password': '[masked]', 'said': ['token=[masked]']}
     """
     whole = [value]
-    # Where a part stands, and how deep: walked without calls, which have a limit.
-    open_parts: list[tuple[Any, Any, int]] = [(whole, 0, 0)]
-    while open_parts:
-        holder, key, depth = open_parts.pop()
-        if depth > _DEEPEST:
+    masked_names: dict[str, str] = {}
+    # Copies whose members are still to be masked, and how deep these stand: walked
+    # without calls, which have a limit.
+    open_copies: list[tuple[Any, int]] = [(whole, 0)]
+    while open_copies:
+        members, depth = open_copies.pop()
+        if members and depth > _DEEPEST:
             raise RecursionError("the value holds itself, or is nested too deeply")
-        part = _masked_part(holder[key], mask_text)
-        holder[key] = part
-        depth += 1
-        for inner_key in _keys_of(part):
-            open_parts.append((part, inner_key, depth))
+        for key, member in _members_of(members):
+            if type(member) in _TEXTLESS:
+                continue
+            copy = _masked_part(member, mask_text, masked_names)
+            members[key] = copy
+            if isinstance(copy, list | dict):
+                open_copies.append((copy, depth + 1))
     return whole[0]
 
 
-def _masked_part(part: Any, mask_text: Callable[[str], str]) -> Any:
+def _members_of(part: list[Any] | dict[Any, Any]) -> Iterable[tuple[Any, Any]]:
+    """Return the parts of a list or an object, and what they are reached by."""
+    if isinstance(part, dict):
+        return part.items()
+    return enumerate(part)
+
+
+def _masked_part(
+    part: Any,
+    mask_text: Callable[[str], str],
+    masked_names: dict[str, str],
+) -> Any:
     """Return a text masked, and of a list or an object a copy with masked names."""
     if isinstance(part, str):
         return mask_text(part)
     if isinstance(part, list | tuple):
         return list(part)
     if isinstance(part, dict):
-        return _masked_object(part, mask_text)
+        return _masked_object(part, mask_text, masked_names)
     return part
-
-
-def _keys_of(part: Any) -> Iterable[Any]:
-    """Return what the parts of a list or an object are reached by."""
-    if isinstance(part, list):
-        return range(len(part))
-    if isinstance(part, dict):
-        return list(part)
-    return ()
 
 
 def _masked_object(
     value: dict[Any, Any],
     mask_text: Callable[[str], str],
+    masked_names: dict[str, str],
 ) -> dict[Any, Any]:
-    """Return an object with its names masked, and what is a secret by its name."""
+    """Return an object with its names masked, and what is a secret by its name.
+
+    Args:
+        value: The object.
+        mask_text: Masks one text.
+        masked_names: Names that were masked before; a new one is added.
+    """
     members: dict[Any, Any] = {}
     taken = set(value)
     for key, member in value.items():
         if not isinstance(key, str):
             members[key] = member
             continue
-        name = mask_text(key)
+        name = masked_names.get(key)
+        if name is None:
+            name = mask_text(key)
+            masked_names[key] = name
         if name != key:
             name = _free_name(name, taken)
             taken.add(name)
-        if is_secret_member(key, value):
+        if member is not None and is_secret_member(key, value):
             members[name] = MASK
         else:
             members[name] = member
