@@ -291,7 +291,12 @@ class _Learnt(NamedTuple):
         right_calls = tuple(gold)
         best = self.best_actions.get(right_calls)
         if best is None:
-            best = max(self.actions, key=lambda run: sum(score_actions(run, gold)))
+            best = max(
+                self.actions,
+                key=lambda actions: sum(
+                    score_actions(actions, gold),
+                ),
+            )
             self.best_actions[right_calls] = best
         return best
 
