@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from shared_logs import SharedLogs, reading_once
 
 from theorex_lab import InvalidInput, StorageError
 from theorex_lab.core.ids import derived_event_id
@@ -163,8 +164,10 @@ def counts_of(name: str, logs: list[EvalLog]) -> Counts:
 @pytest.mark.parametrize(
     "name", ["locomo", "qmsum", "precisionmembench", "fact_updates"]
 )
-def test_counts_are_those_published(name: str) -> None:
-    logs = load_logs(name)
+def test_counts_are_those_published(name: str, logs_of_this_run: SharedLogs) -> None:
+    # Other tests of a run read the same logs of thousands of turns.
+    with reading_once(logs_of_this_run):
+        logs = load_logs(name)
     assert counts_of(name, logs) == DATASETS[name].counts
     ids = [event.id for log in logs for event in log.events]
     assert len(ids) == len(set(ids))

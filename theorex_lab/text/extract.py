@@ -43,6 +43,7 @@ from theorex_lab.core.patterns import lazy_pattern
 from theorex_lab.core.remembering import remembered
 from theorex_lab.text import lexicon as lex
 from theorex_lab.text.lexicon_tables import ALIASES
+from theorex_lab.text.tone import compound_score
 
 EXTRACTOR_VERSION = 1
 MAX_PHRASE_WORDS = 3
@@ -366,8 +367,7 @@ def sentiment(text: str) -> float:
     """
     _check_text(text)
     beginning = text[:SENTIMENT_CHARACTERS]
-    scores = _analyzer().polarity_scores(beginning)
-    return round(float(scores["compound"]), 4)
+    return round(compound_score(beginning, _analyzer()), 4)
 
 
 @cache

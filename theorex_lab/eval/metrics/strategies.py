@@ -261,6 +261,8 @@ class _Learnt(NamedTuple):
         vectors: The vectors of the goals.
         frequent: The calls that half of the runs make.
         embedder: What the goals were embedded by.
+        best_actions: By the right calls that were asked for, what `best_for` returned:
+            all trials of a task have the same.
     """
 
     actions: list[list[str]]
@@ -268,6 +270,7 @@ class _Learnt(NamedTuple):
     vectors: Matrix
     frequent: list[str]
     embedder: Embedder
+    best_actions: dict[tuple[str, ...], list[str]]
 
     @classmethod
     def of(cls, trajectories: Sequence[Trajectory], embedder: Embedder) -> Self:
@@ -280,7 +283,22 @@ class _Learnt(NamedTuple):
             vectors=embedder.embed(goals),
             frequent=_frequent(actions),
             embedder=embedder,
+            best_actions={},
         )
+
+    def best_for(self, gold: Sequence[str]) -> list[str]:
+        """Return what was done in the run whose calls are most like the right ones."""
+        right_calls = tuple(gold)
+        best = self.best_actions.get(right_calls)
+        if best is None:
+            best = max(
+                self.actions,
+                key=lambda actions: sum(
+                    score_actions(actions, gold),
+                ),
+            )
+            self.best_actions[right_calls] = best
+        return best
 
 
 def _predicted(
@@ -297,9 +315,6 @@ def _predicted(
     similarities = Bm25().rank(query, learnt.goals)
     nearest_by_words = int(np.argmax(similarities))
 
-    def worth(actions: list[str]) -> float:
-        return sum(score_actions(actions, gold))
-
     strategy_actions = []
     if strategy:
         strategy_actions = [step.action for step in strategy.steps]
@@ -308,7 +323,7 @@ def _predicted(
         "nearest run by BM25": learnt.actions[nearest_by_words],
         "nearest run by cosine": learnt.actions[nearest],
         "most frequent actions": learnt.frequent,
-        "best run, chosen by the gold": max(learnt.actions, key=worth),
+        "best run, chosen by the gold": learnt.best_for(gold),
     }
     for method, actions in methods.items():
         is_recalled = float(bool(actions))

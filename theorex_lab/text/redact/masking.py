@@ -278,6 +278,7 @@ def masked_value(value: Any, mask_text: Callable[[str], str] = mask) -> Any:
     {'password': '[masked]', 'said': ['token=[masked]']}
     """
     whole = [value]
+    masked_names: dict[str, str] = {}
     # Copies whose parts are to be masked, and how deep these lie: walked without calls,
     # which have a limit.
     open_copies: list[tuple[Any, int]] = [(whole, 0)]
@@ -286,51 +287,74 @@ def masked_value(value: Any, mask_text: Callable[[str], str] = mask) -> Any:
         if depth > _DEEPEST:
             raise RecursionError("the value holds itself, or is nested too deeply")
         depth += 1
-        for inner_copy in _mask_parts(copy, mask_text):
+        for inner_copy in _mask_parts(copy, mask_text, masked_names):
             open_copies.append((inner_copy, depth))
     return whole[0]
 
 
-def _mask_parts(copy: Any, mask_text: Callable[[str], str]) -> list[Any]:
+def _mask_parts(
+    copy: Any,
+    mask_text: Callable[[str], str],
+    masked_names: dict[str, str],
+) -> list[Any]:
     """Mask the texts of a list or an object in their places.
 
     Return those of its parts that hold others. They are copies too by now.
+
+    Args:
+        copy: The list or the object.
+        mask_text: Masks one text.
+        masked_names: Names that were masked before; new ones are added.
     """
     inner_copies: list[Any] = []
     for key, part in copy.items() if isinstance(copy, dict) else enumerate(copy):
         if isinstance(part, str):
             copy[key] = mask_text(part)
         elif isinstance(part, _HOLDING):
-            inner_copy = _copy_of(part, mask_text)
+            inner_copy = _copy_of(part, mask_text, masked_names)
             copy[key] = inner_copy
             if inner_copy:
                 inner_copies.append(inner_copy)
     return inner_copies
 
 
-def _copy_of(part: Any, mask_text: Callable[[str], str]) -> Any:
+def _copy_of(
+    part: Any,
+    mask_text: Callable[[str], str],
+    masked_names: dict[str, str],
+) -> Any:
     """Return a copy of a list, or one of an object with masked names."""
     if isinstance(part, dict):
-        return _masked_object(part, mask_text)
+        return _masked_object(part, mask_text, masked_names)
     return list(part)
 
 
 def _masked_object(
     value: dict[Any, Any],
     mask_text: Callable[[str], str],
+    masked_names: dict[str, str],
 ) -> dict[Any, Any]:
-    """Return an object with its names masked, and what is a secret by its name."""
+    """Return an object with its names masked, and what is a secret by its name.
+
+    Args:
+        value: The object.
+        mask_text: Masks one text.
+        masked_names: Names that were masked before; new ones are added.
+    """
     members: dict[Any, Any] = {}
     taken = set(value)
     for key, member in value.items():
         if not isinstance(key, str):
             members[key] = member
             continue
-        name = mask_text(key)
+        name = masked_names.get(key)
+        if name is None:
+            name = mask_text(key)
+            masked_names[key] = name
         if name != key:
             name = _free_name(name, taken)
             taken.add(name)
-        if is_secret_member(key, value):
+        if member is not None and is_secret_member(key, value):
             members[name] = MASK
         else:
             members[name] = member
